@@ -1,0 +1,107 @@
+"""What alignment gives: per judged query, where the judged documents stand in the ranking and what they are worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judgements of every query: grades of query i, highest first, are offsets[i] to offsets[i + 1].
+
+    `repeats` counts exact repeats of a judgement, which are dropped. `handle` is what the engine that made this looks
+    documents up in.
+    """
+
+    queries: tuple[str, ...]
+    offsets: IntArray
+    grades: IntArray
+    repeats: int
+    source: str
+    handle: Any
+
+    @cached_property
+    def owners(self) -> IntArray:
+        """For each grade, the index of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """For each grade, its place from 1 in its query's ideal list."""
+        return np.arange(1, len(self.grades) + 1) - self.offsets[:-1][self.owners]
+
+    def relevant(self, rel: int) -> IntArray:
+        """How many documents of each query have a grade of at least rel (and at least 0)."""
+        return np.bincount(self.owners[self.grades >= max(rel, 0)], minlength=len(self.queries))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What alignment saw on the way, counted for the notes.
+
+    tied: judged documents that share their score with another one. contradictions: rows that score higher than a row of
+    better rank. backwards, forwards: queries whose better ranks have the lower scores, and the others (three rows or more, scores
+    that differ). unicode_forms: rows and queries whose id is a judged one in another Unicode form. dropped: duplicates that on_duplicate
+    let go. unjudged: queries that nobody judged, and the first few of them.
+    """
+
+    rows: int = 0
+    tied: int = 0
+    contradictions: int = 0
+    backwards: int = 0
+    forwards: int = 0
+    unicode_forms: int = 0
+    dropped: int = 0
+    unjudged: int = 0
+    unjudged_queries: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
+
+    `present` says which queries the run has at all, `retrieved` how many documents it has for each.
+    """
+
+    judged: Judged
+    present: BoolArray
+    retrieved: IntArray
+    offsets: IntArray
+    ranks: IntArray
+    grades: IntArray
+    seen: Seen
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return self.judged.queries
+
+    @cached_property
+    def owners(self) -> IntArray:
+        """For each hit, the index of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+
+    def cut(self, depth: int) -> Hits:
+        """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
+        return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth))
+
+    def judged_only(self) -> Hits:
+        """The hits as if the ranking held judged documents alone, as trec_eval -J; negative grades go too."""
+        kept = self.grades >= 0
+        owners = self.owners[kept]
+        counts = np.bincount(owners, minlength=len(self.queries))
+        starts = np.cumsum(counts) - counts
+        ranks = np.zeros_like(self.ranks)
+        ranks[kept] = np.arange(1, len(owners) + 1) - starts[owners]
+        return self._keep(kept, ranks, counts)
+
+    def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray) -> Hits:
+        counts = np.bincount(self.owners[kept], minlength=len(self.queries))
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept])

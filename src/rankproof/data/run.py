@@ -1,0 +1,124 @@
+"""A run: what one system retrieved, and with which scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .arrays import FloatArray, IntArray, frozen
+from .ids import checked_id
+from .refusals import refusal
+
+NO_RANK = -(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One retrieved document; rank and line are None where the source has none."""
+
+    query: str
+    doc: str
+    score: float
+    rank: int | None = None
+    line: int | None = None
+    tag: str | None = None
+
+
+def checked_score(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> float:
+    """The value as a score: a finite number."""
+    if isinstance(value, np.floating | np.integer):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        kind = {"NoneType": "null", "str": "text"}.get(type(value).__name__, type(value).__name__)
+        raise refusal("score-type", source=source, line=line, query=query, doc=doc, kind=kind)
+    try:
+        score = float(value)
+    except OverflowError:
+        raise refusal("score-range", source=source, line=line, token=str(value)) from None
+    if not math.isfinite(score):
+        raise refusal("score-infinite", source=source, line=line, token=str(score))
+    return score
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """Rows grouped by query, in the order they came: rows of query i are offsets[i] to offsets[i + 1].
+
+    A document may stand twice here; alignment settles what that means. `ranks` is None where no row has one, and holds
+    NO_RANK for a row that lacks it; `lines` is None for rows from memory.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    offsets: IntArray
+    docs: tuple[str, ...]
+    scores: FloatArray
+    ranks: IntArray | None = None
+    lines: IntArray | None = None
+    tags: tuple[str, ...] = ()
+    source: str = field(default="run")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", empty: Iterable[str] = ()) -> Run:
+        """A run of checked rows in any order; `empty` names queries for which nothing was retrieved."""
+        groups: dict[str, list[RunRow]] = {}
+        tags: dict[str, None] = {}
+        for row in rows:
+            groups.setdefault(row.query, []).append(row)
+            if row.tag is not None:
+                tags[row.tag] = None
+        for query in empty:
+            groups.setdefault(query, [])
+        flat = [row for group in groups.values() for row in group]
+        return cls(
+            name=name,
+            queries=tuple(groups),
+            offsets=frozen(np.cumsum([0, *map(len, groups.values())], dtype=np.int64)),
+            docs=tuple(row.doc for row in flat),
+            scores=frozen(np.array([row.score for row in flat], dtype=np.float64)),
+            ranks=_column([row.rank for row in flat], missing=NO_RANK),
+            lines=_column([row.line for row in flat], missing=0),
+            tags=tuple(tags),
+            source=source,
+        )
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], *, name: str = "run", source: str = "run") -> Run:
+        """A run of a dict of dicts; ids that are integers become their decimal text."""
+        empty: list[str] = []
+        return cls.from_rows(_rows(scores, source, empty), name=name, source=source, empty=empty)
+
+    def rows(self) -> Iterator[RunRow]:
+        """Every row, query by query, without its tag."""
+        for index, query in enumerate(self.queries):
+            for at in range(int(self.offsets[index]), int(self.offsets[index + 1])):
+                rank = None if self.ranks is None or self.ranks[at] == NO_RANK else int(self.ranks[at])
+                line = None if self.lines is None else int(self.lines[at])
+                yield RunRow(query, self.docs[at], float(self.scores[at]), rank, line)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self.queries)} queries, {len(self.docs)} rows>"
+
+
+def _column(values: list[int | None], *, missing: int) -> IntArray | None:
+    if all(value is None for value in values):
+        return None
+    return frozen(np.array([missing if value is None else value for value in values], dtype=np.int64))
+
+
+def _rows(scores: Mapping[str, Mapping[str, float]], source: str, empty: list[str]) -> Iterator[RunRow]:
+    for query, docs in scores.items():
+        query_id = checked_id(query, "query", source=source)
+        if not isinstance(docs, Mapping):
+            raise refusal("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="a number")
+        if not docs:
+            empty.append(query_id)
+        for doc, score in docs.items():
+            doc_id = checked_id(doc, "document", source=source)
+            yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))

@@ -1,0 +1,70 @@
+"""One tree of errors; each class carries the exit code that the command line ends with.
+
+RankproofError
+├── InputError      2  a file or value is wrong: where, what, and what to do
+├── UsageError      2  a command or call is wrong: what, and what to do
+└── WorldError      1  disk, network, database or model failed
+    └── MissingExtraError  a library that an extra installs is not there
+"""
+
+from __future__ import annotations
+
+SHOWN_LENGTH = 80
+_HIDDEN_RANGES = ((0x00, 0x1F), (0x7F, 0x9F), (0x200B, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069), (0xFEFF, 0xFEFF))
+
+
+def _is_hidden(char: str) -> bool:
+    code = ord(char)
+    return any(low <= code <= high for low, high in _HIDDEN_RANGES) or 0xD800 <= code <= 0xDFFF
+
+
+def visible(text: str) -> str:
+    """The text with control, direction and invisible characters written as escapes, so that no terminal obeys them."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char.encode("unicode_escape").decode() if _is_hidden(char) else char for char in text)
+
+
+def shown(text: str) -> str:
+    """An id or value as a message shows it: visible, and cut when it is very long."""
+    safe = visible(text)
+    return safe if len(safe) <= SHOWN_LENGTH else f"{safe[:SHOWN_LENGTH]}…"
+
+
+class RankproofError(Exception):
+    """Anything that rankproof refuses or cannot do."""
+
+    exit_code = 1
+
+
+class InputError(RankproofError):
+    """A file or value is wrong; reads `source:line: what; fix`."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, fix: str, source: str = "", line: int | None = None) -> None:
+        self.what, self.fix, self.source, self.line = what, fix, source, line
+        where = "" if not source else f"{source}: " if line is None else f"{source}:{line}: "
+        super().__init__(visible(f"{where}{what}; {fix}"))
+
+
+class UsageError(RankproofError):
+    """A command or call is wrong; reads `what; fix`."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, fix: str) -> None:
+        self.what, self.fix = what, fix
+        super().__init__(visible(f"{what}; {fix}"))
+
+
+class WorldError(RankproofError):
+    """Disk, network, database or model failed."""
+
+
+class MissingExtraError(WorldError):
+    """A library that an extra installs is not there; the message names the command that brings it."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        self.library, self.extra = library, extra
+        super().__init__(f"{library} is not installed; run: pip install 'rankproof[{extra}]'")

@@ -1,0 +1,1 @@
+"""Files: one module a format, bytes to rows and back."""
