@@ -42,9 +42,10 @@ class InputError(RankproofError):
 
     exit_code = 2
 
-    def __init__(self, what: str, *, fix: str, source: str = "", line: int | None = None) -> None:
-        self.what, self.fix, self.source, self.line = what, fix, source, line
-        where = "" if not source else f"{source}: " if line is None else f"{source}:{line}: "
+    def __init__(self, what: str, *, fix: str, source: str = "", line: int | None = None, column: int | None = None) -> None:
+        self.what, self.fix, self.source, self.line, self.column = what, fix, source, line, column
+        place = ":".join(str(part) for part in (source, line, column) if part is not None)
+        where = f"{place}: " if source else ""
         super().__init__(visible(f"{where}{what}; {fix}"))
 
 

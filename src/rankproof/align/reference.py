@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..data.run import NO_RANK, Run, RunRow
 from ..data.source import Source
 from ..errors import InputError
 from ..formats import trec
+from ..formats.rows import run_of
 from .hits import Hits, Judged, Seen
 
 FEW_QUERIES = 5
@@ -57,8 +59,7 @@ def judge_text(source: Source, only: Collection[str] | None = None) -> Judged:
     """Judgements from TREC text."""
     rows: list[Judgement] = []
     try:
-        for row in trec.qrels_rows(source):
-            rows.append(row)
+        rows.extend(trec.qrels_rows(source))
     except InputError:
         Qrels(iter(rows), source=source.name)
         raise
@@ -88,6 +89,11 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
     )
 
 
+def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> Judged:
+    """Judgements from a dict of dicts."""
+    return judge_qrels(Qrels.from_dict(grades, source=name), only)
+
+
 def other_forms(ids: Collection[str]) -> frozenset[str]:
     """The composed and decomposed forms of the ids that are not among the ids themselves."""
     forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
@@ -101,18 +107,7 @@ def align_text(judged: Judged, source: Source, reading: Reading) -> Hits:
 
 def read_run(source: Source, reading: Reading) -> Run:
     """The TREC run as a value; a duplicate is told before a fault further down."""
-    rows: list[RunRow] = []
-    try:
-        for row in trec.run_rows(source):
-            if reading.order == "rank" and row.rank is None:
-                raise refusal("rank-text", source=source.name, line=row.line)
-            rows.append(row)
-    except InputError:
-        settled(Run.from_rows(rows, source=source.name), reading)
-        raise
-    if not rows:
-        raise refusal("no-rows", source=source.name)
-    return Run.from_rows(rows, name=source.name, source=source.name)
+    return run_of(trec.run_rows(source), name=source.name, source=source.name, reading=reading)
 
 
 def align_dict(judged: Judged, scores: Mapping[str, Mapping[str, float]], name: str, reading: Reading) -> Hits:
@@ -193,7 +188,7 @@ def _direction(rows: list[RunRow], reading: Reading) -> tuple[int, int]:
     strengths = [strength(row, reading) for row in by_rank]
     if min(strengths) == max(strengths):
         return 0, 0
-    rising = all(left <= right for left, right in zip(strengths, strengths[1:], strict=False))
+    rising = all(left <= right for left, right in pairwise(strengths))
     return (1, 0) if rising else (0, 1)
 
 

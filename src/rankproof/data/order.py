@@ -56,6 +56,7 @@ def order_key(row: RunRow, reading: Reading) -> float:
 
 
 def strength(row: RunRow, reading: Reading) -> float:
+    """The score, turned round where lower is better and rounded to float32 where asked: higher is better."""
     score = -row.score if reading.lower_is_better else row.score
     return _as_float32(score) if reading.float32 else score
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -80,7 +79,9 @@ class Qrels(Mapping[str, Mapping[str, int]]):
 
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""
-        digest = hashlib.sha256()
+        from hashlib import sha256
+
+        digest = sha256()
         for query in sorted(self):
             for doc in sorted(self[query]):
                 digest.update(f"{query}\0{doc}\0{self[query][doc]}\n".encode())

@@ -46,6 +46,8 @@ _REFUSALS: dict[str, tuple[str, str]] = {
     "grade-bits": ("grade {token} is not a 64-bit integer", "check the column; grades are small integers"),
     "grade-high": (f"grade {{token}} is above the limit of {MAX_GRADE}", "check the column, or map it with --grade-map"),
     "id-empty": ("empty {column} id", "fill it in, or leave the row out"),
+    "id-twice": ("{column} {token} stands twice (first at {first})", "remove one, or give it another id"),
+    "strange-queries": ("no judged query is among the queries", "check that queries and qrels belong together"),
     "id-type": ("{column} id {token} is {kind}, not text", "pass ids as text (integers are taken as their decimal text)"),
     "id-surrogate": (
         "{column} id {token} holds a lone surrogate and cannot be written as UTF-8",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from ..data.qrels import Judgement, bounded_grade
 from ..data.refusals import MAX_LINE_BYTES, refusal
 from ..data.run import RunRow
 from ..data.source import ByteStream, Source
+from ..errors import InputError
 
 BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -37,9 +39,9 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     stream = source.open()
     try:
         for block in read_blocks(stream):
-            if not started:
-                _refuse_utf16(block, source)
             rest += block
+            if not started:
+                _refuse_utf16(rest, source)
             if not started and len(rest) >= len(_BOM):
                 rest, started = rest.removeprefix(_BOM), True
             lines = rest.splitlines(keepends=True)
@@ -73,8 +75,8 @@ def _row(line: bytes, number: int, source: Source) -> bytes:
     return line
 
 
-def _refuse_utf16(block: bytes, source: Source) -> None:
-    if block.startswith(_UTF16_MARKS):
+def _refuse_utf16(start: bytes, source: Source) -> None:
+    if start.startswith(_UTF16_MARKS):
         raise refusal("utf16", source=source.name)
 
 
@@ -110,24 +112,40 @@ def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> i
     return bounded_grade(int(token), source=source, line=line)
 
 
+def run_columns_refusal(found: int, *, source: str, line: int) -> InputError:
+    """The error for a line of a run that has not six columns."""
+    code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
+    return refusal(code, source=source, line=line, found=found)
+
+
 def run_rows(source: Source) -> Iterator[RunRow]:
     """The rows of a TREC run."""
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 6:
-            code = "run-is-qrels" if len(columns) == 4 and line == 1 else "run-columns"
-            raise refusal(code, source=source.name, line=line, found=len(columns))
+            raise run_columns_refusal(len(columns), source=source.name, line=line)
         query, _, doc, rank, score, tag = columns
         value = parse_score(score, source=source.name, line=line)
         yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.decode())
 
 
-def qrels_rows(source: Source) -> Iterator[Judgement]:
+class GradeReader(Protocol):
+    """What turns the text of a grade into the grade."""
+
+    def __call__(self, token: bytes, /, *, source: str, line: int | None) -> int: ...
+
+
+def qrels_columns_refusal(found: int, *, source: str, line: int) -> InputError:
+    """The error for a line of qrels that has not four columns."""
+    code = {3: "qrels-three", 6: "qrels-is-run"}.get(found, "qrels-columns")
+    return refusal(code, source=source, line=line, found=found)
+
+
+def qrels_rows(source: Source, grade_of: GradeReader = parse_grade) -> Iterator[Judgement]:
     """The judgements of TREC qrels."""
-    codes = {3: "qrels-three", 6: "qrels-is-run"}
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 4:
-            raise refusal(codes.get(len(columns), "qrels-columns"), source=source.name, line=line, found=len(columns))
+            raise qrels_columns_refusal(len(columns), source=source.name, line=line)
         query, _, doc, grade = columns
-        yield Judgement(query.decode(), doc.decode(), parse_grade(grade, source=source.name, line=line), line)
+        yield Judgement(query.decode(), doc.decode(), grade_of(grade, source=source.name, line=line), line)

@@ -1,0 +1,1 @@
+"""Benchmarks against named peers: `make bench`, or `python -m bench --help`."""

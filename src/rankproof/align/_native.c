@@ -1,0 +1,64 @@
+/* The native reader: one translation unit, so that the compiler sees every step of the way from bytes to hits. */
+#include "csrc/py_common.h"
+
+#include "csrc/py_align.h"
+#include "csrc/py_arrow.h"
+#include "csrc/py_forms.h"
+
+static PyObject *py_parse_score(PyObject *module, PyObject *token) {
+    char *at;
+    Py_ssize_t size;
+    Copy copy = {NULL, 0, 0};
+    (void)module;
+    if (PyBytes_AsStringAndSize(token, &at, &size) != 0) return NULL;
+    if (text_room(&copy.text, &copy.capacity, 0, (size_t)size) != DONE) return PyErr_NoMemory();
+    memcpy(copy.text, at, (size_t)size);
+    memset(copy.text + size, 0, PADDING);
+    Slice slice = {copy.text, (size_t)size};
+    double score = 0;
+    Reading reading = size > 0 && plain_score(slice.at, slice.size, &score) ? IS_NUMBER : any_score(slice, &score);
+    Outcome outcome = reading == NEEDS_SLOW ? string_to_double(slice, &score) : DONE;
+    free(copy.text);
+    if (outcome != DONE) return raise_outcome(outcome, NULL), NULL;
+    if (reading == NOT_A_NUMBER) Py_RETURN_NONE;
+    return PyFloat_FromDouble(score);
+}
+
+static PyMethodDef functions[] = {
+    {"judge_text", py_judge_text, METH_VARARGS, "Judgements of a stream: (readinto, only, block, level)."},
+    {"judge_dict", py_judge_dict, METH_VARARGS, "Judgements of a dict of dicts: (mapping, only, dicts, floats)."},
+    {"documents", py_documents, METH_VARARGS, "The judged documents of one query: (handle, index)."},
+    {"add_forms", py_add_forms, METH_VARARGS, "Other Unicode forms of documents: (handle, [(index, ids)])."},
+    {"mark_queries", py_mark_queries, METH_VARARGS, "Marks queries that are not judged: (handle, ids, mark)."},
+    {"align_text", py_align_text, METH_VARARGS, "Hits of a stream: (handle, readinto, options, block, level, inside, grouped)."},
+    {"align_dict", py_align_dict, METH_VARARGS, "Hits of a dict of dicts: (handle, mapping, options, dicts, floats)."},
+    {"align_run", py_align_run, METH_VARARGS, "Hits of columns: (handle, options, queries, offsets, docs, scores, ranks)."},
+    {"align_arrow", py_align_arrow, METH_VARARGS, "Hits of an Arrow stream: (handle, capsule, options, columns)."},
+    {"parse_score", py_parse_score, METH_O, "A token as a score, None where it is no decimal."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int seed_process(void) {
+    PyObject *os = PyImport_ImportModule("os"), *bytes = NULL;
+    if (os != NULL) bytes = PyObject_CallMethod(os, "urandom", "i", (int)sizeof process_seed);
+    Py_XDECREF(os);
+    if (bytes == NULL) return -1;
+    const char *at = PyBytes_AsString(bytes);
+    if (at != NULL) memcpy(&process_seed, at, sizeof process_seed);
+    Py_DECREF(bytes);
+    return at == NULL ? -1 : 0;
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_native", "The native reader of runs and judgements.", -1, functions, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    Refused = PyErr_NewException("rankproof.align._native.Refused", NULL, NULL);
+    if (Refused == NULL || seed_process() != 0 || PyModule_AddIntConstant(module, "IS_FORM", IS_FORM) != 0 ||
+        PyModule_AddIntConstant(module, "IS_LOOKED_AT", IS_LOOKED_AT) != 0 || PyModule_AddObjectRef(module, "Refused", Refused) != 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,25 @@
+/* The first thing that is wrong with the input; the slices point into the reader's text. */
+#ifndef RANKPROOF_FAULT_H
+#define RANKPROOF_FAULT_H
+
+#include "base.h"
+
+typedef struct {
+    const char *code;
+    size_t line, first_line; /* first_line: where the other one of two rows that clash stands */
+    size_t found;            /* columns, or the column of a bad byte */
+    int byte;
+    int64_t grade, first_grade;
+    double score, first_score; /* where the scores are no text */
+    const char *column;
+    Slice query, doc, token, first_token;
+} Fault;
+
+static inline Outcome refuse(Fault *fault, const char *code, size_t line) {
+    memset(fault, 0, sizeof *fault);
+    fault->code = code;
+    fault->line = line;
+    return REFUSED;
+}
+
+#endif

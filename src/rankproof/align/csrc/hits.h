@@ -1,0 +1,169 @@
+/* The judged documents among a query's rows, and their ranks, found without sorting the rows.
+ *
+ * A rank is one more than the number of rows that are greater, by key and then by id. Where keys already fall along the
+ * rows that is the row's own place, up to ties. Where they do not, each row is counted against the sorted hits. */
+#ifndef RANKPROOF_HITS_H
+#define RANKPROOF_HITS_H
+
+#include "judged.h"
+#include "rows.h"
+
+typedef struct {
+    double key;
+    Slice id;
+    size_t row; /* its place, where keys fall along the rows */
+    int64_t rank, grade;
+    bool tied;
+} Hit;
+
+typedef struct {
+    Hit *items, *spare;
+    size_t count, capacity, spare_capacity;
+    double *keys;
+    size_t keys_capacity;
+    size_t *greater; /* rows greater than hit i but not than hit i - 1; then rows of the same key */
+    size_t greater_capacity;
+} Hits;
+
+/* The longest row of ties that is compared one by one. */
+#define SHORT_TIE 64
+
+static inline void hits_free(Hits *hits) {
+    free(hits->items);
+    free(hits->spare);
+    free(hits->keys);
+    free(hits->greater);
+    memset(hits, 0, sizeof *hits);
+}
+
+/* Whether the left hit stands above the right one. */
+static inline bool hit_above(const Hit *left, const Hit *right) {
+    if (left->key != right->key) return left->key > right->key;
+    return compare_ids(left->id, right->id) > 0;
+}
+
+static inline bool hit_before(const Hit *left, const Hit *right) { return left->rank < right->rank; }
+
+static inline void insertion_sort_hits(Hit *items, size_t count, bool (*before)(const Hit *, const Hit *)) {
+    for (size_t i = 1; i < count; i++) {
+        Hit moving = items[i];
+        size_t at = i;
+        for (; at > 0 && before(&moving, &items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = moving;
+    }
+}
+
+static inline void merge_hits(const Hit *from, Hit *to, size_t low, size_t middle, size_t high,
+                              bool (*before)(const Hit *, const Hit *)) {
+    size_t left = low, right = middle;
+    for (size_t at = low; at < high; at++) {
+        bool take_right = left == middle || (right < high && before(&from[right], &from[left]));
+        to[at] = take_right ? from[right++] : from[left++];
+    }
+}
+
+/* Merge sort from below, of stretches that insertion sort has put in order. */
+static inline Outcome sort_hits(Hits *hits, bool (*before)(const Hit *, const Hit *)) {
+    const size_t stretch = 16;
+    size_t count = hits->count;
+    for (size_t low = 0; low < count; low += stretch)
+        insertion_sort_hits(hits->items + low, count - low < stretch ? count - low : stretch, before);
+    if (count <= stretch) return DONE;
+    TRY(grow((void **)&hits->spare, &hits->spare_capacity, count, sizeof *hits->spare));
+    Hit *from = hits->items, *to = hits->spare;
+    for (size_t width = stretch; width < count; width *= 2) {
+        for (size_t low = 0; low < count; low += 2 * width) {
+            size_t middle = low + width < count ? low + width : count, high = middle + width < count ? middle + width : count;
+            merge_hits(from, to, low, middle, high, before);
+        }
+        Hit *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != hits->items) memcpy(hits->items, from, count * sizeof *from);
+    return DONE;
+}
+
+/* Ranks of hits in rows whose keys never rise; false where a row of ties is so long that counting is cheaper. */
+static inline bool rank_in_place(Hits *hits, const Rows *rows) {
+    for (size_t i = 0; i < hits->count; i++) {
+        Hit *hit = &hits->items[i];
+        size_t low = hit->row, high = hit->row + 1, above = 0;
+        while (low > 0 && rows->keys[low - 1] == hit->key) low--;
+        while (high < rows->count && rows->keys[high] == hit->key) high++;
+        if (high - low > SHORT_TIE) return false;
+        hit->tied = high - low > 1;
+        for (size_t row = low; hit->tied && row < high; row++) above += compare_ids(row_id(rows, row), hit->id) > 0;
+        hit->rank = (int64_t)(low + above + 1);
+    }
+    return true;
+}
+
+/* The first of the falling keys that is not greater than the key. */
+ALWAYS_INLINE size_t first_not_greater(const double *keys, size_t count, double key) {
+    size_t low = 0;
+    while (count > 0) {
+        size_t half = count / 2;
+        bool greater = keys[low + half] > key;
+        low = greater ? low + half + 1 : low;
+        count = greater ? count - half - 1 : half;
+    }
+    return low;
+}
+
+/* The first hit, among those of the row's key from `low` on, that the row stands above. */
+static inline size_t first_below(const Hits *hits, size_t low, Slice id, double key) {
+    size_t count = hits->count - low;
+    while (count > 0) {
+        size_t half = count / 2;
+        bool above = hits->keys[low + half] == key && compare_ids(hits->items[low + half].id, id) >= 0;
+        low = above ? low + half + 1 : low;
+        count = above ? count - half - 1 : half;
+    }
+    return low;
+}
+
+static inline void count_rows(const Hits *hits, const Rows *rows, size_t *greater, size_t *equal) {
+    for (size_t row = 0; row < rows->count; row++) {
+        double key = rows->keys[row];
+        size_t at = first_not_greater(hits->keys, hits->count, key);
+        if (at < hits->count && hits->keys[at] == key) {
+            equal[at]++;
+            at = first_below(hits, at, row_id(rows, row), key);
+        }
+        greater[at]++;
+    }
+}
+
+/* Ranks of hits in rows of any order: sorts the hits, then counts every row once. */
+static inline Outcome rank_by_counting(Hits *hits, const Rows *rows) {
+    TRY(sort_hits(hits, hit_above));
+    TRY(grow((void **)&hits->keys, &hits->keys_capacity, hits->count, sizeof *hits->keys));
+    TRY(grow((void **)&hits->greater, &hits->greater_capacity, 2 * (hits->count + 1), sizeof *hits->greater));
+    size_t *greater = hits->greater, *equal = hits->greater + hits->count + 1, above = 0, ties = 0;
+    memset(greater, 0, 2 * (hits->count + 1) * sizeof *greater);
+    for (size_t i = 0; i < hits->count; i++) hits->keys[i] = hits->items[i].key;
+    count_rows(hits, rows, greater, equal);
+    for (size_t i = 0; i < hits->count; i++) {
+        if (i == 0 || hits->keys[i] != hits->keys[i - 1]) ties = equal[i];
+        above += greater[i];
+        hits->items[i].rank = (int64_t)above + 1;
+        hits->items[i].tied = ties > 1;
+    }
+    return DONE;
+}
+
+static inline bool keys_never_rise(const Rows *rows) {
+    bool rises = false;
+    for (size_t i = 1; i < rows->count; i++) rises |= rows->keys[i] > rows->keys[i - 1];
+    return !rises;
+}
+
+/* Gives every hit its rank and puts the hits in that order. */
+static inline Outcome rank_hits(Hits *hits, const Rows *rows, bool falling) {
+    if (hits->count == 0) return DONE;
+    if (falling && rank_in_place(hits, rows)) return sort_hits(hits, hit_before);
+    return rank_by_counting(hits, rows);
+}
+
+#endif

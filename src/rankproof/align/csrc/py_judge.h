@@ -1,0 +1,112 @@
+/* Judgements from a stream or a dict of dicts to a handle. */
+#ifndef RANKPROOF_PY_JUDGE_H
+#define RANKPROOF_PY_JUDGE_H
+
+#include "py_result.h"
+#include "py_stream.h"
+#include "qrels_text.h"
+
+static int higher_grade_first(const void *left, const void *right) {
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a < b) - (a > b);
+}
+
+static PyObject *offsets_bytes(const Judged *judged) {
+    int64_t *offsets = malloc((judged->count + 1) * sizeof *offsets);
+    if (offsets == NULL) return PyErr_NoMemory();
+    for (size_t i = 0; i <= judged->count; i++) offsets[i] = (int64_t)judged->starts[i];
+    PyObject *bytes = bytes_of(offsets, judged->count + 1, sizeof *offsets);
+    free(offsets);
+    return bytes;
+}
+
+static PyObject *grades_bytes(const Judged *judged) {
+    size_t total = judged->starts[judged->count];
+    int64_t *grades = malloc((total + 1) * sizeof *grades);
+    if (grades == NULL) return PyErr_NoMemory();
+    for (size_t i = 0; i < total; i++) grades[i] = judged->docs[i].grade;
+    for (size_t i = 0; i < judged->count; i++)
+        qsort(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i], sizeof *grades, higher_grade_first);
+    PyObject *bytes = bytes_of(grades, total, sizeof *grades);
+    free(grades);
+    return bytes;
+}
+
+/* Indices of the queries whose documents are not all ASCII. */
+static PyObject *foreign_queries(const Judged *judged) {
+    PyObject *list = PyList_New(0);
+    for (size_t query = 0; list != NULL && query < judged->count; query++) {
+        bool ascii = true;
+        for (size_t i = judged->starts[query]; ascii && i < judged->starts[query + 1]; i++)
+            ascii = is_ascii(judged->text + judged->docs[i].at, judged->docs[i].size);
+        if (ascii) continue;
+        PyObject *index = PyLong_FromSize_t(query);
+        if (index == NULL || PyList_Append(list, index) != 0) Py_CLEAR(list);
+        Py_XDECREF(index);
+    }
+    return list;
+}
+
+/* Which of the collected queries the set `only` has; NULL with an exception where that fails. */
+static uint8_t *kept_queries(const Judge *judge, PyObject *only) {
+    uint8_t *kept = calloc(judge->queries.count + 1, 1);
+    if (kept == NULL) return (uint8_t *)PyErr_NoMemory();
+    for (size_t i = 0; i < judge->queries.count; i++) {
+        PyObject *query = text_of(name_at(&judge->queries, i));
+        int found = query == NULL ? -1 : PySequence_Contains(only, query);
+        Py_XDECREF(query);
+        if (found < 0) {
+            free(kept);
+            return NULL;
+        }
+        kept[i] = (uint8_t)found;
+    }
+    return kept;
+}
+
+static PyObject *judged_tuple(Handle *handle, size_t repeats) {
+    PyObject *capsule = PyCapsule_New(handle, HANDLE_NAME, capsule_free);
+    if (capsule == NULL) {
+        handle_free(handle);
+        return NULL;
+    }
+    const Judged *judged = &handle->judged;
+    return Py_BuildValue("(NNNNnN)", capsule, texts_of(&judged->queries, NULL, judged->count), offsets_bytes(judged),
+                         grades_bytes(judged), (Py_ssize_t)repeats, foreign_queries(judged));
+}
+
+/* (handle, queries, offsets, grades, repeats, queries with other than ASCII ids) of what was collected. */
+static PyObject *judge_object(Judge *judge, PyObject *only) {
+    uint8_t *kept = only == Py_None ? NULL : kept_queries(judge, only);
+    if (only != Py_None && kept == NULL) return NULL;
+    Handle *handle = calloc(1, sizeof *handle);
+    Outcome outcome = handle == NULL ? NO_MEMORY : judge_finish(judge, kept, &handle->judged);
+    free(kept);
+    if (outcome == DONE) return judged_tuple(handle, judge->repeats);
+    if (handle != NULL) handle_free(handle);
+    return PyErr_NoMemory();
+}
+
+static PyObject *py_judge_text(PyObject *module, PyObject *arguments) {
+    PyObject *readinto, *only;
+    Py_ssize_t block;
+    int level;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOni", &readinto, &only, &block, &level)) return NULL;
+    Stream stream = {readinto, NULL};
+    Judge judge;
+    Lines lines;
+    memset(&judge, 0, sizeof judge);
+    judge.seed = process_seed;
+    release_gil(&stream);
+    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, best_scan(level), false);
+    if (outcome == DONE) outcome = read_qrels(&lines, &judge);
+    take_gil(&stream);
+    if (outcome != DONE) raise_outcome(outcome, &lines.fault);
+    PyObject *object = outcome == DONE ? judge_object(&judge, only) : NULL;
+    lines_free(&lines);
+    judge_free(&judge);
+    return object;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* A finished result as the tuple that native.py makes Hits of. */
+#ifndef RANKPROOF_PY_RESULT_H
+#define RANKPROOF_PY_RESULT_H
+
+#include "py_common.h"
+
+static PyObject *texts_of(const Names *names, const size_t *chosen, size_t count) {
+    PyObject *texts = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; texts != NULL && i < count; i++) {
+        PyObject *text = text_of(name_at(names, chosen == NULL ? i : chosen[i]));
+        if (text == NULL || PyTuple_SetItem(texts, (Py_ssize_t)i, text) != 0) Py_CLEAR(texts);
+    }
+    return texts;
+}
+
+/* Hits in the order of the judged queries: offsets, ranks, grades. */
+static Outcome place_hits(const Result *result, int64_t *offsets, int64_t *ranks, int64_t *grades) {
+    size_t at = 0;
+    for (size_t query = 0; query < result->judged->count; query++) {
+        offsets[query] = (int64_t)at;
+        const Found *found = result->found + result->starts[query];
+        for (size_t i = 0; i < result->counts[query]; i++, at++) {
+            ranks[at] = found[i].rank;
+            grades[at] = found[i].grade;
+        }
+    }
+    offsets[result->judged->count] = (int64_t)at;
+    return DONE;
+}
+
+static PyObject *hits_tuple(const Result *result) {
+    size_t queries = result->judged->count, found = result->found_count;
+    int64_t *space = malloc((queries + 1 + 2 * found) * sizeof *space);
+    if (space == NULL) return PyErr_NoMemory();
+    int64_t *offsets = space, *ranks = offsets + queries + 1, *grades = ranks + found;
+    place_hits(result, offsets, ranks, grades);
+    PyObject *tuple = Py_BuildValue("(NNNNN)", bytes_of(result->present, queries, 1), bytes_of(result->retrieved, queries, 8),
+                                    bytes_of(offsets, queries + 1, 8), bytes_of(ranks, found, 8), bytes_of(grades, found, 8));
+    free(space);
+    return tuple;
+}
+
+static PyObject *strangers_bytes(const Names *strangers) {
+    uint64_t *hashes = malloc((strangers->count + 1) * sizeof *hashes);
+    if (hashes == NULL) return PyErr_NoMemory();
+    for (size_t i = 0; i < strangers->count; i++) hashes[i] = strangers->items[i].hash;
+    PyObject *bytes = bytes_of(hashes, strangers->count, sizeof *hashes);
+    free(hashes);
+    return bytes;
+}
+
+/* (arrays, counts, the first unjudged queries, tags, hashes of all unjudged queries) */
+static PyObject *result_tuple(const Result *result) {
+    size_t few = result->unjudged < FEW_QUERIES ? result->unjudged : FEW_QUERIES;
+    PyObject *counts = Py_BuildValue("(nnnnnnnn)", (Py_ssize_t)result->rows, (Py_ssize_t)result->tied,
+                                     (Py_ssize_t)result->contradictions, (Py_ssize_t)result->backwards,
+                                     (Py_ssize_t)result->forwards, (Py_ssize_t)result->forms, (Py_ssize_t)result->dropped,
+                                     (Py_ssize_t)result->unjudged);
+    return Py_BuildValue("(NNNNN)", hits_tuple(result), counts, texts_of(&result->strangers, result->few, few),
+                         texts_of(&result->tags, NULL, result->tags.count), strangers_bytes(&result->strangers));
+}
+
+/* The result of an outcome: the tuple, None for AGAIN, or an exception. */
+static PyObject *outcome_object(Outcome outcome, const Result *result, const Fault *fault) {
+    if (outcome == DONE) return result_tuple(result);
+    if (outcome == AGAIN) Py_RETURN_NONE;
+    raise_outcome(outcome, fault);
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* Judgements from TREC text: query 0 doc grade. */
+#ifndef RANKPROOF_QRELS_TEXT_H
+#define RANKPROOF_QRELS_TEXT_H
+
+#include "judge.h"
+#include "lines.h"
+#include "number.h"
+
+typedef struct {
+    Lines *lines;
+    Judge *judge;
+} QrelsText;
+
+static inline Outcome take_judgement(void *context, const char *text, const Column *columns) {
+    QrelsText *qrels = context;
+    Lines *lines = qrels->lines;
+    size_t query;
+    int64_t grade;
+    Slice token = {text + columns[3].at, columns[3].size};
+    if (!parse_grade(token.at, token.size, &grade)) {
+        refuse(&lines->fault, "grade", lines->line);
+        lines->fault.token = token;
+        return REFUSED;
+    }
+    TRY(judge_query(qrels->judge, (Slice){text + columns[0].at, columns[0].size}, &query));
+    return judge_add(qrels->judge, query, (Slice){text + columns[2].at, columns[2].size}, grade, lines->line, &lines->fault);
+}
+
+/* Reads every judgement of a stream into `judge`. */
+static inline Outcome read_qrels(Lines *lines, Judge *judge) {
+    QrelsText qrels = {lines, judge};
+    TRY(lines_start(lines));
+    while (true) {
+        TRY(cut_lines(lines, 4, take_judgement, &qrels));
+        if (lines->ended) break;
+        lines->keep = lines->at;
+        TRY(lines_read(lines));
+    }
+    return judge->count == 0 ? refuse(&lines->fault, "no-rows", 0) : DONE;
+}
+
+#endif

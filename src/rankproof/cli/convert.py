@@ -1,0 +1,92 @@
+"""`rankproof convert`: one format into another."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .terminal import Terminal
+from .values import grade_map, one_character
+
+if TYPE_CHECKING:
+    from ..formats import Converted
+
+USAGE = "IN OUT [--kind K] [--from F] [--to F] [options]"
+EXAMPLES = """\
+examples:
+  rankproof convert bm25.run bm25.parquet
+  rankproof convert esci.csv esci.qrels --grade-map E=3,S=2,C=1,I=0
+  rankproof convert run.json - --to trec | head
+  rankproof convert beir/scifact scifact.qrels
+
+the input's format and kind are told by its content, the output's format by its suffix;
+.gz and .zst compress"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """From where, to where, and what is known of both."""
+    parser.add_argument("source", metavar="IN", help="a file, a dataset's folder, irds:NAME, or - for standard input")
+    parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
+    parser.add_argument(
+        "--kind", choices=("run", "qrels", "dataset"), help="what the input holds, where the content does not tell"
+    )
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="the input's format")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="the output's format")
+    parser.add_argument("--delimiter", type=one_character, metavar="D", help="what separates the input's columns; tab or \\t")
+    parser.add_argument("--encoding", default="utf-8", metavar="E", help="the input's encoding (utf-8)")
+    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="what a grade's name is worth: E=3,S=2,C=1,I=0")
+    duplicates = ("error", "keep-best", "keep-first", "keep-last")
+    parser.add_argument("--on-duplicate", choices=duplicates, default="error", help="a document twice for one query (error)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Converts, and says what was written."""
+    if args.target != "-":
+        done = _convert(args, args.target)
+    elif args.target_format is None or args.kind == "dataset":
+        raise UsageError("standard output takes one file of a named format", fix="name the format with --to, as in --to trec")
+    else:
+        with _folder() as folder:
+            path = os.path.join(folder, "out")
+            done = _convert(args, path)
+            terminal.show_bytes(_blocks(path))
+    unit = "documents" if done.kind == "dataset" else "rows"
+    terminal.note(f"{done.kind} written as {done.format}: {done.queries} queries, {done.rows} {unit}")
+    if done.lost_queries:
+        terminal.note(f"{done.lost_queries} queries without rows are lost, for {done.format} cannot hold them; json can")
+    return 0
+
+
+def _convert(args: argparse.Namespace, target: str) -> Converted:
+    from ..data.reading import Reading
+    from ..formats import convert
+
+    return convert(
+        args.source,
+        target,
+        kind=args.kind,
+        source_format=args.source_format,
+        target_format=args.target_format,
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        grade_map=args.grade_map,
+        reading=Reading(on_duplicate=args.on_duplicate),
+    )
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="rankproof-") as folder:
+        yield folder
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            yield block

@@ -1,0 +1,50 @@
+"""`rankproof measures`: what there is to measure."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..measures import Measure
+
+USAGE = "[MEASURES…] [--format F]"
+EXAMPLES = """\
+examples:
+  rankproof measures
+  rankproof measures nDCG ndcg_cut_10 MRR
+  rankproof measures --format markdown > measures.md
+
+names are read in any case, and in the spellings of trec_eval, ir_measures, ranx and BEIR;
+parameters stand in brackets and cutoffs after @: P(rel=2)@5, nDCG(gain='exp')@10"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which measures, and how to show them."""
+    parser.add_argument("names", nargs="*", metavar="MEASURES", help="only these, in any spelling")
+    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="how to show them (table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Shows the measures asked for, or all."""
+    from ..measures import MEASURES, outside_measures
+    from ..views import catalogue
+
+    everything = {**MEASURES, **outside_measures()}
+    shelf = [_named(name, everything) for name in args.names] or list(everything.values())
+    render = {"table": catalogue.as_table, "json": catalogue.as_json, "markdown": catalogue.as_markdown}[args.format]
+    terminal.show(render(list(dict.fromkeys(shelf)), terminal.look()))
+    return 0
+
+
+def _named(text: str, shelf: Mapping[str, Measure]) -> Measure:
+    """The measure without its parameters; a name may lack the cutoff that an evaluation would ask for."""
+    from ..measures import parse
+    from ..measures.aliases import ALIASES
+
+    bare = ALIASES.get(text.lower(), text).partition("(")[0].lower()
+    by_name = {name.lower(): measure for name, measure in shelf.items()}
+    return by_name[bare] if bare in by_name else shelf[parse(text).name]

@@ -1,0 +1,74 @@
+"""Arguments: argparse whose errors say what to do, and what every verb's parser shares."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from ..errors import UsageError, shown
+
+EVERYWHERE = ("-v", "--verbose", "--quiet")
+EXIT_CODES = """\
+exit codes:
+  0  done
+  1  the world failed: disk, network, a library that is not there
+  2  the input or the usage is wrong; the message says where and what to do
+  130  interrupted"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError and suggests the nearest option."""
+
+    def error(self, message: str) -> NoReturn:
+        """A wrong argument."""
+        raise UsageError(message, fix=f"see {self.prog} --help")
+
+    def arguments_of(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The arguments, options and files in any order."""
+        args, strange = self.parse_known_intermixed_args(list(argv))
+        if strange:
+            raise self._strange(strange[0])
+        return args
+
+    def _strange(self, argument: str) -> UsageError:
+        option = argument.partition("=")[0]
+        if not argument.startswith("-"):
+            return UsageError(f"unexpected argument {shown(argument)}", fix=f"see {self.prog} --help")
+        return unknown("option", option, [*self._option_string_actions], see=f"{self.prog} --help")
+
+
+def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
+    """The parser of one verb, with what every verb has."""
+    parser = Parser(
+        prog=f"rankproof {verb}",
+        usage=f"rankproof {verb} {module.USAGE}",
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"{module.EXAMPLES}\n\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more; show the traceback of an internal error")
+    parser.add_argument("--quiet", action="store_true", help="no notes and no progress, errors only")
+    return parser
+
+
+def split_verb(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
+    """What stands before the verb, the verb (None where there is none), and what follows it."""
+    for at, argument in enumerate(arguments):
+        if argument not in EVERYWHERE:
+            if argument.startswith("-"):
+                break
+            return [*arguments[:at]], argument, [*arguments[at + 1 :]]
+    return [*arguments], None, []
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, see: str) -> UsageError:
+    """An error for a name that nobody knows, with the nearest one that somebody does."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    fix = f"did you mean {near[0]}? See {see}" if near else f"see {see}"
+    return UsageError(f"unknown {kind} {shown(name)}", fix=fix)

@@ -1,0 +1,81 @@
+"""Where a command shows its results, notes and progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TextIO
+
+from ..errors import WorldError, visible
+from ..views.look import Look
+
+STDOUT = (None, "-")
+_LEAST_WIDTH = 40
+_USUAL_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Results go to standard output, everything else to standard error; quiet leaves out what is not an error."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def show(self, text: str) -> None:
+        """Writes a result."""
+        if sys.stdout is None:
+            raise WorldError("standard output is closed; open it, or write to a file with -o")
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def show_bytes(self, blocks: Iterable[bytes]) -> None:
+        """Writes a result that is a file."""
+        self.show("")
+        for block in blocks:
+            sys.stdout.buffer.write(block)
+        sys.stdout.buffer.flush()
+
+    def note(self, text: str) -> None:
+        """Writes one line beside the results."""
+        if self.quiet or sys.stderr is None:
+            return
+        label, line = "note: ", visible(text)
+        if _is_tty(sys.stderr):
+            import textwrap
+
+            line = textwrap.fill(line, width_of(sys.stderr) - len(label), break_long_words=False).replace(
+                "\n", f"\n{' ' * len(label)}"
+            )
+            label = f"\x1b[33m{label}\x1b[0m" if _likes_colour() else label
+        sys.stderr.write(f"{label}{line}\n")
+
+    def say(self, text: str) -> None:
+        """Writes text that is neither a result nor a note."""
+        if sys.stderr is not None:
+            sys.stderr.write(f"{text}\n")
+
+    def look(self, *, per_query: bool = False, to_file: bool = False) -> Look:
+        """How a table is to look where it goes."""
+        tty = not to_file and _is_tty(sys.stdout)
+        return Look(per_query, width_of(sys.stdout), fold=tty, colour=tty and _likes_colour(), verbose=self.verbose)
+
+
+def width_of(stream: TextIO | None) -> int:
+    """Columns of the terminal, by COLUMNS where it is set, else 80."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return max(int(asked), _LEAST_WIDTH)
+    try:
+        return max(os.get_terminal_size(stream.fileno() if stream else 1).columns, _LEAST_WIDTH)
+    except (OSError, ValueError):
+        return _USUAL_WIDTH
+
+
+def _is_tty(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _likes_colour() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,54 @@
+"""What options are made of: text from the command line as the values they stand for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from ..errors import shown
+
+_TABS = ("tab", "\\t")
+
+
+def one_character(text: str) -> str:
+    """A delimiter."""
+    delimiter = "\t" if text in _TABS else text
+    if len(delimiter) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character (write tab for a tab)")
+    return delimiter
+
+
+def at_least_one(text: str) -> int:
+    """A whole number from 1."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers between commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, as in 1,2.5") from None
+
+
+def grade_map(text: str) -> dict[str, int]:
+    """Labels of grades and what each is worth, as in E=3,S=2,C=1,I=0."""
+    from ..formats.grades import parse_grade_map
+
+    return parse_grade_map(text)
+
+
+def query_ids(path: str, encoding: str) -> tuple[str, ...]:
+    """The ids in a file, one a line, up to a tab where there is one; blank lines and comments are left out."""
+    from ..formats.opening import open_source
+    from ..formats.trec import numbered_lines
+
+    lines = numbered_lines(open_source(path, encoding=encoding))
+    return tuple(dict.fromkeys(line.split(b"\t")[0].strip().decode() for _, line in lines))
+
+
+def first_few(ids: Sequence[str], most: int = 5) -> str:
+    """How many ids there are, and the first of them, fit to be shown."""
+    return f"{len(ids)} ({', '.join(map(shown, ids[:most]))}{', …' if len(ids) > most else ''})"

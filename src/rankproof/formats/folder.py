@@ -1,0 +1,68 @@
+"""A dataset as a folder: `corpus.jsonl`, `queries.jsonl`, and qrels where BEIR or seed 001 keep them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from ..data.dataset import Dataset
+from ..data.qrels import Qrels
+from ..errors import UsageError
+from .atomic import write_blocks
+from .beir import BEIR
+from .faults import fault
+from .opened import open_file
+from .opening import open_source
+from .table import COMPRESSED
+from .texts_format import read_corpus, read_queries, text_blocks
+
+SPLIT = "test"
+_QRELS = ("qrels/{split}.tsv", "qrels.tsv", "qrels/{split}.jsonl", "qrels.jsonl", "qrels/{split}.txt", "qrels.txt")
+
+
+def read_folder(folder: str, *, split: str = SPLIT) -> Dataset:
+    """The dataset in the folder."""
+    if not os.path.isdir(folder):
+        raise fault("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
+    name = os.path.basename(os.path.abspath(folder))
+    corpus = read_corpus(open_source(_found(folder, ("corpus.jsonl",), "documents")))
+    queries = read_queries(open_source(_found(folder, ("queries.jsonl",), "queries")))
+    return Dataset(name, corpus, queries, read_folder_qrels(folder, split=split))
+
+
+def read_folder_qrels(folder: str, *, split: str = SPLIT) -> Qrels:
+    """The judgements in the folder."""
+    return open_file(qrels_path(folder, split=split)).qrels()
+
+
+def qrels_path(folder: str, *, split: str = SPLIT) -> str:
+    """The file in the folder that holds the judgements."""
+    return _found(folder, tuple(name.format(split=split) for name in _QRELS), "qrels")
+
+
+def write_folder(dataset: Dataset, folder: str) -> None:
+    """The dataset as a BEIR folder, which must not exist yet; it appears whole or not at all."""
+    import shutil
+
+    if os.path.exists(folder):
+        raise UsageError(f"{folder} exists", fix="name a folder that does not exist yet")
+    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
+    try:
+        os.makedirs(os.path.join(beside, "qrels"))
+        write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
+        write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))
+        write_blocks(os.path.join(beside, "qrels", f"{SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
+        os.rename(beside, folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be written to") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _found(folder: str, names: Iterable[str], what: str) -> str:
+    candidates = [os.path.join(folder, name) for name in names]
+    for path in candidates:
+        for suffix in ("", *COMPRESSED):
+            if os.path.exists(path + suffix):
+                return path + suffix
+    raise fault("folder-lacks", source=folder, what=what, expected=os.path.relpath(candidates[0], folder))

@@ -1,0 +1,48 @@
+"""Text line by line, each with its number and its end, for the formats whose rows may go over several lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..data.refusals import MAX_LINE_BYTES, refusal
+from ..data.source import Source
+from .trec import read_blocks
+
+BOM = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def numbered_text(source: Source, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
+    """Every line with its end (LF, CRLF or CR) and its number from 1; a byte-order mark at the start is skipped."""
+    for number, line in enumerate(_lines(source, limit), start=1):
+        if len(line) > limit and len(line.rstrip(b"\r\n")) > limit:
+            raise refusal("long-line", source=source.name, line=number)
+        yield number, decoded(line.removeprefix(BOM) if number == 1 else line, number, source.name)
+
+
+def decoded(line: bytes, number: int, name: str) -> str:
+    """The line as text; a byte that is not UTF-8 is refused with its place."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise refusal("utf8", source=name, line=number, byte=line[error.start], column=error.start + 1) from None
+
+
+def _lines(source: Source, limit: int) -> Iterator[bytes]:
+    rest, started = b"", False
+    stream = source.open()
+    try:
+        for block in read_blocks(stream):
+            if not started and block.startswith(_UTF16_MARKS):
+                raise refusal("utf16", source=source.name)
+            started = True
+            lines = (rest + block).splitlines(keepends=True)
+            rest = lines.pop()
+            yield from lines
+            if len(rest) > limit + 2:
+                yield rest
+    finally:
+        stream.close()
+    if not started:
+        raise refusal("empty", source=source.name)
+    yield from rest.splitlines(keepends=True)

@@ -1,0 +1,108 @@
+"""Parquet, by pyarrow: only the columns that are needed, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..data.qrels import Qrels
+from ..data.run import Run
+from ..data.source import Source
+from ..errors import InputError
+from . import arrow
+from .columns import Kind, kind_by_names
+from .faults import fault
+from .opening import all_bytes
+from .ranked import ranked_rows
+from .rows import Options, qrels_of, run_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_ROWS = 1 << 16
+
+
+class ParquetFormat:
+    """A table of typed columns."""
+
+    def read_qrels(self, source: Source, options: Options) -> Qrels:
+        file = _opened(source)
+        _, names = arrow.wanted(file.schema_arrow, "qrels", source.name)
+        return qrels_of(arrow.judgements(_batches(file, names, source.name), names, source.name, options), source=source.name)
+
+    def read_run(self, source: Source, name: str, options: Options) -> Run:
+        file = _opened(source)
+        columns, names = arrow.wanted(file.schema_arrow, "run", source.name)
+        rows = arrow.run_rows(_batches(file, names, source.name), names, columns, source.name)
+        return run_of(rows, name=name, source=source.name, reading=options.reading)
+
+    def kind(self, source: Source, options: Options) -> Kind | None:
+        return kind_by_names(_opened(source).schema_arrow.names)
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        pa = arrow.load_pyarrow()
+        rows = list(ranked_rows(run))
+        columns = {
+            "query_id": pa.array([row.query for row in rows], pa.string()),
+            "doc_id": pa.array([row.doc for row in rows], pa.string()),
+            "rank": pa.array([row.rank for row in rows], pa.int64()),
+            "score": pa.array([row.score for row in rows], pa.float64()),
+        }
+        if len(run.tags) == 1:
+            columns["tag"] = pa.array([run.tags[0]] * len(rows), pa.string())
+        yield _written(pa.table(columns))
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        pa = arrow.load_pyarrow()
+        rows = [(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()]
+        queries, docs, grades = zip(*rows, strict=True) if rows else ((), (), ())
+        columns = {"query_id": pa.array(queries, pa.string()), "doc_id": pa.array(docs, pa.string())}
+        yield _written(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
+
+
+def run_batches(source: Source) -> tuple[arrow.RowStream, arrow.StreamColumns]:
+    """The run as an Arrow stream for alignment, and where its columns stand."""
+    schema = _opened(source).schema_arrow
+    columns, names = arrow.wanted(schema, "run", source.name)
+    file = _opened(source, dictionaries=[names[0]])
+    ranked = columns.rank is not None and arrow.load_pyarrow().types.is_integer(schema.field(columns.rank).type)
+    names = names[: 4 if ranked else 3]
+    stream = arrow.RowStream(_batches(file, names, source.name), names, source.name, ranked=ranked)
+    return stream, stream.columns
+
+
+def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
+    pa = arrow.load_pyarrow()
+    import pyarrow.parquet as pq
+
+    place = source.path if source.path is not None else pa.BufferReader(all_bytes(source))
+    try:
+        return pq.ParquetFile(place, read_dictionary=dictionaries)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(error, source.name) from None
+
+
+def _batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
+    pa = arrow.load_pyarrow()
+    try:
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=names, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(error, source) from None
+    finally:
+        file.close()
+
+
+def _unreadable(error: Exception, source: str) -> InputError:
+    return fault("parquet", source=source, reason=str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+
+def _written(table: pa.Table) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+PARQUET = ParquetFormat()

@@ -1,0 +1,87 @@
+"""The shelf of file formats: their names, suffixes, and where each is read and written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from ..data.qrels import Qrels
+from ..data.run import Run
+from ..data.source import Source
+from ..errors import UsageError, shown
+from .columns import Kind
+from .rows import Options
+
+COMPRESSED = (".gz", ".zst")
+
+
+class FileFormat(Protocol):
+    """What a format can do; blocks are the bytes of a file in order."""
+
+    def read_qrels(self, source: Source, options: Options) -> Qrels: ...
+
+    def read_run(self, source: Source, name: str, options: Options) -> Run: ...
+
+    def kind(self, source: Source, options: Options) -> Kind | None: ...
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]: ...
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One format; its module is loaded when it is first needed."""
+
+    name: str
+    module: str
+    value: str
+    suffixes: tuple[str, ...]
+
+    def load(self) -> FileFormat:
+        return cast(FileFormat, getattr(import_module(f".{self.module}", __package__), self.value))
+
+
+FORMATS: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry("trec", "trec_format", "TREC", (".trec", ".run", ".qrels", ".qrel", ".txt", ".res")),
+        Entry("beir", "beir", "BEIR", ()),
+        Entry("csv", "csv_format", "CSV", (".csv",)),
+        Entry("tsv", "csv_format", "TSV", (".tsv", ".tab")),
+        Entry("json", "json_format", "JSON", (".json",)),
+        Entry("jsonl", "jsonl_format", "JSONL", (".jsonl", ".ndjson")),
+        Entry("parquet", "parquet", "PARQUET", (".parquet", ".pq")),
+    )
+}
+_OF_SUFFIX = {suffix: entry.name for entry in FORMATS.values() for suffix in entry.suffixes}
+
+
+def format_named(name: str) -> FileFormat:
+    """The format of that name."""
+    if name not in FORMATS:
+        raise UsageError(f"no format is called {shown(name)}", fix=f"choose one of {', '.join(FORMATS)}")
+    return FORMATS[name].load()
+
+
+def format_of_suffix(path: str) -> str | None:
+    """The format that the file's name speaks of, compression left aside."""
+    stem, suffix = os.path.splitext(path.lower())
+    if suffix in COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+    return _OF_SUFFIX.get(suffix)
+
+
+def system_name(path: str) -> str:
+    """What a run is called after its file: the file's name without known suffixes."""
+    if path == "-":
+        return "stdin"
+    name = os.path.basename(path.rstrip("/")) or path
+    while True:
+        stem, suffix = os.path.splitext(name)
+        if not stem or (suffix.lower() not in _OF_SUFFIX and suffix.lower() not in COMPRESSED):
+            return name
+        name = stem

@@ -1,0 +1,51 @@
+"""Seed 001: graded judgements, one query a call; `evaluate_all` for many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from ..errors import InputError, UsageError, shown
+from ..measures import DCG, RR, Measure, P, nDCG
+from .ranked import hits_of, value_of
+
+Method = Literal["exponential", "linear"]
+_GAINS = {"exponential": "exp", "linear": "linear"}
+
+
+def ndcg_at_k(ranked_ids: Iterable[Any], qrels: Mapping[Any, int], k: int, method: Method = "exponential") -> float:
+    """nDCG@k of one ranking against the grades of its query's documents; the ideal is made of all of them."""
+    return value_of(_with_gain(nDCG, method) @ k, ranked_ids, qrels)
+
+
+def dcg_at_k(rels: Sequence[int], k: int, method: Method = "exponential") -> float:
+    """DCG@k of grades in rank order."""
+    docs = [str(rank) for rank in range(len(rels))]
+    return value_of(_with_gain(DCG, method) @ k, docs, dict(zip(docs, rels, strict=True)))
+
+
+def precision_at_k(ranked_ids: Iterable[Any], qrels: Mapping[Any, int], k: int) -> float:
+    """P@k of one ranking; any grade above 0 is relevant."""
+    return value_of(P @ k, ranked_ids, qrels)
+
+
+def mrr(ranked_ids: Iterable[Any], qrels: Mapping[Any, int]) -> float:
+    """The reciprocal rank of one ranking (its mean over queries is the MRR); any grade above 0 is relevant."""
+    return value_of(RR, ranked_ids, qrels)
+
+
+def evaluate_all(
+    run: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[Any, int]], k: int, method: Method = "exponential"
+) -> dict[str, float]:
+    """Means over every judged query, a missing one counting 0, as {"P@k": …, "MRR": …, "NDCG@k": …} with k as its number."""
+    measures = {f"P@{k}": P @ k, "MRR": RR, f"NDCG@{k}": _with_gain(nDCG, method) @ k}
+    hits = hits_of(run, {query: docs for query, docs in qrels.items() if docs})
+    if not hits.present.any():
+        raise InputError("no query of the run is judged", fix="check that the run and the qrels name queries the same way")
+    return {name: measure.summarise(measure.values(hits)) for name, measure in measures.items()}
+
+
+def _with_gain(measure: Measure, method: str) -> Measure:
+    if method not in _GAINS:
+        raise UsageError(f"method {shown(str(method))} is not known", fix=f"use {' or '.join(_GAINS)}")
+    return measure(gain=_GAINS[method])

@@ -1,0 +1,61 @@
+"""Lists of ids in rank order as hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..align.hits import Hits, Seen
+from ..align.reference import judge_qrels
+from ..data.ids import checked_id
+from ..data.qrels import Qrels
+from ..errors import UsageError
+from ..measures import Measure
+
+_ONE = "query"
+
+
+def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[Any, int]]) -> Hits:
+    """Where the judged documents of each judged query stand.
+
+    A ranking holds ids, or mappings with an `id`. A document that comes again takes its rank and gains nothing.
+    """
+    grades = Qrels.from_dict(qrels)
+    given = {checked_id(query, "query"): ids_of(ranking) for query, ranking in rankings.items()}
+    places = [_places(given.get(query, []), grades[query]) for query in grades]
+    flat = [place for query in places for place in query]
+    return Hits(
+        judged=judge_qrels(grades),
+        present=np.array([query in given for query in grades], dtype=np.bool_),
+        retrieved=np.array([len(given.get(query, [])) for query in grades], dtype=np.int64),
+        offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
+        ranks=np.array([rank for rank, _ in flat], dtype=np.int64),
+        grades=np.array([grade for _, grade in flat], dtype=np.int64),
+        seen=Seen(rows=sum(map(len, given.values()))),
+    )
+
+
+def ids_of(ranking: Iterable[Any]) -> list[str]:
+    """The ids of a ranking, best first."""
+    if isinstance(ranking, str | bytes | Mapping | set | frozenset) or not isinstance(ranking, Iterable):
+        kind = type(ranking).__name__
+        raise UsageError(f"a ranking is {kind}, which has no order of ids", fix="pass a list of ids, best first")
+    return [checked_id(item.get("id") if isinstance(item, Mapping) else item, "document") for item in ranking]
+
+
+def value_of(measure: Measure, ranking: Iterable[Any], grades: Mapping[Any, int]) -> float:
+    """The measure of one ranking; 0 where nothing is judged."""
+    if isinstance(grades, Mapping) and not grades:
+        ids_of(ranking)
+        return 0.0
+    return float(measure.values(hits_of({_ONE: ranking}, {_ONE: grades}))[0])
+
+
+def _places(ids: list[str], grades: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Rank and grade of each judged document, where it comes first."""
+    first: dict[str, int] = {}
+    for rank, doc in enumerate(ids, start=1):
+        first.setdefault(doc, rank)
+    return [(rank, grades[doc]) for doc, rank in first.items() if doc in grades]

@@ -1,0 +1,65 @@
+"""Seed 002: one target document a query. What it calls Recall@k is Success@k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InputError
+from ..measures import RR, Success
+from .ranked import ids_of, value_of
+
+_CUTOFFS = (1, 3, 5, 10)
+
+
+class Retriever(Protocol):
+    """Whatever finds documents: it gives ids, or mappings with an `id`, best first."""
+
+    def retrieve(self, query: str, top_k: int) -> Iterable[Any]: ...
+
+
+def recall_at_k(retrieved_ids: Iterable[Any], target_id: Any, k: int) -> int:
+    """1 if the target is among the first k, else 0: Success@k."""
+    return int(value_of(Success @ k, retrieved_ids, {target_id: 1}))
+
+
+def reciprocal_rank(retrieved_ids: Iterable[Any], target_id: Any) -> float:
+    """1 over the target's rank, 0 if it was not retrieved."""
+    return value_of(RR, retrieved_ids, {target_id: 1})
+
+
+def evaluate_retrieval(
+    queries: Sequence[Mapping[str, Any]], retriever: Retriever
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Means over queries (`query`, `source_recipe_id`) of the first 10 that the retriever finds, and each query's own figures.
+
+    The means are recall_at_1, _3, _5, _10, mrr and total_queries; a query has query, target_id, recall_1, _3, _5, _10,
+    reciprocal_rank and target_rank, which is None where the target was not found.
+    """
+    if not queries:
+        raise InputError("there are no queries", fix="pass at least one")
+    results = [_one(query, retriever, at) for at, query in enumerate(queries)]
+    figures = {f"recall_at_{k}": Success.summarise(_column(results, f"recall_{k}")) for k in _CUTOFFS}
+    return {**figures, "mrr": RR.summarise(_column(results, "reciprocal_rank")), "total_queries": len(results)}, results
+
+
+def _one(query: Mapping[str, Any], retriever: Retriever, at: int) -> dict[str, Any]:
+    for field in ("query", "source_recipe_id"):
+        if field not in query:
+            raise InputError(f"query {at + 1} has no {field}", fix="give each query its text and its target's id")
+    text, target = query["query"], query["source_recipe_id"]
+    ids = ids_of(retriever.retrieve(text, top_k=max(_CUTOFFS)))[: max(_CUTOFFS)]
+    reciprocal = reciprocal_rank(ids, target)
+    return {
+        "query": text,
+        "target_id": target,
+        **{f"recall_{k}": recall_at_k(ids, target, k) for k in _CUTOFFS},
+        "reciprocal_rank": reciprocal,
+        "target_rank": round(1 / reciprocal) if reciprocal else None,
+    }
+
+
+def _column(results: list[dict[str, Any]], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([result[name] for result in results], dtype=np.float64)

@@ -1,0 +1,40 @@
+"""bpref: how often judged relevant documents stand above judged others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..align.hits import Hits, Judged
+from ..data.arrays import FloatArray, IntArray, frozen
+from .base import Binary
+from .before import before
+from .found import found, ratio
+from .once import once
+
+
+@once
+def _limits(judged: Judged, rel: int) -> IntArray:
+    """The number of judged documents that are not relevant, at most the number that are, and at least 1 to divide by."""
+    others = np.bincount(judged.owners[(judged.grades >= 0) & (judged.grades < rel)], minlength=len(judged.queries))
+    return frozen(np.maximum(np.minimum(others, judged.relevant(rel)), 1))
+
+
+class BinaryPreference(Binary):
+    """The fraction of preferences among judged documents that the ranking keeps."""
+
+    name = "bpref"
+    title = "Binary preference"
+    definition = (
+        "Mean over relevant documents of 1 - min(n, rel) / min(N, rel), with n judged non-relevant ones above it and N in all;"
+        " unjudged ones are ignored."
+    )
+    source = "Buckley and Voorhees 2004; trec_eval bpref"
+
+    def values(self, hits: Hits) -> FloatArray:
+        those = found(hits, self.rel)
+        above = np.minimum(before(hits, self.rel).nonrelevant, those.total[those.owners])
+        kept = 1.0 - above / _limits(hits.judged, self.rel)[those.owners]
+        return ratio(those.summed(kept), those.total)
+
+
+bpref = BinaryPreference()

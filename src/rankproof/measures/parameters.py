@@ -1,0 +1,119 @@
+"""What each parameter of a measure may be, how it is refused, and how it is written."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..errors import UsageError, shown
+from .gain import NAMED, Gain
+
+_MOST = (1 << 63) - 1
+
+
+def _number(value: object, name: str) -> float | int:
+    """The value as a plain finite number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise UsageError(f"{name} {shown(repr(value))} is not a number", fix=f"write {name} as a number")
+    plain = int(value) if isinstance(value, numbers.Integral) else float(value)
+    if isinstance(plain, float) and not math.isfinite(plain):
+        raise UsageError(f"{name} {plain} is not finite", fix=f"write {name} as a number")
+    return plain
+
+
+def _whole(value: object, name: str) -> int:
+    """The value as a whole number from 1 to what 64 bits hold."""
+    plain = _number(value, name)
+    if plain != int(plain):
+        raise UsageError(f"{name} {plain} is not a whole number", fix="write one, from 1 on")
+    if plain < 1:
+        raise UsageError(f"{name} must be >= 1", fix=f"it is {shown(str(plain))}")
+    if plain > _MOST:
+        raise UsageError(f"{name} {shown(str(plain))} is above 2^63 - 1", fix="leave it out to count every document")
+    return int(plain)
+
+
+def _fraction(value: object, name: str) -> float:
+    """The value as a number from 0 to 1."""
+    plain = float(_number(value, name))
+    if not 0 <= plain <= 1:
+        raise UsageError(f"{name} {plain} is not from 0 to 1", fix="write it like 0.5")
+    return plain
+
+
+def _cutoff(value: object) -> int | None:
+    return None if value is None else _whole(value, "cutoff")
+
+
+def _rel(value: object) -> int:
+    return _whole(value, "rel")
+
+
+def _recall(value: object) -> float | None:
+    return None if value is None else _fraction(value, "recall")
+
+
+def _recalls(value: object) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"recalls {shown(repr(value))} is not a list", fix="write it like (0.25,0.5,0.75)")
+    points = tuple(sorted({_fraction(one, "recall") for one in value}))
+    if not points:
+        raise UsageError("recalls is empty", fix="write it like (0.25,0.5,0.75)")
+    return points
+
+
+def _persistence(value: object) -> float:
+    plain = _fraction(value, "p")
+    if not 0 < plain < 1:
+        raise UsageError(f"p {plain} is not between 0 and 1", fix="write it like 0.8")
+    return plain
+
+
+def _beta(value: object) -> float:
+    plain = float(_number(value, "beta"))
+    if plain < 0:
+        raise UsageError(f"beta {plain} is below 0", fix="write it like 2")
+    return plain
+
+
+def _gain(value: object) -> Gain:
+    """A known name, or the gain of each grade; a tuple of pairs is what a measure keeps."""
+    pairs = dict(value) if isinstance(value, tuple) else value
+    if isinstance(pairs, Mapping) and pairs:
+        return tuple(sorted((_grade(grade), float(_number(gain, "gain"))) for grade, gain in pairs.items()))
+    for name in NAMED:
+        if value == name:
+            return name
+    choices = " or ".join(NAMED)
+    raise UsageError(f"gain {shown(str(value))} is not known", fix=f"use {choices}, or the gain of each grade, like {{1:3,2:9}}")
+
+
+def _grade(value: object) -> int:
+    plain = _number(value, "grade")
+    if plain != int(plain) or not 0 <= plain <= 1000:
+        raise UsageError(f"a gain for grade {shown(str(plain))}", fix="grades with a gain are whole numbers from 0 to 1000")
+    return int(plain)
+
+
+CHECKS: dict[str, Callable[[object], Any]] = {
+    "cutoff": _cutoff,
+    "rel": _rel,
+    "recall": _recall,
+    "recalls": _recalls,
+    "p": _persistence,
+    "beta": _beta,
+    "gain": _gain,
+}
+
+
+def written(value: object) -> str:
+    """The value as the notation writes it."""
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{" + ",".join(f"{grade}:{written(gain)}" for grade, gain in value) + "}"
+    if isinstance(value, tuple):
+        return "(" + ",".join(map(written, value)) + ")"
+    return repr(value).removesuffix(".0")

@@ -1,0 +1,32 @@
+"""LaTeX tables with booktabs rules, ready to paste; the best of each measure in bold."""
+
+from __future__ import annotations
+
+from ..evaluation import Result
+from .escape import for_latex
+from .grid import Cell, Grid, query_grid, summary_grid
+from .look import Look
+
+
+def render(result: Result, look: Look) -> str:
+    """The summary as a tabular; with per_query a longtable for each measure after it."""
+    packages = "booktabs,longtable" if look.per_query else "booktabs"
+    parts = [f"% \\usepackage{{{packages}}}", _table(summary_grid(result), "tabular")]
+    if look.per_query:
+        for name in result.systems[0].measures:
+            parts += [f"\n% {for_latex(name)}, query by query", _table(query_grid(result, name), "longtable", closing=True)]
+    return "\n".join(parts) + "\n"
+
+
+def _table(grid: Grid, environment: str, *, closing: bool = False) -> str:
+    lines = [_line(row, cells) for row, cells in zip(grid.rows, grid.cells, strict=True)]
+    if closing:
+        lines.insert(-1, r"\midrule")
+    head = " & ".join(for_latex(text) for text in (grid.corner, *grid.columns))
+    body = "\n".join([r"\toprule", rf"{head} \\", r"\midrule", *lines, r"\bottomrule"])
+    return f"\\begin{{{environment}}}{{l{'r' * len(grid.columns)}}}\n{body}\n\\end{{{environment}}}"
+
+
+def _line(name: str, cells: tuple[Cell, ...]) -> str:
+    texts = (rf"\textbf{{{cell.text}}}" if cell.best else cell.text.replace("–", "--") for cell in cells)
+    return " & ".join([for_latex(name), *texts]) + r" \\"

@@ -1,0 +1,34 @@
+"""Markdown tables; the best of each measure in bold."""
+
+from __future__ import annotations
+
+from ..evaluation import Result
+from .escape import for_markdown
+from .grid import Cell, Grid, query_grid, summary_grid
+from .look import Look
+
+
+def render(result: Result, look: Look) -> str:
+    """The summary as a table; with per_query a table for each measure after it."""
+    parts = [_table(summary_grid(result))]
+    if look.per_query:
+        parts += [
+            f"### {for_markdown(name)}\n\n{_table(_closed(query_grid(result, name)))}" for name in result.systems[0].measures
+        ]
+    return "\n".join(parts)
+
+
+def _closed(grid: Grid) -> Grid:
+    """The grid with its last row set apart from a query that has the same name."""
+    return Grid(grid.corner, (*grid.rows[:-1], f"({grid.rows[-1]})"), grid.columns, grid.cells)
+
+
+def _table(grid: Grid) -> str:
+    head = " | ".join(for_markdown(text) for text in (grid.corner, *grid.columns))
+    rule = " | ".join([":---"] + ["---:"] * len(grid.columns))
+    lines = [" | ".join([for_markdown(row), *map(_cell, cells)]) for row, cells in zip(grid.rows, grid.cells, strict=True)]
+    return "".join(f"| {line} |\n" for line in (head, rule, *lines))
+
+
+def _cell(cell: Cell) -> str:
+    return f"**{cell.text}**" if cell.best else cell.text

@@ -1,0 +1,82 @@
+"""trec_eval's own layout and names: measure, query or `all`, value, in columns; our name where trec_eval has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..evaluation import Result, SystemResult
+from ..measures import Measure
+from .escape import for_trec
+from .grid import shown_number
+from .look import Look
+
+_BARE = {
+    "AP": "map",
+    "GMAP": "gm_map",
+    "RR": "recip_rank",
+    "nDCG": "ndcg",
+    "Rprec": "Rprec",
+    "bpref": "bpref",
+    "infAP": "infAP",
+    "11pt": "11pt_avg",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "NumQ": "num_q",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+}
+_CUT = {
+    "P": "P_{}",
+    "R": "recall_{}",
+    "AP": "map_cut_{}",
+    "nDCG": "ndcg_cut_{}",
+    "Success": "success_{}",
+    "Unjudged": "unj_{}",
+    "IPrec": "iprec_at_recall_{:.2f}",
+}
+_SUMMARY_ONLY = ("NumQ", "GMAP")
+
+
+def render(result: Result, look: Look) -> str:
+    """Each system's rows, those of single queries first; several systems are told apart by `runid` rows."""
+    several = len(result.systems) > 1
+    return "".join(line for system in result.systems for line in _lines(system, result, look, several=several))
+
+
+def trec_name(measure: Measure, rel: int = 1) -> str:
+    """trec_eval's name of the measure under `-l rel`, or ours where it has none."""
+    given, usual = measure.parameters(), type(measure)().parameters()
+    at = None if measure.at is None else given.pop(measure.at)
+    others = {name for name, value in given.items() if value != (rel if name == "rel" else usual[name])}
+    pattern = (_BARE if at is None else _CUT).get(measure.name)
+    return str(measure) if others or pattern is None else pattern.format(at)
+
+
+def _lines(system: SystemResult, result: Result, look: Look, *, several: bool) -> Iterator[str]:
+    names = {key: trec_name(one.measure, _common_rel(system)) for key, one in system.measures.items()}
+    if several:
+        yield _line("runid", "all", for_trec(system.name))
+    if look.per_query:
+        yield from _query_lines(system, names, result.queries)
+    for key, one in system.measures.items():
+        yield _line(names[key], "all", shown_number(one.value, one))
+
+
+def _query_lines(system: SystemResult, names: dict[str, str], queries: tuple[str, ...]) -> Iterator[str]:
+    shown = [(names[key], one, one.per_query) for key, one in system.measures.items() if one.measure.name not in _SUMMARY_ONLY]
+    for query in queries:
+        for name, one, values in shown:
+            if query in values:
+                yield _line(name, for_trec(query), shown_number(values[query], one))
+
+
+def _common_rel(system: SystemResult) -> int:
+    """The rel that all measures share, which trec_eval keeps out of the names; 1 where they differ."""
+    rels: set[int] = {one.measure.parameters().get("rel") or 0 for one in system.measures.values()} - {0}
+    return rels.pop() if len(rels) == 1 else 1
+
+
+def _line(name: str, query: str, value: str) -> str:
+    return f"{name:<22}\t{query}\t{value}\n"

@@ -1,0 +1,80 @@
+"""The list of measures: what each is, what it ranges over, where it comes from, and what others call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from ..measures import Measure
+from ..measures.aliases import ALIASES
+from .escape import for_markdown
+from .look import Look
+
+
+def as_json(measures: Iterable[Measure], look: Look) -> str:
+    """An object for each measure, by name."""
+    listed = {measure.name: _facts(measure) for measure in measures}
+    return json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_markdown(measures: Iterable[Measure], look: Look) -> str:
+    """A table, a measure a row."""
+    rows: list[tuple[str, ...]] = [("measure", "definition", "range", "source", "also accepted"), (":---",) * 5]
+    for measure in measures:
+        texts = (written(measure), f"{measure.title}. {measure.definition}", scope(measure), measure.source, _others(measure))
+        rows.append(tuple(for_markdown(text) for text in texts))
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def as_table(measures: Iterable[Measure], look: Look) -> str:
+    """A paragraph for each measure, its name first."""
+    from .tables import Printer
+
+    printer = Printer(look)
+    for measure in measures:
+        printer.line(f"{written(measure)}  {measure.title}", style="bold")
+        printer.paragraph(measure.definition)
+        printer.paragraph(f"{scope(measure)}; {measure.source}", style="dim")
+        if names := _others(measure):
+            printer.paragraph(f"also accepted: {names}", style="dim")
+        printer.line()
+    return printer.text().rstrip("\n") + "\n"
+
+
+def written(measure: Measure) -> str:
+    """How the measure is written, with its cutoff where it takes one."""
+    place = {"cutoff": "@k", "recall": "@r"}.get(measure.at or "", "")
+    if not place or measure.needs:
+        return f"{measure}{place}"
+    return f"{measure}, {measure}{place}"
+
+
+def scope(measure: Measure) -> str:
+    """The least and the greatest value, and how queries are summed up."""
+    least, greatest = measure.range
+    return f"{least:g} to {greatest:g}, {measure.summary}".replace("inf", "any")
+
+
+def aliases(measure: Measure) -> list[str]:
+    """Other tools' names for the measure."""
+    return [theirs for theirs, ours in ALIASES.items() if ours.partition("(")[0] == measure.name]
+
+
+def _others(measure: Measure) -> str:
+    return ", ".join(aliases(measure))
+
+
+def _facts(measure: Measure) -> dict[str, object]:
+    least, greatest = (None if abs(bound) == float("inf") else bound for bound in measure.range)
+    return {
+        "written": written(measure),
+        "title": measure.title,
+        "definition": measure.definition,
+        "range": [least, greatest],
+        "summary": measure.summary,
+        "higher_is_better": measure.higher_is_better,
+        "parameters": list(measure.parameters()),
+        "source": measure.source,
+        "trec_eval": measure.parity is not None,
+        "aliases": aliases(measure),
+    }

@@ -1,0 +1,95 @@
+"""The small table that the tabular views share: names down the side, names along the top, shown numbers between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..evaluation import MeasureResult, Result
+
+ABSENT = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number as it is shown, and whether it is the best of its measure."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells by row and column; `corner` names what the rows are."""
+
+    corner: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    def transposed(self, corner: str) -> Grid:
+        """Rows as columns and columns as rows."""
+        return Grid(corner, self.columns, self.rows, tuple(zip(*self.cells, strict=True)))
+
+    def part(self, columns: range) -> Grid:
+        """Some of the columns, with all rows."""
+        cells = tuple(row[columns.start : columns.stop] for row in self.cells)
+        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells)
+
+
+def shown_number(value: float, one: MeasureResult) -> str:
+    """Four decimals, but a count as a whole number."""
+    return f"{value:.0f}" if one.summary == "sum" else f"{value:.4f}"
+
+
+def label(name: str, one: MeasureResult) -> str:
+    """The measure's name, saying so where its summary is no mean."""
+    return name if one.summary == "mean" else f"{name} ({one.summary})"
+
+
+def summary_grid(result: Result) -> Grid:
+    """Systems down, measures across."""
+    first = result.systems[0].measures
+    columns = tuple(label(name, one) for name, one in first.items())
+    contests = [_contest([system.measures[name] for system in result.systems]) for name in first]
+    return Grid("system", tuple(system.name for system in result.systems), columns, tuple(zip(*contests, strict=True)))
+
+
+def query_grid(result: Result, name: str) -> Grid:
+    """Queries down, systems across, for one measure; the last row is the summary."""
+    ones = [system.measures[name] for system in result.systems]
+    columns = [_column(one, result.queries) for one in ones]
+    last = _contest(ones)
+    rows = (*result.queries, overall(ones))
+    cells = (*zip(*columns, strict=True), last)
+    return Grid("query", rows, tuple(system.name for system in result.systems), cells)
+
+
+def system_grid(result: Result, index: int) -> Grid:
+    """Queries down, measures across, for one system; the last row is the summary."""
+    measures = result.systems[index].measures
+    ones = list(measures.values())
+    columns = [_column(one, result.queries) for one in ones]
+    last = tuple(Cell(shown_number(one.value, one)) for one in ones)
+    rows = (*result.queries, overall(ones))
+    return Grid("query", rows, tuple(label(*item) for item in measures.items()), (*zip(*columns, strict=True), last))
+
+
+def overall(ones: Sequence[MeasureResult]) -> str:
+    """What the summary row of these measures is called."""
+    kinds = {one.summary for one in ones}
+    return {"mean": "mean", "sum": "sum", "geometric": "geometric mean"}[kinds.pop()] if len(kinds) == 1 else "overall"
+
+
+def _column(one: MeasureResult, queries: Sequence[str]) -> list[Cell]:
+    values = one.per_query
+    return [Cell(shown_number(values[query], one) if query in values else ABSENT) for query in queries]
+
+
+def _contest(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
+    """The summaries of one measure; the best are marked where there is something to win."""
+    texts = [shown_number(one.value, one) for one in ones]
+    measure = ones[0].measure
+    top = min(texts, key=float) if measure.higher_is_better is False else max(texts, key=float)
+    won = len(set(texts)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
+    return tuple(Cell(text, won and text == top) for text in texts)

@@ -1,0 +1,173 @@
+"""`evaluate`: what it takes, what it gives back, and what it says beside the numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import rankproof as rp
+
+QRELS = {"q1": {"d1": 2, "d2": 1, "d3": 0}, "q2": {"d4": 1}}
+RUN = {"q1": {"d2": 9.0, "d1": 8.0, "dX": 7.0}, "q2": {"d5": 2.0, "d4": 1.0}}
+
+
+def text_files(folder: Path) -> tuple[Path, Path]:
+    qrels, run = folder / "a.qrels", folder / "bm25.run"
+    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items()))
+    rows = [(q, d, i, s) for q, docs in RUN.items() for i, (d, s) in enumerate(docs.items(), 1)]
+    run.write_text("".join(f"{q} Q0 {d} {i} {s} t\n" for q, d, i, s in rows))
+    return qrels, run
+
+
+def frames(library: Any) -> tuple[Any, Any]:
+    judged = [(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()]
+    rows = [(q, d, s) for q, docs in RUN.items() for d, s in docs.items()]
+    left: dict[str, Any] = {"query_id": [r[0] for r in judged], "doc_id": [r[1] for r in judged], "relevance": [r[2] for r in judged]}
+    right: dict[str, Any] = {"query_id": [r[0] for r in rows], "doc_id": [r[1] for r in rows], "score": [r[2] for r in rows]}
+    make = pyarrow.table if library is pyarrow else library.DataFrame
+    return make(left), make(right)
+
+
+def test_means_and_per_query_values_are_keyed_by_our_names() -> None:
+    result = rp.evaluate(QRELS, RUN, ["ndcg_cut_10", "recip_rank"])
+    assert list(result.means["run"]) == ["nDCG@10", "RR"]
+    assert result.per_query() == result.per_query("run")
+    assert result.per_query()["RR"] == {"q1": 1.0, "q2": 0.5}
+    assert result.means["run"]["RR"] == result.value("mrr") == 0.75
+
+
+def test_paths_give_what_dicts_give(tmp_path: Path) -> None:
+    qrels, run = text_files(tmp_path)
+    assert rp.evaluate(qrels, run).means == {"bm25": rp.evaluate(QRELS, RUN).means["run"]}
+    assert rp.evaluate(str(qrels), str(run)).per_query() == rp.evaluate(QRELS, RUN).per_query()
+
+
+@pytest.mark.parametrize("library", [pandas, polars, pyarrow], ids=lambda library: library.__name__)
+def test_frames_give_what_dicts_give(library: Any) -> None:
+    qrels, run = frames(library)
+    assert rp.evaluate(qrels, run).per_query() == rp.evaluate(QRELS, RUN).per_query()
+
+
+def test_our_own_types_give_what_dicts_give() -> None:
+    qrels, run = rp.Qrels.from_dict(QRELS), rp.Run.from_dict(RUN, name="mine")
+    assert rp.evaluate(qrels, run).per_query("mine") == rp.evaluate(QRELS, RUN).per_query()
+
+
+def test_several_runs_keep_their_names_and_order() -> None:
+    result = rp.evaluate(QRELS, {"b": RUN, "a": RUN}, "RR")
+    assert list(result.means) == ["b", "a"]
+    with pytest.raises(rp.UsageError, match="which system"):
+        result.per_query()
+
+
+def test_equal_names_are_refused() -> None:
+    with pytest.raises(rp.UsageError, match="two systems are called run"):
+        rp.evaluate(QRELS, [rp.Run.from_dict(RUN), rp.Run.from_dict(RUN)])
+
+
+def test_a_measure_may_be_a_value() -> None:
+    assert rp.evaluate(QRELS, RUN, [rp.P @ 2, rp.nDCG(gain="exp") @ 10]).means["run"].keys() == {"P@2", "nDCG(gain='exp')@10"}
+
+
+def test_the_default_measures_leave_out_exponential_gain_for_binary_grades() -> None:
+    binary = rp.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).means["run"]
+    graded = rp.evaluate({"q": {"d": 2}}, {"q": {"d": 1.0}}).means["run"]
+    assert set(graded) - set(binary) == {"nDCG(gain='exp')@10"}
+
+
+def test_rel_changes_what_is_relevant_but_never_the_gains() -> None:
+    plain, strict = (rp.evaluate(QRELS, RUN, "nDCG@10 RR R@10", rel=rel) for rel in (1, 2))
+    assert plain.value("nDCG@10") == strict.value("nDCG@10")
+    assert strict.per_query()["RR(rel=2)"] == {"q1": 0.5, "q2": 0.0}
+
+
+def test_a_query_that_the_run_lacks_counts_zero_or_is_left_out() -> None:
+    run = {"q1": RUN["q1"]}
+    counted, skipped = rp.evaluate(QRELS, run, "RR"), rp.evaluate(QRELS, run, "RR", skip_missing=True)
+    assert (counted.value("RR"), skipped.value("RR")) == (0.5, 1.0)
+    assert skipped.per_query() == {"RR": {"q1": 1.0}}
+    assert [note.code for note in counted.notes["run"]] == ["missing-queries"]
+
+
+def test_a_query_with_an_empty_ranking_counts_zero_without_a_note() -> None:
+    result = rp.evaluate(QRELS, {**RUN, "q2": {}}, "RR")
+    assert result.value("RR") == 0.5
+    assert result.notes["run"] == ()
+
+
+def test_depth_and_judged_only_work_as_in_trec_eval() -> None:
+    assert rp.evaluate(QRELS, RUN, "NumRet", depth=1).value("NumRet") == 2
+    assert rp.evaluate(QRELS, RUN, "RR", judged_only=True).value("RR") == 1.0
+    assert rp.evaluate(QRELS, RUN, "RR", judged_only=True, depth=1).value("RR") == 0.5
+
+
+def test_a_subset_of_queries_leaves_the_others_out_without_a_note() -> None:
+    result = rp.evaluate(QRELS, RUN, "RR", queries={"q2"})
+    assert result.per_query() == {"RR": {"q2": 0.5}}
+    assert result.notes["run"] == ()
+
+
+def test_distances_are_read_the_other_way_round_when_asked() -> None:
+    distances = {"q1": {"d1": 0.1, "d2": 0.2, "dX": 0.9}, "q2": {"d4": 0.1, "d5": 0.4, "d6": 0.5}}
+    wrong, right = rp.evaluate(QRELS, distances, "RR"), rp.evaluate(QRELS, distances, "RR", lower_is_better=True)
+    assert right.value("RR") == 1.0
+    assert [(note.code, note.count) for note in wrong.notes["run"]] == [("scores-look-like-distances", 2)]
+
+
+def test_strangers_are_refused_and_both_sides_are_shown() -> None:
+    with pytest.raises(rp.InputError, match=r"the run has 01, the judgements have 1 \(leading zeros differ\)"):
+        rp.evaluate({"1": {"d": 1}}, {"01": {"d": 1.0}})
+
+
+def test_integer_ids_become_their_decimal_text() -> None:
+    assert rp.evaluate({1: {2: 1}}, {"1": {"2": 0.5}}, "RR").per_query() == {"RR": {"1": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        (QRELS, {"q1": {"d1": float("nan")}}, "not finite"),
+        (QRELS, {"q1": {"d1": "0.9"}}, "is text, not a number"),
+        (QRELS, {"q1": {"d1": None}}, "is null, not a number"),
+        (QRELS, {"q1": {"d1": True}}, "not a number"),
+        (QRELS, {"q1": {"": 1.0}}, "empty document id"),
+        (QRELS, {"q1": {1.5: 1.0}}, "not text"),
+        (QRELS, {"q1": {"\ud800": 1.0}}, "surrogate"),
+        (QRELS, {"q1": ["d1"]}, "must map document ids"),
+        ({"q1": {"d1": 0.5}}, RUN, "not an integer"),
+        ({"q1": {"d1": 1001}}, RUN, "above the limit"),
+        ({"q1": {"d1": "1"}}, RUN, "not an integer"),
+        ({}, RUN, "no query is judged"),
+        (QRELS, 7, "a run cannot be"),
+        (7, RUN, "qrels cannot be"),
+    ],
+)
+def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any, message: str) -> None:
+    with pytest.raises((rp.InputError, rp.UsageError), match=message):
+        rp.evaluate(qrels, run)
+
+
+@pytest.mark.parametrize("library", [pandas, polars], ids=lambda library: library.__name__)
+def test_every_value_is_a_row_of_the_frame(library: Any) -> None:
+    result = rp.evaluate(QRELS, RUN, "RR P@1")
+    frame = result.to_pandas() if library is pandas else result.to_polars()
+    assert list(frame.columns) == ["system", "query", "measure", "value"]
+    assert len(frame) == 4
+
+
+def test_the_arguments_are_left_as_they_were() -> None:
+    qrels, run = {"q": {"d": 1}}, {"q": {"d": 1.0, "e": 2.0}}
+    rp.evaluate(qrels, run)
+    assert qrels == {"q": {"d": 1}}
+    assert list(run["q"].items()) == [("d", 1.0), ("e", 2.0)]
+
+
+def test_visible_names_are_what_the_module_promises() -> None:
+    assert set(rp.__all__) <= set(dir(rp))
+    for name in rp.__all__:
+        assert getattr(rp, name) is not None

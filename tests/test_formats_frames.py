@@ -1,0 +1,208 @@
+"""Data frames of every library, and Parquet: the same rows, the same refusals, ids as text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rankproof.data.run import Run
+from rankproof.errors import InputError
+from rankproof.formats import frame_qrels, frame_run, frame_stream, is_frame, open_file, read_qrels, read_run
+
+Frame = Callable[[dict[str, Any]], Any]
+
+
+class Capsule:
+    """A table that is known by nothing but the Arrow stream interface."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+LIBRARIES: dict[str, Frame] = {
+    "pandas": pd.DataFrame,
+    "pandas objects": lambda columns: pd.DataFrame(columns, dtype=object),
+    "polars": lambda columns: pl.DataFrame(columns, strict=False),
+    "pyarrow": pa.table,
+    "capsule": Capsule,
+}
+ROWS = {"qid": ["q1", "q1", "007"], "docid": ["d1", "NA", "d1"], "score": [2.0, 1.5, -0.0], "rank": [1, 2, 1]}
+
+
+@pytest.fixture(params=LIBRARIES)
+def frame(request: pytest.FixtureRequest) -> Frame:
+    return LIBRARIES[request.param]
+
+
+def from_stream(columns: Any) -> Run:
+    """The run that alignment would see."""
+    found = frame_stream(columns)
+    assert found is not None
+    stream, places = found
+    table = pa.table(stream)
+    names = [table.column_names[place] for place in places if place >= 0]
+    assert names == ["query", "doc", "score", "rank"][: len(names)]
+    assert table.schema.field(places.score).type == pa.float64()
+    return frame_run(table.rename_columns(["qid", "docid", "score", "rank"][: len(names)]))
+
+
+def as_rows(run: Run) -> list[tuple[str, str, str, int | None]]:
+    return [(row.query, row.doc, repr(row.score), row.rank) for row in run.rows()]
+
+
+def test_a_frame_of_any_library_is_the_same_run(frame: Frame) -> None:
+    run = frame_run(frame(ROWS), "mine")
+    assert as_rows(run) == [("q1", "d1", "2.0", 1), ("q1", "NA", "1.5", 2), ("007", "d1", "-0.0", 1)]
+    assert run.name == "mine"
+
+
+def test_the_stream_of_a_frame_holds_the_same_rows(frame: Frame) -> None:
+    assert as_rows(from_stream(frame(ROWS))) == as_rows(frame_run(frame(ROWS)))
+
+
+def test_integer_ids_become_decimal_text(frame: Frame) -> None:
+    columns = {"query_id": [1, 1], "doc_id": [10, 20], "score": [1, 2]}
+    assert frame_run(frame(columns)).docs == ("10", "20")
+    assert from_stream(frame(columns)).docs == ("10", "20")
+
+
+def test_qrels_are_read_from_a_frame(frame: Frame) -> None:
+    columns = {"query_id": ["q1", "q1"], "product_id": ["d1", "d2"], "esci_label": ["E", "I"]}
+    assert dict(frame_qrels(frame(columns), grade_map={"E": 3, "I": 0})["q1"]) == {"d1": 3, "d2": 0}
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "null id": ({"docid": ["d1", None]}, r"run:2: null document id"),
+    "float ids": ({"docid": [12.0, 13.0]}, r"run:1: document id 12\.0 is a float; pandas turns"),
+    "empty id": ({"docid": ["d1", ""]}, r"run:2: empty document id"),
+    "text score": ({"score": ["1.0", "2.0"]}, r"score of document d1 for query q1 is text|score column score holds"),
+    "null score": ({"score": [1.0, None]}, r"run:2: .*score"),
+    "infinite score": ({"score": [1.0, float("inf")]}, r"run:2: score of document d2|run:2: score"),
+    "missing column": ({"score": None}, r"no score column"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_frame_is_refused_with_its_row(case: str, frame: Frame) -> None:
+    changed, words = BAD[case]
+    columns = {"qid": ["q1", "q1"], "docid": ["d1", "d2"], "score": [2.0, 1.0], **changed}
+    table = frame({name: values for name, values in columns.items() if values is not None})
+    with pytest.raises(InputError, match=words):
+        frame_run(table)
+
+
+def test_a_missing_value_in_pandas_is_null_whatever_it_is_called() -> None:
+    for gone in (None, float("nan"), pd.NA, pd.NaT):
+        table = pd.DataFrame({"qid": ["q1", "q1"], "docid": pd.Series(["d1", gone], dtype=object), "score": [1.0, 2.0]})
+        with pytest.raises(InputError, match="run:2: null document id"):
+            frame_run(table)
+
+
+def test_mixed_ids_of_pandas_go_row_by_row() -> None:
+    table = pd.DataFrame({"qid": ["q1", "q1"], "docid": pd.Series(["d1", 2], dtype=object), "score": [1.0, 2.0]})
+    assert frame_stream(table) is None
+    assert frame_run(table).docs == ("d1", "2")
+
+
+def test_categories_are_text() -> None:
+    columns = {"qid": ["q1", "q1"], "docid": ["d1", "d2"], "score": [2.0, 1.0]}
+    for table in (
+        pd.DataFrame(columns).astype({"qid": "category", "docid": "category"}),
+        pl.DataFrame(columns).cast({"qid": pl.Categorical, "docid": pl.Categorical}),
+    ):
+        assert as_rows(from_stream(table)) == as_rows(frame_run(table)) == [("q1", "d1", "2.0", None), ("q1", "d2", "1.0", None)]
+
+
+def test_a_lazy_frame_is_refused_with_the_fix() -> None:
+    with pytest.raises(InputError, match=r"pass frame\.collect\(\)"):
+        frame_run(pl.LazyFrame(ROWS))
+
+
+def test_what_is_no_frame_is_none() -> None:
+    assert [is_frame(value) for value in ({}, [], "x", Path(), 3)] == [False] * 5
+
+
+def test_a_column_alone_is_no_table() -> None:
+    with pytest.raises(InputError, match="run: Series is no table of rows; pass a data frame"):
+        frame_run(pd.Series([1]))
+
+
+def test_reading_files_loads_no_frame_library() -> None:
+    code = (
+        "import sys, rankproof.formats as f; f.read_run, f.is_frame({});"
+        "print([name for name in ('pandas', 'polars', 'pyarrow', 'json', 'bz2') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+)
+def test_every_type_of_text_in_parquet_is_an_id(kind: pa.DataType, tmp_path: Path) -> None:
+    table = pa.table({"qid": ["q1", "q1"], "docid": pa.array(["é", "007"]).cast(kind), "score": pa.array([1, 2], pa.int32())})
+    pq.write_table(table, tmp_path / "r.parquet")
+    assert as_rows(read_run(tmp_path / "r.parquet")) == [("q1", "é", "1.0", None), ("q1", "007", "2.0", None)]
+    found = open_file(tmp_path / "r.parquet").run_stream()
+    assert found is not None
+    again = pa.table(found[0])
+    assert (again.column("doc").to_pylist(), again.column("score").to_pylist()) == (["é", "007"], [1.0, 2.0])
+
+
+def test_a_stream_of_parquet_reads_in_batches_and_only_what_it_needs(tmp_path: Path) -> None:
+    rows = 200_000
+    table = {"qid": ["q1"] * rows, "docid": [f"d{i}" for i in range(rows)], "score": [1.0] * rows, "text": ["x" * 9] * rows}
+    pq.write_table(pa.table(table), tmp_path / "r.parquet")
+    found = open_file(tmp_path / "r.parquet").run_stream()
+    assert found is not None
+    reader = pa.RecordBatchReader.from_stream(found[0])
+    sizes = [batch.num_rows for batch in reader]
+    assert (sum(sizes), reader.schema.names) == (rows, ["query", "doc", "score"])
+    assert max(sizes) <= 1 << 16
+    assert pa.types.is_dictionary(reader.schema.field(0).type)
+
+
+def test_a_fault_in_a_stream_is_kept_for_the_one_who_reads_it(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"qid": ["q1", None], "docid": ["d1", "d2"], "score": [1.0, 2.0]}), tmp_path / "r.parquet")
+    found = open_file(tmp_path / "r.parquet").run_stream()
+    assert found is not None
+    with pytest.raises(InputError):
+        pa.table(found[0])
+    assert "r.parquet:2: null query id" in str(found[0].fault)
+
+
+def test_text_in_parquet_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    raw = pa.array([b"d\xe9"], pa.binary())
+    for column in (raw, pa.Array.from_buffers(pa.string(), 1, raw.buffers())):
+        pq.write_table(pa.table({"qid": ["q1"], "docid": column, "score": [1.0]}), tmp_path / "r.parquet")
+        with pytest.raises(InputError, match=r"r\.parquet.* not UTF-8"):
+            read_run(tmp_path / "r.parquet")
+
+
+def test_grades_of_parquet_may_be_integers_or_whole_floats(tmp_path: Path) -> None:
+    for grades in ([1, 2], [1.0, 2.0]):
+        pq.write_table(pa.table({"qid": ["q1", "q1"], "docid": ["d1", "d2"], "rel": grades}), tmp_path / "q.parquet")
+        assert dict(read_qrels(tmp_path / "q.parquet")["q1"]) == {"d1": 1, "d2": 2}
+    pq.write_table(pa.table({"qid": ["q1"], "docid": ["d1"], "rel": [0.5]}), tmp_path / "q.parquet")
+    with pytest.raises(InputError, match=r'q\.parquet:1: grade "0\.5" is not an integer'):
+        read_qrels(tmp_path / "q.parquet")
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "r.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    from rankproof.errors import MissingExtraError
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[parquet\]'"):
+        read_run(tmp_path / "r.parquet")

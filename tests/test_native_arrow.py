@@ -1,0 +1,155 @@
+"""Runs in Arrow streams: the same hits as the same rows in memory, whatever the columns are stored as."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native_cases import assert_same_hits, judged_at_random, outcome, readings, rows_at_random
+
+from rankproof.align import reference
+from rankproof.align.hits import Hits
+from rankproof.data.reading import Reading
+from rankproof.data.run import Run, RunRow
+
+native = pytest.importorskip("rankproof.align.native")
+pa = pytest.importorskip("pyarrow")
+
+TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.uint32(), pa.large_string())]
+SCORES = {"double": pa.float64(), "float": pa.float32(), "int8": pa.int8(), "uint64": pa.uint64(), "int32": pa.int32()}
+RANKS = [pa.int64(), pa.uint8(), pa.int16(), pa.uint32(), None]
+JUDGED = {"1": {"7": 1, "8": 2, "-9": 1}, "2": {"8": 0}}
+
+
+def expected(judged: dict[str, dict[str, int]], rows: list[RunRow], reading: Reading) -> Hits | str:
+    run = Run.from_rows(rows, source="run")
+    return outcome(lambda: reference.align_run(reference.judge_dict(judged, "qrels"), run, reading))
+
+
+def aligned(judged: dict[str, dict[str, int]], table: Any, columns: tuple[int, ...], reading: Reading) -> Hits | str:
+    return outcome(lambda: native.align_arrow(native.judge_dict(judged, "qrels"), table, columns, "run", reading))
+
+
+def stored(values: list[Any], kind: Any, chance: random.Random) -> Any:
+    """The values as a chunked array whose pieces begin at offsets other than 0."""
+    padded = pa.array([*values[:1], *values, *values[:1]], kind)
+    whole = padded.slice(1, len(values))
+    cut = chance.randrange(len(values) + 1)
+    return pa.chunked_array([whole.slice(0, cut), whole.slice(cut)], kind)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 1 << 32), reading=readings(), ids=st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)))
+def test_text_ids_of_every_kind_give_what_the_reference_gives(seed: int, reading: Reading, ids: tuple[Any, Any]) -> None:
+    chance = random.Random(seed)
+    rows, judged = rows_at_random(seed), judged_at_random(seed)
+    queries, docs, ranks, scores = (list(column) for column in zip(*rows, strict=True))
+    ids = tuple(kind if len(rows) < 100 else pa.string() for kind in ids)
+    table = pa.table(
+        {
+            "rank": stored(ranks, pa.int64(), chance),
+            "score": stored(scores, pa.float64(), chance),
+            "doc": stored(docs, ids[1], chance),
+            "query": stored(queries, ids[0], chance),
+        }
+    )
+    found = aligned(judged, table, (3, 2, 1, 0), reading)
+    lines = [RunRow(query, doc, score, rank, line) for line, (query, doc, rank, score) in enumerate(rows, start=1)]
+    assert_same_hits(found, expected(judged, lines, reading))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from([1, 2, 3]), st.integers(-9, 9), st.integers(0, 3)), min_size=1, max_size=12, unique_by=lambda row: row[:2]),
+    kinds=st.tuples(*[st.sampled_from([pa.int8(), pa.int16(), pa.int32(), pa.int64()])] * 2),
+    score=st.sampled_from(sorted(SCORES)),
+    rank=st.sampled_from(RANKS),
+)
+def test_integers_as_ids_scores_and_ranks_are_read(rows: list[tuple[int, int, int]], kinds: tuple[Any, Any], score: str, rank: Any) -> None:
+    columns = [pa.array([row[0] for row in rows], kinds[0]), pa.array([row[1] for row in rows], kinds[1])]
+    columns.append(pa.array([row[2] for row in rows], SCORES[score]))
+    if rank is not None:
+        columns.append(pa.array(range(1, len(rows) + 1), rank))
+    found = aligned(JUDGED, pa.table(columns, names=["q", "d", "s", "r"][: len(columns)]), (0, 1, 2, 3 if rank else -1), Reading())
+    lines = [
+        RunRow(str(query), str(doc), float(value), line if rank else None, line) for line, (query, doc, value) in enumerate(rows, start=1)
+    ]
+    assert_same_hits(found, expected(JUDGED, lines, Reading()))
+
+
+def test_the_largest_unsigned_id_is_its_decimal_text() -> None:
+    table = pa.table({"q": pa.array([1], pa.uint8()), "d": pa.array([2**64 - 1], pa.uint64()), "s": [1.0]})
+    found = aligned({"1": {str(2**64 - 1): 1}}, table, (0, 1, 2), Reading())
+    assert isinstance(found, Hits)
+    assert found.ranks.tolist() == [1]
+
+
+def test_tags_are_met_in_order() -> None:
+    table = pa.table({"q": ["1", "2", "1"], "d": ["7", "8", "8"], "s": [1.0, 2.0, 3.0], "t": ["b", "a", "b"]})
+    found = aligned(JUDGED, table, (0, 1, 2, -1, 3), Reading())
+    assert isinstance(found, Hits)
+    assert found.seen.tags == ("b", "a")
+
+
+TABLES = {
+    "null document id": {"d": pa.array(["7", None])},
+    "null query id": {"q": pa.array(["1", None])},
+    "empty document id": {"d": pa.array(["7", ""])},
+    "null score": {"s": pa.array([1.0, None])},
+    "score nan is not finite": {"s": pa.array([1.0, float("nan")])},
+    "outside the range": {"s": pa.array([1.0, float("inf")])},
+    "not UTF-8": {"d": pa.array([b"7", b"\xff"]).view(pa.string())},
+    "document 7 appears twice for query 1 (first at line 1; scores 1.0 and 2.0)": {"d": pa.array(["7", "7"])},
+}
+
+
+@pytest.mark.parametrize("message", sorted(TABLES))
+def test_a_row_that_is_wrong_is_refused_by_its_number(message: str) -> None:
+    good = {"q": pa.array(["1", "1"]), "d": pa.array(["7", "8"]), "s": pa.array([1.0, 2.0])}
+    found = aligned(JUDGED, pa.table({**good, **TABLES[message]}), (0, 1, 2), Reading())
+    assert isinstance(found, str)
+    assert found.startswith("run:2: ")
+    assert message in found
+
+
+def test_a_null_rank_is_refused_only_where_ranks_order() -> None:
+    table = pa.table({"q": ["1", "1"], "d": ["7", "8"], "s": [1.0, 2.0], "r": pa.array([1, None], pa.int64())})
+    assert isinstance(aligned(JUDGED, table, (0, 1, 2, 3), Reading()), Hits)
+    assert str(aligned(JUDGED, table, (0, 1, 2, 3), Reading(order="rank"))).startswith("run:2: the rank is not a whole number")
+    assert str(aligned(JUDGED, table, (0, 1, 2), Reading(order="rank"))).startswith("run: the run has no ranks")
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    table = pa.table({"q": pa.array([], pa.string()), "d": pa.array([], pa.string()), "s": pa.array([], pa.float64())})
+    assert str(aligned(JUDGED, table, (0, 1, 2), Reading())).startswith("run: no rows")
+
+
+@pytest.mark.parametrize(("column", "values"), [("q", [1.5]), ("d", [b"x"]), ("s", ["1"]), ("d", [[1]])])
+def test_a_column_of_another_type_is_refused(column: str, values: list[Any]) -> None:
+    table = pa.table({"q": ["1"], "d": ["7"], "s": [1.0], column: values}).select(["q", "d", "s"])
+    assert "cannot be of Arrow type" in str(aligned(JUDGED, table, (0, 1, 2), Reading()))
+
+
+def test_a_column_that_is_not_there_is_an_index_error() -> None:
+    with pytest.raises(IndexError):
+        aligned(JUDGED, pa.table({"q": ["1"], "d": ["7"]}), (0, 1, 2), Reading())
+
+
+def test_a_stream_that_breaks_off_is_refused() -> None:
+    def batches() -> Any:
+        yield pa.record_batch({"q": ["1"], "d": ["7"], "s": [1.0]})
+        raise ValueError("the network is gone")
+
+    schema = pa.schema({"q": pa.string(), "d": pa.string(), "s": pa.float64()})
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    assert "the network is gone" in str(aligned(JUDGED, reader, (0, 1, 2), Reading()))
+
+
+def test_polars_frames_are_read() -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"q": ["1", "1", "2"], "d": ["8", "7", "a-document-id-of-more-than-twelve-bytes"], "s": [1.0, 1.0, 0.5]})
+    lines = [RunRow(*row, None, line) for line, row in enumerate(frame.rows(), start=1)]
+    assert_same_hits(aligned(JUDGED, frame, (0, 1, 2), Reading()), expected(JUDGED, lines, Reading()))

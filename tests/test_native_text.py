@@ -1,0 +1,247 @@
+"""The native reader against the plain one, over text of every kind: the same hits, the same counts, the same messages."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from native_cases import (
+    BLOCKS,
+    LEVELS,
+    assert_same_hits,
+    assert_same_judged,
+    judged_at_random,
+    outcome,
+    qrels_text,
+    readings,
+    rows_at_random,
+    run_text,
+    source_of,
+)
+from rankproof.align import reference
+from rankproof.align.hits import Hits, Judged
+from rankproof.data.reading import Reading
+
+native = pytest.importorskip("rankproof.align.native")
+
+QUERIES = ["1", "2", "q", "é", "e\u0301", "#q", "a-rather-long-query-id-of-many-bytes"]
+DOCS = ["d", "d1", "d2", "D", "é", "e\u0301", "012345678", "0123456789abcdefg", "x\x00y", "日本", "#d"]
+SCORES = ["1", "2", "1.0", "0", "-0", "-0.0", "+1", "1e0", "16777216", "16777217", "0.1", ".5", "5.", "1e-3", "-1.5", "1e39"]
+ODD_SCORES = ["nan", "inf", "-Infinity", "1e999", "0x10", "1_0", "1.0.0", "", "e5", "--1", "1e", "١", "9" * 400]
+RANKS = ["1", "2", "3", "10", "0", "-1", "+2", "x", "1" * 18, "1" * 19, "1.0"]
+GRADES = ["0", "1", "2", "-1", "+1", "1000", "007", "-9223372036854775808"]
+ODD_GRADES = ["1001", "x", "1.0", "99999999999999999999", "-9223372036854775809", "0" * 4001, ""]
+SPACES = [" ", "\t", "  ", " \t", "\v", "\f"]
+ENDS = ["\n", "\r\n", "\r", "\n\n", "\n# note\n", "\r\r\n", "\n \t\n"]
+STARTS = ["", "", "\ufeff", "\n", "# first\n", " ", "\ufeff#\n"]
+NOISE = [
+    b"\xff",
+    b"\xe9",
+    b"\xed\xa0\x80",
+    b"\x00",
+    b"\xc2\x85",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"#",
+    b"\n",
+    b"\r",
+    b" ",
+    b"\xe2\x80",
+]
+
+
+def lines_of(columns: list[st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
+    """One line of the given columns, most often with single spaces."""
+    space = st.sampled_from([" ", " ", " ", " ", *SPACES])
+    end = st.sampled_from(["\n", "\n", "\n", "\n", *ENDS])
+    joined = st.tuples(*[part for column in columns for part in (column, space)]).map(lambda parts: "".join(parts[:-1]))
+    return st.tuples(st.sampled_from(["", "", "", " "]), joined, st.sampled_from(["", "", "", " ", "\t"]), end).map("".join)
+
+
+def texts_of(line: st.SearchStrategy[str], *, most: int = 24) -> st.SearchStrategy[bytes]:
+    """A whole text, sometimes with noise bytes in it and sometimes cut off."""
+    whole = st.tuples(st.sampled_from(STARTS), st.lists(line, max_size=most).map("".join)).map("".join).map(str.encode)
+    return st.one_of(whole, whole, noisy(whole), whole.flatmap(lambda text: st.integers(0, len(text)).map(lambda at: text[:at])))
+
+
+@st.composite
+def noisy(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
+    text = draw(texts)
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(st.sampled_from(NOISE)) + text[at:]
+
+
+def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
+    return st.sampled_from(common * (1 + 12 * len(rare) // len(common)) + rare)
+
+
+def runs(queries: list[str]) -> st.SearchStrategy[bytes]:
+    columns = [st.sampled_from(queries), st.just("Q0"), st.sampled_from(DOCS), usually(RANKS[:4], RANKS[4:])]
+    return texts_of(lines_of([*columns, usually(SCORES, ODD_SCORES), st.sampled_from(["t", "t", "u", "a-long-tag-of-a-system"])]))
+
+
+def grouped_runs() -> st.SearchStrategy[bytes]:
+    """Runs whose queries lie together and whose documents are mostly distinct, so that they get past the refusals."""
+    return st.lists(st.sampled_from(QUERIES), max_size=5, unique=True).flatmap(_blocks)
+
+
+def _blocks(queries: list[str]) -> st.SearchStrategy[bytes]:
+    return st.tuples(*[_block(query) for query in queries]).map(b"".join)
+
+
+def _block(query: str) -> st.SearchStrategy[bytes]:
+    docs = st.lists(st.sampled_from(DOCS + [f"n{i}" for i in range(6)]), max_size=12, unique=True)
+    return docs.flatmap(lambda ids: st.tuples(*[_row(query, doc, index) for index, doc in enumerate(ids)]).map(b"".join))
+
+
+def _row(query: str, doc: str, index: int) -> st.SearchStrategy[bytes]:
+    rank = st.sampled_from([str(index + 1), str(index + 1), str(12 - index), "3", "x"])
+    parts = st.tuples(rank, st.sampled_from(SCORES[:12]), st.sampled_from(["\n", "\n", "\r\n"]))
+    return parts.map(lambda part: f"{query} Q0 {doc} {part[0]} {part[1]} t{part[2]}".encode())
+
+
+def qrels_texts() -> st.SearchStrategy[bytes]:
+    columns = [st.sampled_from(QUERIES), st.just("0"), st.sampled_from(DOCS), usually(GRADES, ODD_GRADES)]
+    return texts_of(lines_of(columns))
+
+
+QRELS = "".join(
+    f"{query} 0 {doc} {index % 4 - 1}\n" for index, (query, doc) in enumerate(product(QUERIES[:4], DOCS[:7]))
+).encode()
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+def test_a_text_run_gives_what_the_reference_gives(text: bytes, reading: Reading, block: int, level: int) -> None:
+    ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
+    found = outcome(lambda: native.align_text(ours, source_of(text), reading, block=block, level=level))
+    assert_same_hits(found, outcome(lambda: reference.align_text(theirs, source_of(text), reading)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 1 << 32), reading=readings(), block=BLOCKS)
+def test_a_run_of_many_rows_gives_what_the_reference_gives(seed: int, reading: Reading, block: int) -> None:
+    qrels, run = qrels_text(judged_at_random(seed)), run_text(rows_at_random(seed))
+    found = outcome(lambda: native.align_text(native.judge_text(source_of(qrels)), source_of(run), reading, block=block))
+    assert_same_hits(
+        found, outcome(lambda: reference.align_text(reference.judge_text(source_of(qrels)), source_of(run), reading))
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=qrels_texts(), only=st.none() | st.sets(st.sampled_from(QUERIES)), block=BLOCKS, level=LEVELS)
+def test_text_qrels_give_what_the_reference_gives(text: bytes, only: set[str] | None, block: int, level: int) -> None:
+    found = outcome(lambda: native.judge_text(source_of(text), only, block=block, level=level))
+    assert_same_judged(found, outcome(lambda: reference.judge_text(source_of(text), only)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(qrels=qrels_texts(), run=grouped_runs(), only=st.none() | st.sets(st.sampled_from(QUERIES)), reading=readings())
+def test_any_qrels_and_any_run_give_what_the_reference_gives(
+    qrels: bytes, run: bytes, only: set[str] | None, reading: Reading
+) -> None:
+    def hits(engine: object, judge: Callable[..., Judged], align: Callable[..., Hits]) -> Hits:
+        return align(judge(source_of(qrels), only), source_of(run), reading)
+
+    ours = outcome(lambda: hits(native, native.judge_text, native.align_text))
+    assert_same_hits(ours, outcome(lambda: hits(reference, reference.judge_text, reference.align_text)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.one_of(runs(QUERIES[:3]), grouped_runs()), threads=st.sampled_from([2, 3]), reading=readings())
+def test_the_number_of_threads_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, text: bytes, threads: int, reading: Reading
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "threads.run"
+    path.write_bytes(text)
+    judged = native.judge_text(source_of(QRELS))
+    source = replace(source_of(text), path=str(path))
+    many = outcome(lambda: native.align_text(judged, source, replace(reading, threads=threads), least=1))
+    assert_same_hits(many, outcome(lambda: native.align_text(judged, source, reading)))
+
+
+def test_slices_of_a_large_file_are_really_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"{query} Q0 d{doc} {doc} {100 - doc} t\n" for query in range(50) for doc in range(20)).encode()
+    path = tmp_path / "large.run"
+    path.write_bytes(text)
+    judged = native.judge_text(source_of(b"".join(b"%d 0 d3 1\n" % query for query in range(40))))
+    source = replace(source_of(text), path=str(path), open=lambda: pytest.fail("the slices were not enough"))
+    found = native.align_text(judged, source, Reading(threads=3), least=1)
+    assert_same_hits(found, native.align_text(judged, source_of(text), Reading()))
+
+
+def test_a_query_larger_than_the_block_is_read_whole() -> None:
+    text = b"".join(b"q Q0 d%d %d %d t\n" % (doc, doc, 5000 - doc) for doc in range(5000))
+    qrels = b"q 0 d4999 1\nq 0 d17 2\n"
+    for block in (64, 1000, 1 << 20):
+        found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), Reading(), block=block)
+        assert found.ranks.tolist() == [18, 5000]
+        assert found.grades.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 20) + 2, (1 << 20) + 3])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\nq Q0 d2 2 1 t\n"])
+@pytest.mark.parametrize("front", [b"q Q0 ", b"# ", b"   "])
+def test_a_line_is_refused_above_one_mebibyte_and_not_before(size: int, end: bytes, front: bytes) -> None:
+    back = b" 1 2 t" if front == b"q Q0 " else b""
+    line = front + (b" " if front.isspace() else b"x") * (size - len(front) - len(back)) + back
+    text = b"a Q0 d 1 1 t\n" + line + end
+    ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
+    for block in (4096, 1 << 18):
+        found = outcome(lambda block=block: native.align_text(ours, source_of(text), Reading(), block=block))
+        assert_same_hits(found, outcome(lambda: reference.align_text(theirs, source_of(text), Reading())))
+
+
+@pytest.mark.parametrize("count", [70, 300, 3000])
+@pytest.mark.parametrize("falling", [True, False])
+def test_long_rows_of_ties_are_ranked_by_id(count: int, falling: bool) -> None:
+    rows = [("a%04d" % (index * 7919 % count), index // 150) for index in range(count)]
+    scores = [-score if falling else score * 37 % 11 for _, score in rows]
+    text = "".join(f"1 Q0 {doc} 1 {score} t\n" for (doc, _), score in zip(rows, scores, strict=True)).encode()
+    qrels = "".join(f"1 0 a{index:04d} {index % 3}\n" for index in range(0, count, 3)).encode()
+    ours = native.align_text(native.judge_text(source_of(qrels)), source_of(text), Reading())
+    assert_same_hits(ours, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), Reading()))
+
+
+def test_a_stream_that_fails_fails_unchanged() -> None:
+    class Failing(io.RawIOBase):
+        def readinto(self, buffer: object) -> int:
+            raise OSError("the disk is gone")
+
+    judged = native.judge_text(source_of(QRELS))
+    source = replace(source_of(b""), open=Failing)
+    with pytest.raises(OSError, match="the disk is gone"):
+        native.align_text(judged, source, Reading())
+    with pytest.raises(OSError, match="the disk is gone"):
+        native.judge_text(source)
+
+
+def test_an_interrupt_stops_a_read() -> None:
+    import signal
+
+    class Endless(io.RawIOBase):
+        def readinto(self, buffer: memoryview) -> int:
+            signal.raise_signal(signal.SIGINT)
+            buffer[:1] = b"#"
+            return 1
+
+    judged = native.judge_text(source_of(QRELS))
+    with pytest.raises(KeyboardInterrupt):
+        native.align_text(judged, replace(source_of(b""), open=Endless), Reading())
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 40])
+def test_a_stream_that_lies_about_its_bytes_is_refused(count: int) -> None:
+    class Lying(io.RawIOBase):
+        def readinto(self, buffer: object) -> int:
+            return count
+
+    with pytest.raises(ValueError, match="readinto gave"):
+        native.judge_text(replace(source_of(b""), open=Lying))

@@ -1,0 +1,115 @@
+"""Hostile ids and names, in every place where one is shown."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof.evaluation import MeasureResult, Result, SystemResult
+from rankproof.measures import parse
+from rankproof.views import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
+from rankproof.views.escape import for_csv, for_json, for_latex, for_markdown
+from rankproof.views.look import Look
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "\x9b2J",
+    "[red]markup[/red]",
+    "<script>alert(1)</script>",
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2",
+    "@SUM(A1)",
+    "\tTab",
+    "\rReturn",
+    "a|b",
+    "a,b",
+    'say "x"',
+    "50% & more_$#{}~^\\",
+    "\u202eabc",
+    "new\nline",
+    "naïve-文書",
+    "\udc80",
+]
+VIEWS = [as_csv, as_json, as_latex, as_markdown, as_text, as_trec]
+
+
+def result_with(name: str, query: str) -> Result:
+    measure = parse("P@5")
+    ones = [
+        MeasureResult(measure, 0.5, (query, "other"), np.array([0.4, 0.6])),
+        MeasureResult(measure, 0.1, (query, "other"), np.zeros(2)),
+    ]
+    return Result((query, "other"), tuple(SystemResult(f"{name}{at}", {"P@5": one}, ()) for at, one in enumerate(ones)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.__name__.rpartition(".")[2])
+def test_no_view_lets_a_control_character_through(view: object, text: str) -> None:
+    shown = view.render(result_with(text, text), Look(per_query=True))  # type: ignore[attr-defined]
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown.replace("\n", "").replace("\t", ""))
+    assert shown.encode(errors="backslashreplace")
+
+
+def test_no_direction_mark_reaches_a_reader_of_text() -> None:
+    for view in (as_text, as_markdown, as_latex, as_trec, as_json):
+        assert "\u202e" not in view.render(result_with("\u202e", "\u202e"), Look(per_query=True))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_json_gives_every_id_back_as_it_was(text: str) -> None:
+    document = as_json.render(result_with(text, text), Look(per_query=True))
+    found = json.loads(document)["systems"][0]
+    assert found["name"] == f"{text}0"
+    assert text in found["measures"]["P@5"]["per_query"]
+
+
+@given(st.text())
+def test_json_escaping_never_changes_what_a_document_says(text: str) -> None:
+    assert json.loads(for_json(json.dumps([text], ensure_ascii=False))) == [text]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
+    (cell,) = next(csv.reader([for_csv(text)]))
+    assert cell.startswith("'")
+    assert for_csv(text).startswith('"')
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
+def test_csv_gives_every_other_id_back_as_it_was(text: str) -> None:
+    rows = list(csv.reader(io.StringIO(f"{for_csv(text)},end\n", newline="")))
+    assert len(rows) == 1
+    assert rows[0][1] == "end"
+    assert rows[0][0] in (text, f"'{text}")
+
+
+def test_rich_markup_in_an_id_is_shown_and_not_obeyed() -> None:
+    assert "[red]x[/red]" in as_text.render(result_with("s", "[red]x[/red]"), Look(per_query=True, colour=True))
+    assert ":smile:" in as_text.render(result_with("s", ":smile:"), Look(per_query=True, colour=True))
+
+
+def test_a_table_of_ids_with_line_ends_has_no_extra_rows() -> None:
+    plain = as_text.render(result_with("s", "ab"), Look(per_query=True))
+    split = as_text.render(result_with("s", "a\nb"), Look(per_query=True))
+    assert len(plain.splitlines()) == len(split.splitlines())
+    assert r"a\nb" in split
+
+
+@given(st.text())
+def test_a_markdown_cell_has_no_open_border_and_no_html(text: str) -> None:
+    cell = for_markdown(text)
+    assert not re.search(r"(?<!\\)(?:\\\\)*\|", cell)
+    assert not re.search("[<>\n]", cell)
+
+
+def test_latex_escapes_what_latex_obeys() -> None:
+    assert for_latex(r"50% & $a_b^2$ #{x} \y ~") == (
+        r"50\% \& \$a\_b\textasciicircum{}2\$ \#\{x\} \textbackslash{}y \textasciitilde{}"
+    )
+    assert for_latex("a--b---c") == "a-{}-b-{}-{}-c"
