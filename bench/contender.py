@@ -121,8 +121,9 @@ def files(workload: str, folder: Path) -> tuple[Path, list[Path]]:
     """A workload's qrels and runs."""
     if workload == "many":
         return folder / "many.qrels", sorted((folder / "many").glob("*.run"))
-    qrels = {"shuffled": "graded", "parquet": "big"}.get(workload, workload)
-    return folder / f"{qrels}.qrels", [folder / ("big.parquet" if workload == "parquet" else f"{workload}.run")]
+    qrels = {"shuffled": "graded", "parquet": "big", "tiny-parquet": "tiny"}.get(workload, workload)
+    run = f"{qrels}.parquet" if workload.endswith("parquet") else f"{workload}.run"
+    return folder / f"{qrels}.qrels", [folder / run]
 
 
 def read_dicts(qrels: Path, run: Path) -> tuple[Grades, Values]:
@@ -150,13 +151,13 @@ def main() -> None:
     """Measures one tool on one workload."""
     tool, workload, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     if workload == "dicts":
-        job, (qrels, run) = dict_job(tool), read_dicts(*(lambda pair: (pair[0], pair[1][0]))(files("big", folder)))
+        job, (qrels, run) = dict_job(tool), read_dicts(folder / "big.qrels", folder / "big.run")
         job({"q": {"d": 1}}, {"q": {"d": 1.0}})
         seconds, values = best(lambda: job(qrels, run))
         values = [values]
     else:
         from_files = JOBS[tool]()
-        from_files(*files("tiny", folder))
+        from_files(*files("tiny-parquet" if workload == "parquet" else "tiny", folder))
         seconds, values = best(lambda: from_files(*files(workload, folder)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak_mb": peak, "means": [_means(tool, each) for each in values]}))

@@ -85,17 +85,22 @@ def _tiny(folder: Path) -> None:
 
 
 def _parquet(folder: Path) -> None:
+    for name in ("big", "tiny"):
+        _as_parquet(folder / f"{name}.run", folder / f"{name}.parquet")
+
+
+def _as_parquet(run: Path, to: Path) -> None:
     from pyarrow import csv, parquet
 
     options = csv.ReadOptions(column_names=["query", "q0", "doc", "rank", "score", "tag"])
     text = dict.fromkeys(("query", "doc"), "string")
     table = csv.read_csv(
-        folder / "big.run",
+        run,
         read_options=options,
         parse_options=csv.ParseOptions(delimiter=" "),
         convert_options=csv.ConvertOptions(column_types=text, include_columns=["query", "doc", "score"]),
     )
-    parquet.write_table(table, folder / "big.parquet")
+    parquet.write_table(table, to)
 
 
 def _scores(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

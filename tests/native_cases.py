@@ -17,7 +17,7 @@ from rankproof.errors import InputError
 
 Value = TypeVar("Value")
 BLOCKS = st.sampled_from([1, 2, 3, 7, 16, 61, 64, 100, 1000, 1 << 18])
-LEVELS = st.sampled_from([0, 1, 2])
+LEVELS = st.sampled_from([0, 1, 2, 3])
 
 
 def source_of(text: bytes) -> Source:

@@ -124,6 +124,13 @@ def test_a_tag_without_white_space_is_made_of_the_name(tmp_path: Path) -> None:
     assert (tmp_path / "r.run").read_text() == "q Q0 a 1 1.0 my_own_system\n"
 
 
+def test_a_tag_with_spaces_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q Q0 a 1 1.0 my  own system\n")
+    convert(tmp_path / "a.run", tmp_path / "b.csv")
+    convert(tmp_path / "b.csv", tmp_path / "c.run")
+    assert read_run(tmp_path / "c.run").tags == ("my  own system",)
+
+
 def test_a_score_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
     for name in TABLES:
         with pytest.raises(InputError, match="not finite"):

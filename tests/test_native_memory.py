@@ -134,7 +134,7 @@ def test_a_run_gives_what_the_reference_gives(seed: int, reading: Reading, ranke
         )
         for at, (query, doc, rank, score) in enumerate(rows_at_random(seed))
     ]
-    run = Run.from_rows(rows, source="run.txt", empty=["absent", "nobody"])
+    run = Run.from_rows(rows, source="run.txt", queries=["absent", "nobody"])
     qrels = Qrels.from_dict(judged_at_random(seed))
     ours, theirs = native.judge_qrels(qrels), reference.judge_qrels(qrels)
     assert_same_judged(ours, theirs)

@@ -89,12 +89,10 @@ QUICKTESTS: dict[str, tuple[str, str, dict[str, int]]] = {
 
 
 def source_of(name: str) -> Source:
-    """The file; five lines of results.trunc go on after the tag, which trec_eval does not read."""
+    """The file, unpacked."""
     content = (QUICKTEST / name).read_bytes()
     if name.endswith(".gz"):
         content = gzip.decompress(content)
-    if name == "results.trunc":
-        content = b"".join(b"\t".join(line.split()[:6]) + b"\n" for line in content.splitlines())
     return Source(name, lambda: io.BytesIO(content))
 
 

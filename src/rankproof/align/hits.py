@@ -45,10 +45,12 @@ class Judged:
 class Seen:
     """What alignment saw on the way, counted for the notes.
 
-    tied: judged documents that share their score with another one. contradictions: rows that score higher than a row of
-    better rank. backwards, forwards: queries whose better ranks have the lower scores, and the others (three rows or more, scores
-    that differ). unicode_forms: rows and queries whose id is a judged one in another Unicode form. dropped: duplicates that on_duplicate
-    let go. unjudged: queries that nobody judged, and the first few of them.
+    tied: judged documents that share their score with another one.
+    contradictions: rows that score higher than a row of better rank.
+    backwards, forwards: queries whose better ranks have the lower scores, and the others (of three rows or more whose scores differ).
+    unicode_forms: rows and queries whose id is a judged one in another Unicode form.
+    dropped: duplicates that on_duplicate let go.
+    unjudged: queries that nobody judged; unjudged_queries, the first few of them.
     """
 
     rows: int = 0

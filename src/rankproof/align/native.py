@@ -23,7 +23,7 @@ from .reference import FEW_TAGS, other_forms
 from .told import raise_told
 
 BLOCK_BYTES: Final = 1 << 18
-WIDEST_SCAN: Final = 2
+WIDEST_SCAN: Final = 3
 _PLAIN_DICTS: Final = (dict, defaultdict, Counter)
 _FLOATS: Final = (np.float64,)
 _ON_DUPLICATE: Final = {"error": 0, "keep-best": 1, "keep-first": 2, "keep-last": 3}
@@ -141,7 +141,7 @@ def align_run(judged: Judged, run: Run, reading: Reading) -> Hits:
         settled(run, reading)
         raise
     if found is None:
-        grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, empty=run.queries)
+        grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
         return align_run(judged, replace(grouped, tags=run.tags), reading)
     hits = _hits(judged, found)
     return replace(hits, seen=replace(hits.seen, tags=run.tags[:FEW_TAGS]))
@@ -156,7 +156,7 @@ def align_dict(judged: Judged, scores: Mapping[str, Mapping[str, float]], name: 
 
 
 def align_arrow(judged: Judged, stream: Any, columns: Sequence[int], name: str, reading: Reading) -> Hits:
-    """Hits of a run in an Arrow stream; columns are the places of query, document, score, rank and tag, -1 for none of the last two."""
+    """Hits of a run in an Arrow stream; columns are the places of query, document, score, rank and tag, -1 for none."""
     query, doc, score, rank, tag = (*columns, -1, -1)[:5]
     if reading.order == "rank" and rank < 0:
         raise refusal("rank-missing", source=name)

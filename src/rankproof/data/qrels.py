@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from .ids import checked_id
 from .refusals import MAX_GRADE, refusal
 
@@ -22,6 +24,8 @@ class Judgement:
 
 def checked_grade(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> int:
     """The value as a grade: an integer (or a float that is one) of at most 1000."""
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refusal("grade-type", source=source, line=line, query=query, doc=doc, kind=type(value).__name__)
     if isinstance(value, float) and not value.is_integer():

@@ -14,7 +14,7 @@ MAX_LINE_BYTES = 1 << 20
 _REFUSALS: dict[str, tuple[str, str]] = {
     "empty": ("the file is empty", "check the path, or the program that should have written it"),
     "no-rows": ("no rows, only blank lines or comments", "check the program that should have written it"),
-    "utf16": ("the file is UTF-16 (it begins with a UTF-16 byte-order mark)", "save it as UTF-8"),
+    "utf16": ("the file is UTF-16 (it begins with a UTF-16 byte-order mark)", "save it as UTF-8, or say --encoding utf-16"),
     "utf8": (
         "byte 0x{byte:02x} at column {column} is not UTF-8",
         "save it as UTF-8, or name its encoding, as in --encoding latin-1",

@@ -62,16 +62,15 @@ class Run:
     source: str = field(default="run")
 
     @classmethod
-    def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", empty: Iterable[str] = ()) -> Run:
-        """A run of checked rows in any order; `empty` names queries for which nothing was retrieved."""
+    def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", queries: Iterable[str] = ()) -> Run:
+        """A run of checked rows in any order; `queries` come first, also those for which nothing was retrieved."""
         groups: dict[str, list[RunRow]] = {}
         tags: dict[str, None] = {}
         for row in rows:
             groups.setdefault(row.query, []).append(row)
             if row.tag is not None:
                 tags[row.tag] = None
-        for query in empty:
-            groups.setdefault(query, [])
+        groups = {query: groups.get(query, []) for query in (*queries, *groups)}
         flat = [row for group in groups.values() for row in group]
         return cls(
             name=name,
@@ -88,8 +87,8 @@ class Run:
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], *, name: str = "run", source: str = "run") -> Run:
         """A run of a dict of dicts; ids that are integers become their decimal text."""
-        empty: list[str] = []
-        return cls.from_rows(_rows(scores, source, empty), name=name, source=source, empty=empty)
+        queries: list[str] = []
+        return cls.from_rows(_rows(scores, source, queries), name=name, source=source, queries=queries)
 
     def rows(self) -> Iterator[RunRow]:
         """Every row, query by query, without its tag."""
@@ -112,13 +111,12 @@ def _column(values: list[int | None], *, missing: int) -> IntArray | None:
     return frozen(np.array([missing if value is None else value for value in values], dtype=np.int64))
 
 
-def _rows(scores: Mapping[str, Mapping[str, float]], source: str, empty: list[str]) -> Iterator[RunRow]:
+def _rows(scores: Mapping[str, Mapping[str, float]], source: str, queries: list[str]) -> Iterator[RunRow]:
     for query, docs in scores.items():
         query_id = checked_id(query, "query", source=source)
         if not isinstance(docs, Mapping):
             raise refusal("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="a number")
-        if not docs:
-            empty.append(query_id)
+        queries.append(query_id)
         for doc, score in docs.items():
             doc_id = checked_id(doc, "document", source=source)
             yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))

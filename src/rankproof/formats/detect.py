@@ -14,13 +14,14 @@ from .table import format_of_suffix
 
 HEAD_BYTES = 1 << 16
 _JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
+_LINE = re.compile(rb"[^\r\n]+")
 _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # Where in the file, which bytes, what such a file is, and what to give instead.
 _FOREIGN = (
-    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8"),
-    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8"),
+    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
+    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
     (0, b"PK\x03\x04", "a zip archive (an .xlsx sheet is one too)", "unpack it, or save the sheet as CSV in UTF-8"),
     (0, b"BZh", "bzip2-compressed", "unpack it, or compress it with gzip or zstd"),
     (0, b"\xfd7zXZ", "xz-compressed", "unpack it, or compress it with gzip or zstd"),
@@ -71,10 +72,10 @@ def _refuse_foreign(head: bytes, name: str) -> None:
 
 def _first_row(text: bytes) -> tuple[bytes, bytes]:
     """The first line that is neither blank nor a comment, and what follows it."""
-    lines = text.splitlines(keepends=True)
-    for index, line in enumerate(lines):
+    for found in _LINE.finditer(text):
+        line = found.group()
         if line.strip() and not line.startswith(b"#"):
-            return line.strip(b" \r\n"), b"".join(lines[index + 1 :])
+            return line.strip(b" "), text[found.end() :]
     return b"", b""
 
 
@@ -98,9 +99,10 @@ def _delimited(line: bytes, suffix: str | None) -> str | None:
     for delimiter, name in _DELIMITERS.items():
         if _is_header(line, delimiter):
             return name
-    if len(line.split()) in (4, 6):
+    columns = len(line.split())
+    if columns == 4 or columns >= 6:
         return None
     if suffix in ("csv", "tsv"):
         return suffix
-    lone = len(line.split()) == 1 and max(line.count(b","), line.count(b";")) >= 2
+    lone = columns == 1 and max(line.count(b","), line.count(b";")) >= 2
     return "csv" if lone else None

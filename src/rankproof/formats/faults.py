@@ -42,7 +42,6 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "json-digits": ("a number of over 4300 digits", "write scores as 64-bit floats and grades as small integers"),
     "json-repeat": ('key "{key}" stands twice in one object', "merge the two, or remove one"),
     "json-shape": ("{kind} where an object was expected", "write {expected}"),
-    "json-field": ("no {role} field; found {found}", "name the fields, for example query_id, doc_id, {example}"),
     "id-float": (
         "{column} id {token} is a float",
         "pandas turns integer ids into floats where one is missing: fill it in, or read ids as text (dtype=str)",
@@ -59,7 +58,6 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "text-surrogate": ("the {role} of {token} holds a lone surrogate", "decode the texts properly where they are written"),
     "id-twice": ('{column} "{token}" stands twice (first at line {first})', "remove one, or give it another id"),
     "folder-lacks": ("the folder holds no {what}", "add {expected}"),
-    "folder-strangers": ("no judged query is among the queries", "check that queries and qrels belong together"),
     "text-type": ("the {role} of {token} is {kind}, not text", "write it as text"),
     "unwritable-id": ('{column} id "{token}" {reason}, which TREC text cannot hold', "write csv, jsonl, json or parquet instead"),
     "unwritable-line": ("the line of document {doc} for query {query} is over 1 MiB", "write json or parquet instead"),

@@ -11,15 +11,14 @@ from typing import Any
 
 from ..data.qrels import Judgement, Qrels
 from ..data.reading import Reading
-from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from . import arrow
-from .arrow import StreamColumns
+from .arrow_stream import StreamColumns, run_stream, stream_layout
 from .columns import Columns, Kind, columns_of
 from .faults import fault
 from .grades import GradeMap, grade_of_value
 from .rows import qrels_of, run_of
-from .values import id_of_value, score_of_value
+from .values import id_of_value, score_of_cell
 
 _LIBRARIES = ("pandas", "polars")
 
@@ -56,7 +55,7 @@ def _run_rows(frame: Any, source: str) -> Iterator[RunRow]:
         query, doc, value, *extra = cells
         query = id_of_value(query, "query", source=source, line=line)
         doc = id_of_value(doc, "document", source=source, line=line)
-        score = score_of_value(value, query=query, doc=doc, source=source, line=line)
+        score = score_of_cell(value, query=query, doc=doc, source=source, line=line)
         rank = extra[0] if columns.rank is not None else None
         tag = extra[-1] if columns.tag is not None else None
         yield RunRow(query, doc, score, rank if type(rank) is int else None, line, tag if isinstance(tag, str) else None)
@@ -111,20 +110,30 @@ def _polars_stream(frame: Any, source: str) -> tuple[object, StreamColumns] | No
     columns = columns_of(_names(frame, "polars"), "run", source=source)
     query, doc, score = (frame.to_series(place) for place in (columns.query, columns.doc, columns.value))
     textual = all(one.dtype in (pl.String, pl.Categorical, pl.Enum) or one.dtype.is_integer() for one in (query, doc))
-    if not textual or not score.dtype.is_numeric() or any(one.null_count() for one in (query, doc, score)):
+    if not textual or not score.dtype.is_numeric():
         return None
     plain = [query.cast(pl.String).alias("query"), doc.cast(pl.String).alias("doc"), score.cast(pl.Float64).alias("score")]
-    ranks = None if columns.rank is None else frame.to_series(columns.rank)
-    if ranks is not None and ranks.dtype.is_integer() and not ranks.null_count():
-        plain.append(ranks.cast(pl.Int64).alias("rank"))
-    return pl.DataFrame(plain), StreamColumns(rank=3 if len(plain) > 3 else -1)
+    places = {"rank": -1, "tag": -1}
+    for name, place, fits in (("rank", columns.rank, _is_integer), ("tag", columns.tag, _is_string)):
+        if place is not None and fits(frame.to_series(place).dtype):
+            places[name] = len(plain)
+            plain.append(frame.to_series(place).alias(name))
+    return pl.DataFrame(plain), StreamColumns(**places)
+
+
+def _is_integer(kind: Any) -> bool:
+    return bool(kind.is_integer())
+
+
+def _is_string(kind: Any) -> bool:
+    return str(kind) == "String"
 
 
 def _pandas_table(frame: Any, source: str) -> Any:
     """The needed columns as an Arrow table, None where pandas holds values of several types in one."""
     pa = arrow.load_pyarrow()
     columns = columns_of(_names(frame, "pandas"), "run", source=source)
-    places = [place for place in (columns.query, columns.doc, columns.value, columns.rank) if place is not None]
+    places = [place for place in (columns.query, columns.doc, columns.value, columns.rank, columns.tag) if place is not None]
     try:
         return pa.Table.from_pandas(frame.iloc[:, places], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -140,11 +149,5 @@ def _arrow_table(frame: Any, source: str) -> Any:
 
 
 def _arrow_stream(table: Any, source: str) -> tuple[object, StreamColumns]:
-    pa = arrow.load_pyarrow()
-    columns, names = arrow.wanted(table.schema, "run", source)
-    ranked = columns.rank is not None and pa.types.is_integer(table.schema.field(columns.rank).type)
-    ranked = ranked and not table.column(names[3]).null_count
-    batches = list(arrow.plain_batches(table.to_batches(), names, source, ranked=ranked))
-    if not batches:
-        raise refusal("no-rows", source=source)
-    return pa.Table.from_batches(batches), StreamColumns(rank=3 if ranked else -1)
+    columns, names = stream_layout(table.schema, source)
+    return run_stream(table.to_batches(), names, source), columns

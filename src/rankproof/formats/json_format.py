@@ -35,7 +35,7 @@ class JsonFormat:
     def read_run(self, source: Source, name: str, options: Options) -> Run:
         found = _Content(source)
         rows = records.run_rows(found.items(), source.name) if found.is_array else _run_rows(found)
-        return run_of(found.placed(rows), name=name, source=source.name, reading=options.reading, empty=found.empty_queries())
+        return run_of(found.placed(rows), name=name, source=source.name, reading=options.reading, queries=found.queries())
 
     def kind(self, source: Source, options: Options) -> Kind | None:
         value = _Content(source).value
@@ -91,8 +91,8 @@ class _Content:
                 self.path = (query, doc)
                 yield query, id_of_value(doc, "document", source=self.source, line=None), number
 
-    def empty_queries(self) -> list[str]:
-        return [] if self.is_array else [query for query, docs in self.value.items() if docs == {}]
+    def queries(self) -> list[str]:
+        return [] if self.is_array else list(self.value)
 
     def placed(self, rows: Iterator[_Row]) -> Iterator[_Row]:
         """The rows; a fault among them gets the line of the item that has it."""

@@ -29,20 +29,20 @@ def decoded(line: bytes, number: int, name: str) -> str:
 
 
 def _lines(source: Source, limit: int) -> Iterator[bytes]:
-    rest, started = b"", False
+    rest, begun = b"", False
     stream = source.open()
     try:
         for block in read_blocks(stream):
-            if not started and block.startswith(_UTF16_MARKS):
+            rest += block
+            if not begun and rest.startswith(_UTF16_MARKS):
                 raise refusal("utf16", source=source.name)
-            started = True
-            lines = (rest + block).splitlines(keepends=True)
-            rest = lines.pop()
+            *lines, rest = rest.splitlines(keepends=True)
+            begun = begun or bool(lines)
             yield from lines
             if len(rest) > limit + 2:
                 yield rest
     finally:
         stream.close()
-    if not started:
+    if not begun and not rest:
         raise refusal("empty", source=source.name)
     yield from rest.splitlines(keepends=True)

@@ -10,6 +10,7 @@ from ..data.run import Run
 from ..data.source import Source
 from ..errors import InputError
 from . import arrow
+from .arrow_stream import StreamColumns, run_stream, stream_layout
 from .columns import Kind, kind_by_names
 from .faults import fault
 from .opening import all_bytes
@@ -60,15 +61,11 @@ class ParquetFormat:
         yield _written(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
 
 
-def run_batches(source: Source) -> tuple[arrow.RowStream, arrow.StreamColumns]:
-    """The run as an Arrow stream for alignment, and where its columns stand."""
-    schema = _opened(source).schema_arrow
-    columns, names = arrow.wanted(schema, "run", source.name)
-    file = _opened(source, dictionaries=[names[0]])
-    ranked = columns.rank is not None and arrow.load_pyarrow().types.is_integer(schema.field(columns.rank).type)
-    names = names[: 4 if ranked else 3]
-    stream = arrow.RowStream(_batches(file, names, source.name), names, source.name, ranked=ranked)
-    return stream, stream.columns
+def run_batches(source: Source) -> tuple[pa.RecordBatchReader, StreamColumns]:
+    """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
+    columns, names = stream_layout(_opened(source).schema_arrow, source.name)
+    file = _opened(source, dictionaries=[names[0], *names[columns.tag :][: columns.tag >= 0]])
+    return run_stream(_batches(file, names, source.name), names, source.name), columns
 
 
 def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
@@ -77,7 +74,7 @@ def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
 
     place = source.path if source.path is not None else pa.BufferReader(all_bytes(source))
     try:
-        return pq.ParquetFile(place, read_dictionary=dictionaries)
+        return pq.ParquetFile(place, read_dictionary=dictionaries, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(error, source.name) from None
 
@@ -101,7 +98,7 @@ def _written(table: pa.Table) -> bytes:
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     return sink.getvalue().to_pybytes()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ..data.order import settled
 from ..data.qrels import Judgement, Qrels
@@ -24,7 +25,7 @@ class Options:
     reading: Reading = field(default_factory=Reading)
 
 
-def run_of(rows: Iterable[RunRow], *, name: str, source: str, reading: Reading, empty: Iterable[str] = ()) -> Run:
+def run_of(rows: Iterable[RunRow], *, name: str, source: str, reading: Reading, queries: Iterable[str] = ()) -> Run:
     """The run of the rows as they came; one without rows is refused.
 
     A duplicate is told before a fault further down, but not before a damaged file.
@@ -40,7 +41,7 @@ def run_of(rows: Iterable[RunRow], *, name: str, source: str, reading: Reading, 
     except InputError:
         settled(Run.from_rows(kept, source=source), reading)
         raise
-    run = Run.from_rows(kept, name=name, source=source, empty=empty)
+    run = Run.from_rows(kept, name=name, source=source, queries=queries)
     if not run.queries:
         raise refusal("no-rows", source=source)
     return run
@@ -56,9 +57,14 @@ def qrels_of(rows: Iterator[Judgement], *, source: str) -> Qrels:
 
 def settled_run(run: Run, reading: Reading) -> Run:
     """The run without duplicates, as the reading wants them settled."""
-    groups, dropped = settled(run, reading)
-    if not dropped:
+    if not _has_duplicates(run):
         return run
+    groups, _ = settled(run, reading)
     rows = [row for group in groups.values() for row in group]
-    kept = Run.from_rows(rows, name=run.name, source=run.source, empty=run.queries)
+    kept = Run.from_rows(rows, name=run.name, source=run.source, queries=run.queries)
     return replace(kept, tags=run.tags)
+
+
+def _has_duplicates(run: Run) -> bool:
+    ends = run.offsets.tolist()
+    return any(len(set(run.docs[start:end])) < end - start for start, end in pairwise(ends))

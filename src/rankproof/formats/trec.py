@@ -113,20 +113,25 @@ def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> i
 
 
 def run_columns_refusal(found: int, *, source: str, line: int) -> InputError:
-    """The error for a line of a run that has not six columns."""
+    """The error for a line of a run that has not its six columns."""
     code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
     return refusal(code, source=source, line=line, found=found)
 
 
 def run_rows(source: Source) -> Iterator[RunRow]:
-    """The rows of a TREC run."""
+    """The rows of a TREC run.
+
+    The tag is the rest of the line. Where that makes more than six columns the rank must be a whole number: otherwise an id
+    holds white space, and the columns are not where they should be.
+    """
     for line, text in numbered_lines(source):
-        columns = text.split()
-        if len(columns) != 6:
-            raise run_columns_refusal(len(columns), source=source.name, line=line)
+        columns = text.split(maxsplit=5)
+        found = len(text.split())
+        if found < 6 or (found > 6 and parse_rank(columns[3]) is None):
+            raise run_columns_refusal(found, source=source.name, line=line)
         query, _, doc, rank, score, tag = columns
         value = parse_score(score, source=source.name, line=line)
-        yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.decode())
+        yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
 
 
 class GradeReader(Protocol):

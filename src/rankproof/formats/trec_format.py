@@ -30,11 +30,10 @@ class TrecFormat:
     def kind(self, source: Source, options: Options) -> Kind | None:
         found = len(next(trec.numbered_lines(source), (0, b""))[1].split())
         kinds: dict[int, Kind] = {4: "qrels", 6: "run"}
-        return kinds.get(found)
+        return kinds.get(min(found, 6))
 
     def run_blocks(self, run: Run) -> Iterator[bytes]:
-        tag = run.tags[0] if len(run.tags) == 1 else run.name
-        tag = "".join("_" if char in _SPACE else char for char in tag) or "run"
+        tag = _tag(run)
         for row in ranked_rows(run):
             _refuse_unwritable(row.query, row.doc)
             yield _line(row.query, row.doc, f"{row.query} Q0 {row.doc} {row.rank} {row.score!r} {tag}\n")
@@ -54,6 +53,13 @@ def _judgements(source: Source, options: Options) -> Iterator[Judgement]:
         return grade_of_text(token.decode(), options.grade_map, source=source, line=line)
 
     return trec.qrels_rows(source, mapped)
+
+
+def _tag(run: Run) -> str:
+    """The rest of the line: the run's one tag as it is, else the run's name in one word."""
+    if len(run.tags) == 1:
+        return run.tags[0].replace("\r", " ").replace("\n", " ").strip(" \t\x0b\x0c") or "run"
+    return "_".join(run.name.split()) or "run"
 
 
 def _refuse_unwritable(query: str, doc: str) -> None:

@@ -26,6 +26,15 @@ def score_of_value(value: object, *, query: str, doc: str, source: str, line: in
     return checked_score(value, query=query, doc=doc, source=source, line=line)
 
 
+def score_of_cell(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
+    """The value of a typed column as a score; null is refused."""
+    if value is None:
+        raise fault("score-null", source=source, line=line)
+    if type(value).__name__ == "Decimal":
+        value = float(str(value))
+    return score_of_value(value, query=query, doc=doc, source=source, line=line)
+
+
 def kind_name(value: object) -> str:
     """What a value is, in JSON's words."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}

@@ -126,7 +126,7 @@ class Binary(Measure):
         return replace(self, **self._known(parameters), rel_named=named)
 
     def with_rel(self, rel: int) -> Measure:
-        return self if self.rel_named else replace(self, rel=rel)
+        return self if self.rel_named or rel == self.rel else replace(self, rel=rel)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

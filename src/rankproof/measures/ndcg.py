@@ -17,11 +17,12 @@ from .once import once
 
 @once
 def ideal_dcg(judged: Judged, gain: Gain, depth: int) -> FloatArray:
-    """The DCG of each query's judged documents in the best order; a gain below 0 is left out of it."""
+    """The DCG of each query's judged documents in the best order, which is by grade unless gains are set by hand."""
     worth = gains(judged.grades, gain)
-    best_first = np.lexsort((-worth, judged.owners))
-    counted = (judged.places <= depth) & (worth[best_first] > 0)
-    terms = discounted(worth[best_first][counted], judged.places[counted])
+    if not isinstance(gain, str):
+        worth = worth[np.lexsort((-worth, judged.owners))]
+    counted = np.flatnonzero((judged.places <= depth) & (worth > 0))
+    terms = discounted(worth[counted], judged.places[counted])
     return frozen(summed(judged.owners[counted], terms, len(judged.queries)))
 
 

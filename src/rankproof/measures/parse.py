@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 
 from ..errors import UsageError, shown
 from .aliases import ALIASES, CLASHES, LEFT_OUT, NICKNAMES, NOT_OURS, PARAMETERS, TREC_CUTOFFS
@@ -44,11 +44,12 @@ def _each(texts: str | Measure | Iterable[str | Measure]) -> list[str | Measure]
     return each
 
 
-def _listed(text: str) -> list[Measure]:
-    return [measure.complete() for piece in pieces(text) for measure in _measures(piece)]
+@lru_cache(maxsize=256)
+def _listed(text: str) -> tuple[Measure, ...]:
+    return tuple(measure.complete() for piece in pieces(text) for measure in _measures(piece))
 
 
-def _measures(piece: Piece) -> list[Measure]:
+def _measures(piece: Piece) -> Sequence[Measure]:
     """The measures of one piece: a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
     if piece.text.lower() in NICKNAMES:
         return _listed(NICKNAMES[piece.text.lower()]) if not piece.more else _refuse_more(piece)

@@ -26,9 +26,9 @@ static inline void rank_order_free(RankOrder *order) {
 }
 
 static inline bool ranks_rise(const Rows *rows) {
-    bool falls = false;
-    for (size_t i = 1; i < rows->count; i++) falls |= rows->ranks[i] <= rows->ranks[i - 1];
-    return !falls;
+    int64_t falls = 0;
+    for (size_t i = 1; i < rows->count; i++) falls += rows->ranks[i] <= rows->ranks[i - 1];
+    return falls == 0;
 }
 
 static inline size_t count_unranked(const Rows *rows) {

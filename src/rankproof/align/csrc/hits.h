@@ -23,6 +23,9 @@ typedef struct {
     size_t keys_capacity;
     size_t *greater; /* rows greater than hit i but not than hit i - 1; then rows of the same key */
     size_t greater_capacity;
+    uint64_t *marks; /* a bit for each row that is a hit, and which document it is */
+    uint32_t *docs;
+    size_t marks_capacity, docs_capacity;
 } Hits;
 
 /* The longest row of ties that is compared one by one. */
@@ -33,6 +36,8 @@ static inline void hits_free(Hits *hits) {
     free(hits->spare);
     free(hits->keys);
     free(hits->greater);
+    free(hits->marks);
+    free(hits->docs);
     memset(hits, 0, sizeof *hits);
 }
 
@@ -99,16 +104,11 @@ static inline bool rank_in_place(Hits *hits, const Rows *rows) {
     return true;
 }
 
-/* The first of the falling keys that is not greater than the key. */
+/* The first of the falling keys that is not greater than the key; without a branch that depends on the keys. */
 ALWAYS_INLINE size_t first_not_greater(const double *keys, size_t count, double key) {
     size_t low = 0;
-    while (count > 0) {
-        size_t half = count / 2;
-        bool greater = keys[low + half] > key;
-        low = greater ? low + half + 1 : low;
-        count = greater ? count - half - 1 : half;
-    }
-    return low;
+    for (; count > 1; count -= count / 2) low += count / 2 * (keys[low + count / 2 - 1] > key);
+    return low + (count == 1 && keys[low] > key);
 }
 
 /* The first hit, among those of the row's key from `low` on, that the row stands above. */
@@ -154,16 +154,46 @@ static inline Outcome rank_by_counting(Hits *hits, const Rows *rows) {
 }
 
 static inline bool keys_never_rise(const Rows *rows) {
-    bool rises = false;
-    for (size_t i = 1; i < rows->count; i++) rises |= rows->keys[i] > rows->keys[i - 1];
-    return !rises;
+    int64_t rises = 0;
+    for (size_t i = 1; i < rows->count; i++) rises += rows->keys[i] > rows->keys[i - 1];
+    return rises == 0;
+}
+
+static inline bool hits_in_order(const Hits *hits) {
+    bool falls = false;
+    for (size_t i = 1; i < hits->count; i++) falls |= hits->items[i].rank < hits->items[i - 1].rank;
+    return !falls;
 }
 
 /* Gives every hit its rank and puts the hits in that order. */
 static inline Outcome rank_hits(Hits *hits, const Rows *rows, bool falling) {
     if (hits->count == 0) return DONE;
-    if (falling && rank_in_place(hits, rows)) return sort_hits(hits, hit_before);
+    if (falling && rank_in_place(hits, rows)) return hits_in_order(hits) ? DONE : sort_hits(hits, hit_before);
     return rank_by_counting(hits, rows);
+}
+
+/* Looks the documents up among the rows, of which there is at least one, and lists those found in the order of the rows. */
+static inline Outcome look_up(Hits *hits, const Judged *judged, size_t first, size_t last, const Rows *rows) {
+    size_t words = rows->count / 64 + 1;
+    TRY(grow((void **)&hits->items, &hits->capacity, last - first, sizeof *hits->items));
+    TRY(grow((void **)&hits->marks, &hits->marks_capacity, words, sizeof *hits->marks));
+    TRY(grow((void **)&hits->docs, &hits->docs_capacity, rows->count, sizeof *hits->docs));
+    memset(hits->marks, 0, words * sizeof *hits->marks);
+    hits->count = 0;
+    for (size_t i = first; i < last; i++) {
+        size_t row = rows_find(rows, judged->docs[i].hash, doc_id(judged, &judged->docs[i]));
+        if (row == NOT_FOUND) continue;
+        hits->marks[row / 64] |= UINT64_C(1) << (row % 64);
+        hits->docs[row] = (uint32_t)(i - first);
+    }
+    for (size_t word = 0; word < words; word++) {
+        for (uint64_t left = hits->marks[word]; left != 0; left &= left - 1) {
+            size_t row = 64 * word + (size_t)lowest_bit(left);
+            const JudgedDoc *doc = &judged->docs[first + hits->docs[row]];
+            hits->items[hits->count++] = (Hit){rows->keys[row], doc_id(judged, doc), row, 0, doc->grade, false};
+        }
+    }
+    return DONE;
 }
 
 #endif

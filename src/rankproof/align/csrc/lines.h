@@ -3,10 +3,13 @@
 #define RANKPROOF_LINES_H
 
 #include "fault.h"
+#include "number.h"
 #include "scan.h"
 #include "utf8.h"
 
+#ifndef MAX_LINE_BYTES
 #define MAX_LINE_BYTES ((size_t)1 << 20)
+#endif
 #define MOST_COLUMNS 6
 
 /* Reads at most `size` bytes into `to`; 0 is the end. */
@@ -21,6 +24,7 @@ typedef struct {
     ReadBytes read;
     void *context;
     size_t block;
+    int level; /* of wide.h */
     ScanFunction scan_bytes;
     char *text; /* from 0 to end; PADDING after it */
     size_t capacity;
@@ -28,18 +32,20 @@ typedef struct {
     size_t at;   /* where the first line that was not cut yet begins */
     size_t end;
     size_t line; /* number of the last line that was cut */
-    bool after_cr, started, ended;
+    size_t first; /* where the text begins, behind a byte-order mark */
+    bool after_cr, started, ended, dropped; /* dropped: the text no longer goes back to its first line */
     Scan *scan;
     Fault fault;
 } Lines;
 
 /* `inside`: the stream begins within a file, so that no byte-order mark is looked for. */
-static inline Outcome lines_open(Lines *lines, ReadBytes read, void *context, size_t block, ScanFunction scan, bool inside) {
+static inline Outcome lines_open(Lines *lines, ReadBytes read, void *context, size_t block, int level, bool inside) {
     memset(lines, 0, sizeof *lines);
     lines->read = read;
     lines->context = context;
     lines->block = block;
-    lines->scan_bytes = scan;
+    lines->level = level_here(level);
+    lines->scan_bytes = scan_of_level(lines->level);
     lines->started = inside;
     lines->scan = malloc(sizeof *lines->scan);
     return lines->scan == NULL ? NO_MEMORY : DONE;
@@ -54,6 +60,7 @@ static inline void lines_free(Lines *lines) {
 
 static inline void drop_text(Lines *lines) {
     if (lines->keep == 0) return;
+    lines->dropped = true;
     memmove(lines->text, lines->text + lines->keep, lines->end - lines->keep);
     lines->at -= lines->keep;
     lines->end -= lines->keep;
@@ -85,7 +92,7 @@ static inline Outcome lines_start(Lines *lines) {
     if (memcmp(lines->text, "\xff\xfe", 2) == 0 || memcmp(lines->text, "\xfe\xff", 2) == 0)
         return refuse(&lines->fault, "utf16", 0);
     if (memcmp(lines->text, "\xef\xbb\xbf", 3) != 0) return DONE;
-    lines->at = 3;
+    lines->at = lines->first = 3;
     return DONE;
 }
 
@@ -112,6 +119,14 @@ static inline size_t split(const char *text, size_t start, size_t end, Column *c
     }
 }
 
+/* Lets the last column run to the end of the line, unless the rank shows that the columns are not where they should be. */
+static inline bool take_rest(const char *text, size_t end, Column *columns) {
+    Column *last = &columns[MOST_COLUMNS - 1];
+    while (is_space(text[end - 1])) end--;
+    last->size = (uint32_t)(end - last->at);
+    return parse_rank(text + columns[3].at, columns[3].size) != NO_RANK;
+}
+
 /* Cuts any line; `found` is 0 for one that is blank or a comment. */
 static inline Outcome cut_line(Lines *lines, const char *text, size_t start, size_t end, size_t wanted, Column *columns,
                                size_t *found) {
@@ -121,80 +136,103 @@ static inline Outcome cut_line(Lines *lines, const char *text, size_t start, siz
     *found = split(text, start, end, columns);
     if (*found == 0) return DONE;
     if (!is_ascii(text + start, end - start)) TRY(refuse_utf8(lines, text + start, end - start));
-    if (*found == wanted) return DONE;
-    refuse(&lines->fault, wanted == 6 ? "run-columns" : "qrels-columns", lines->line);
+    if (*found == wanted || (wanted == MOST_COLUMNS && *found > wanted && take_rest(text, end, columns))) return DONE;
+    refuse(&lines->fault, wanted == MOST_COLUMNS ? "run-columns" : "qrels-columns", lines->line);
     lines->fault.found = *found;
     return REFUSED;
 }
 
-/* The columns of a line with one white-space byte after each, from the scan; false for any other line. */
-ALWAYS_INLINE bool cut_plain(const char *text, uint32_t start, const uint32_t *ends, size_t count, size_t wanted,
-                             Column *columns) {
-    if (count != wanted || text[start] == '#') return false;
-    uint32_t from = start, empty = 0;
+/* Takes one row: its columns, and the text from which they are counted, which stays in place until the pause. */
+typedef Outcome (*TakeRow)(void *context, const char *text, const Column *columns);
+typedef Outcome (*Pause)(void *context);
+
+/* Cuts a line that is not plain and hands its row on, if it is one. */
+static inline Outcome take_odd(Lines *lines, const char *text, size_t start, size_t end, size_t wanted, TakeRow take, void *context) {
+    Column columns[MOST_COLUMNS];
+    size_t found;
+    TRY(cut_line(lines, text, start, end, wanted, columns, &found));
+    return found == 0 ? DONE : take(context, text, columns);
+}
+
+/* Cuts a line with one white-space byte after each column, as the scan found them, and hands its row on. */
+ALWAYS_INLINE Outcome take_plain(const char *text, uint32_t start, const uint32_t *ends, size_t wanted, TakeRow take, void *context) {
+    Column columns[MOST_COLUMNS];
     for (size_t i = 0; i < wanted; i++) {
-        columns[i] = (Column){from, ends[i] - from};
-        empty |= columns[i].size - 1;
-        from = ends[i] + 1;
+        columns[i] = (Column){start, ends[i] - start};
+        start = ends[i] + 1;
     }
+    return take(context, text, columns);
+}
+
+/* Whether the columns between such ends are all there. */
+ALWAYS_INLINE bool none_empty(uint32_t start, const uint32_t *ends, size_t wanted) {
+    uint32_t empty = ends[0] - start - 1;
+    for (size_t i = 1; i < wanted; i++) empty |= ends[i] - ends[i - 1] - 2;
     return (empty >> 31) == 0;
 }
 
-/* Takes one row: its columns, and the text from which they are counted. */
-typedef Outcome (*TakeRow)(void *context, const char *text, const Column *columns);
-
-/* Cuts the lines that one scan found and hands their rows on. */
-ALWAYS_INLINE Outcome cut_scanned(Lines *lines, size_t wanted, TakeRow take, void *context) {
+/* Cuts the lines that one scan found and hands their rows on; `odd` does what `take` does. */
+ALWAYS_INLINE Outcome cut_scanned(Lines *lines, size_t wanted, TakeRow take, TakeRow odd, Pause pause, void *context) {
     const Scan *scan = lines->scan;
     const char *text = lines->text + lines->at;
+    const uint32_t *ends = scan->ends;
+    bool plain = scan->plain;
     uint32_t start = 0;
-    size_t first = 0;
     for (size_t i = 0; i < scan->lines_count; i++) {
-        size_t last = scan->lines[i], found = wanted, before = first;
-        uint32_t end = scan->ends[last], from = start;
-        Column columns[MOST_COLUMNS];
-        first = last + 1;
+        const uint32_t *last = scan->ends + scan->lines[i], *first = ends;
+        uint32_t end = *last, from = start;
+        ends = last + 1;
         start = end + 1;
-        if (from == end && text[end] == '\n' && (from > 0 ? text[from - 1] == '\r' : lines->after_cr)) continue;
-        lines->line++;
-        if (RARELY(!scan->ascii || !cut_plain(text, from, scan->ends + before, first - before, wanted, columns)))
-            TRY(cut_line(lines, text, from, end, wanted, columns, &found));
-        if (found != 0) TRY(take(context, text, columns));
+        bool regular = (size_t)(ends - first) == wanted && text[from] != '#';
+        if (regular && (plain || (scan->ascii && none_empty(from, first, wanted)))) {
+            lines->line++;
+            TRY(take_plain(text, from, first, wanted, take, context));
+        } else if (from != end || text[end] != '\n' || (from > 0 ? text[from - 1] != '\r' : !lines->after_cr)) {
+            lines->line++;
+            TRY(take_odd(lines, text, from, end, wanted, odd, context));
+        }
     }
+    TRY(pause(context));
     lines->after_cr = text[start - 1] == '\r';
     lines->at += start;
     return DONE;
 }
 
 /* Cuts the one line that is longer than a scan, once its end has been read; `more` where it has not. */
-static inline Outcome cut_long(Lines *lines, size_t wanted, TakeRow take, void *context, bool *more) {
+static inline Outcome cut_long(Lines *lines, size_t wanted, TakeRow take, Pause pause, void *context, bool *more) {
     const char *text = lines->text + lines->at;
-    size_t size = lines->end - lines->at, end = 0, found;
-    Column columns[MOST_COLUMNS];
+    size_t size = lines->end - lines->at, end = 0;
     while (end < size && text[end] != '\n' && text[end] != '\r') end++;
     *more = end == size;
     if (*more) return end > MAX_LINE_BYTES ? refuse(&lines->fault, "long-line", lines->line + 1) : DONE;
     lines->line++;
-    TRY(cut_line(lines, text, 0, end, wanted, columns, &found));
-    if (found != 0) TRY(take(context, text, columns));
+    TRY(take_odd(lines, text, 0, end, wanted, take, context));
+    TRY(pause(context));
     lines->after_cr = text[end] == '\r';
     lines->at += end + 1;
     return DONE;
 }
 
 /* Hands on the rows of every line that has been read to its end. */
-ALWAYS_INLINE Outcome cut_lines(Lines *lines, size_t wanted, TakeRow take, void *context) {
+ALWAYS_INLINE Outcome cut_lines(Lines *lines, size_t wanted, TakeRow take, TakeRow odd, Pause pause, void *context) {
     bool more = false;
     while (!more && lines->at < lines->end) {
         size_t size = lines->end - lines->at;
         lines->scan_bytes(lines->scan, lines->text + lines->at, size < SCAN_BYTES ? size : SCAN_BYTES);
         if (lines->scan->lines_count > 0) {
-            TRY(cut_scanned(lines, wanted, take, context));
+            TRY(cut_scanned(lines, wanted, take, odd, pause, context));
         } else {
-            TRY(cut_long(lines, wanted, take, context, &more));
+            TRY(cut_long(lines, wanted, odd, pause, context, &more));
         }
     }
     return DONE;
+}
+
+/* Goes back to the first line, where nothing has been dropped. */
+static inline void lines_rewind(Lines *lines) {
+    lines->at = lines->first;
+    lines->line = 0;
+    lines->after_cr = false;
 }
 
 /* How many lines end between two places of a text. */

@@ -48,12 +48,13 @@ static inline Outcome copy_padded(char **copy, size_t *size, size_t *capacity, S
     return DONE;
 }
 
+/* The index of an id, which must be padded, or NOT_FOUND. */
 static inline size_t names_find(const Names *names, Slice id, uint64_t hash) {
     if (names->slots_count == 0) return NOT_FOUND;
     size_t mask = names->slots_count - 1, slot = hash & mask;
     for (; names->slots[slot] != 0; slot = (slot + 1) & mask) {
         const Name *name = &names->items[names->slots[slot] - 1];
-        if (name->hash == hash && name->size == id.size && memcmp(names->text + name->at, id.at, id.size) == 0)
+        if (name->hash == hash && name->size == id.size && same_padded(names->text + name->at, id.at, id.size))
             return names->slots[slot] - 1;
     }
     return NOT_FOUND;

@@ -132,7 +132,7 @@ typedef struct {
     uint64_t w;
     int digits;        /* significant ones, in w */
     int64_t dropped;   /* zeros left out after the 19th digit */
-    bool lost;         /* a digit other than 0 was left out */
+    bool lost;         /* a digit other than 0 was left out, so that the number lies between w and w + 1 */
 } Digits;
 
 static inline const char *take_digits(Digits *digits, const char *at, const char *end) {
@@ -181,8 +181,10 @@ static inline Reading any_score(Slice token, double *value) {
         if (at == NULL) return NOT_A_NUMBER;
     }
     if (at != end) return NOT_A_NUMBER;
-    double magnitude;
-    if (digits.lost || !exact_decimal(digits.w, exponent + digits.dropped - fraction, &magnitude)) return NEEDS_SLOW;
+    double magnitude, above;
+    int64_t tens = exponent + digits.dropped - fraction;
+    if (!exact_decimal(digits.w, tens, &magnitude)) return NEEDS_SLOW;
+    if (digits.lost && (!exact_decimal(digits.w + 1, tens, &above) || above != magnitude)) return NEEDS_SLOW;
     *value = negative ? -magnitude : magnitude;
     return IS_NUMBER;
 }

@@ -6,9 +6,29 @@
 #include "py_stream.h"
 #include "qrels_text.h"
 
+#define CLOSE_GRADES 64
+
 static int higher_grade_first(const void *left, const void *right) {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
     return (a < b) - (a > b);
+}
+
+/* Sorts grades, highest first: by counting where they lie close together, as they nearly always do. */
+static void sort_grades(int64_t *grades, size_t count) {
+    size_t counts[CLOSE_GRADES] = {0}, to = 0;
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        if (grades[i] < low) low = grades[i];
+        if (grades[i] > high) high = grades[i];
+    }
+    if (count == 0 || (uint64_t)high - (uint64_t)low >= CLOSE_GRADES) {
+        qsort(grades, count, sizeof *grades, higher_grade_first);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) counts[grades[i] - low]++;
+    for (int64_t grade = high; to < count; grade--) {
+        for (size_t left = counts[grade - low]; left > 0; left--) grades[to++] = grade;
+    }
 }
 
 static PyObject *offsets_bytes(const Judged *judged) {
@@ -26,7 +46,7 @@ static PyObject *grades_bytes(const Judged *judged) {
     if (grades == NULL) return PyErr_NoMemory();
     for (size_t i = 0; i < total; i++) grades[i] = judged->docs[i].grade;
     for (size_t i = 0; i < judged->count; i++)
-        qsort(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i], sizeof *grades, higher_grade_first);
+        sort_grades(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i]);
     PyObject *bytes = bytes_of(grades, total, sizeof *grades);
     free(grades);
     return bytes;
@@ -99,7 +119,7 @@ static PyObject *py_judge_text(PyObject *module, PyObject *arguments) {
     memset(&judge, 0, sizeof judge);
     judge.seed = process_seed;
     release_gil(&stream);
-    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, best_scan(level), false);
+    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, level, false);
     if (outcome == DONE) outcome = read_qrels(&lines, &judge);
     take_gil(&stream);
     if (outcome != DONE) raise_outcome(outcome, &lines.fault);

@@ -11,7 +11,7 @@ typedef struct {
     Judge *judge;
 } QrelsText;
 
-static inline Outcome take_judgement(void *context, const char *text, const Column *columns) {
+ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {
     QrelsText *qrels = context;
     Lines *lines = qrels->lines;
     size_t query;
@@ -26,12 +26,18 @@ static inline Outcome take_judgement(void *context, const char *text, const Colu
     return judge_add(qrels->judge, query, (Slice){text + columns[2].at, columns[2].size}, grade, lines->line, &lines->fault);
 }
 
+static Outcome take_odd_judgement(void *context, const char *text, const Column *columns) {
+    return take_judgement(context, text, columns);
+}
+
+static inline Outcome nothing_pending(void *context) { return (void)context, DONE; }
+
 /* Reads every judgement of a stream into `judge`. */
 static inline Outcome read_qrels(Lines *lines, Judge *judge) {
     QrelsText qrels = {lines, judge};
     TRY(lines_start(lines));
     while (true) {
-        TRY(cut_lines(lines, 4, take_judgement, &qrels));
+        TRY(cut_lines(lines, 4, take_judgement, take_odd_judgement, nothing_pending, &qrels));
         if (lines->ended) break;
         lines->keep = lines->at;
         TRY(lines_read(lines));

@@ -80,20 +80,12 @@ static inline Outcome begin_query(Result *result, Slice id, size_t *query) {
     return DONE;
 }
 
-/* Looks the judged documents up among the rows. */
+/* Finds the judged documents among the rows, and counts forms of them. */
 static inline Outcome find_hits(Result *result, size_t query, const Rows *rows) {
     const Judged *judged = result->judged;
-    Hits *hits = &result->hits;
-    size_t first = judged->starts[query], last = judged->starts[query + 1];
-    hits->count = 0;
-    TRY(grow((void **)&hits->items, &hits->capacity, last - first, sizeof *hits->items));
-    for (size_t i = first; i < last; i++) {
-        const JudgedDoc *doc = &judged->docs[i];
-        size_t row = rows_find(rows, doc->hash, doc_id(judged, doc));
-        if (row != NOT_FOUND) hits->items[hits->count++] = (Hit){rows->keys[row], doc_id(judged, doc), row, 0, doc->grade, false};
-    }
-    for (size_t i = judged->form_starts ? judged->form_starts[query] : 0;
-         judged->form_starts && i < judged->form_starts[query + 1]; i++)
+    TRY(look_up(&result->hits, judged, judged->starts[query], judged->starts[query + 1], rows));
+    if (judged->form_starts == NULL) return DONE;
+    for (size_t i = judged->form_starts[query]; i < judged->form_starts[query + 1]; i++)
         result->forms += rows_find(rows, judged->forms[i].hash, form_id(judged, &judged->forms[i])) != NOT_FOUND;
     return DONE;
 }

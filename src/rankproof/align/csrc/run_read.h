@@ -13,10 +13,13 @@ static inline Outcome end_run_groups(RunText *run) {
     return refuse_duplicate(run, query, run->rows.at[first.rows.first], run->rows.at[first.rows.second]);
 }
 
-/* After a fault: a duplicate above it is told instead. */
+/* After a fault: one in a row above it that was not parsed yet is told instead, or else a duplicate above it. */
 static inline Outcome first_fault(RunText *run) {
     Fault fault = run->lines->fault;
     if (strcmp(fault.code, "duplicate") == 0) return REFUSED;
+    Outcome outcome = parse_pending(run);
+    if (outcome == REFUSED) fault = run->lines->fault;
+    if (outcome != DONE && outcome != REFUSED) return outcome;
     TRY(run->grouped ? end_run_groups(run) : end_current(run));
     run->lines->fault = fault;
     return REFUSED;
@@ -31,13 +34,10 @@ static inline Outcome read_on(RunText *run) {
     return DONE;
 }
 
-static inline Outcome read_run(RunText *run) {
+static inline Outcome read_every_row(RunText *run) {
     Lines *lines = run->lines;
-    TRY(lines_start(lines));
-    run->first_line = 1;
-    run->rows.ranked = true;
     while (true) {
-        Outcome outcome = cut_lines(lines, 6, take_run_row, run);
+        Outcome outcome = cut_lines(lines, 6, take_run_row, take_odd_run_row, parse_pending, run);
         if (outcome == REFUSED) return first_fault(run);
         TRY(outcome);
         if (lines->ended) break;
@@ -45,6 +45,29 @@ static inline Outcome read_run(RunText *run) {
     }
     TRY(run->grouped ? end_run_groups(run) : end_current(run));
     return run->result->rows == 0 ? refuse(&lines->fault, "no-rows", 0) : DONE;
+}
+
+/* Begins again in groups, with the text that was read so far. */
+static inline Outcome regroup(RunText *run) {
+    Options options = run->options;
+    const Judged *judged = run->result->judged;
+    result_free(run->result);
+    TRY(result_open(run->result, judged, &options));
+    lines_rewind(run->lines);
+    run->rows.count = run->parsed = run->base = run->tag_size = 0;
+    run->first_line = 1;
+    run->query_id.size = 0;
+    run->grouped = true;
+    return read_every_row(run);
+}
+
+/* Reads a run; AGAIN where a query came back and the text before it is gone, so that the stream must be read anew. */
+static inline Outcome read_run(RunText *run) {
+    TRY(lines_start(run->lines));
+    run->first_line = 1;
+    run->rows.ranked = true;
+    Outcome outcome = read_every_row(run);
+    return outcome == AGAIN && !run->lines->dropped ? regroup(run) : outcome;
 }
 
 #endif

@@ -1,12 +1,21 @@
 /* A run from TREC text: query Q0 doc rank score tag.
  *
- * Rows of the current query are gathered while its lines stream by, and settled when the next query begins. Where a query
+ * Rows of the current query are gathered while its lines stream by, and settled when the next query begins. Their columns
+ * are noted first and turned into hashes and numbers some hundred rows at a time, each in a short loop of its own. Where a query
  * comes back after another one the caller starts again with `grouped`: all text stays, and rows are put in groups at the end. */
 #ifndef RANKPROOF_RUN_TEXT_H
 #define RANKPROOF_RUN_TEXT_H
 
 #include "groups.h"
 #include "lines.h"
+
+#define MOST_PENDING 512
+
+/* The columns of a row that was cut but not parsed, counted from the text that is being cut. */
+typedef struct {
+    Column doc, rank, score;
+    uint32_t group;
+} PendingRow;
 
 typedef struct {
     Lines *lines;
@@ -16,13 +25,16 @@ typedef struct {
     SlowNumber slow_number;
     void *context;
     Rows rows;
+    size_t parsed;     /* rows up to this one are parsed, the others pending */
     size_t base;       /* where in the text the row offsets count from */
     size_t first_line; /* number of the line at `base` */
     size_t query;      /* index of the current query, or STRANGER */
-    char *query_text, *tag_text; /* the current ones, padded; NULL before the first row */
+    Slice query_id;    /* of the current query, padded; of size 0 before the first row */
+    char *query_text, *tag_text;
     size_t query_size, query_capacity, tag_size, tag_capacity;
     bool grouped;
     Groups groups;
+    PendingRow pending[MOST_PENDING];
 } RunText;
 
 static inline void run_text_free(RunText *run) {
@@ -61,30 +73,103 @@ static inline Outcome refuse_duplicate(RunText *run, Slice query, size_t first, 
     return REFUSED;
 }
 
+/* Refuses a row, which is then not among the rows. */
+static Outcome refuse_row(RunText *run, size_t row, const char *code, Slice token) {
+    refuse(&run->lines->fault, code, line_of_row(run, run->rows.at[row]));
+    run->lines->fault.token = token;
+    run->rows.count = run->parsed = row;
+    return REFUSED;
+}
+
+static Outcome odd_score(RunText *run, size_t row, Slice token, double *score) {
+    if (plain_score(token.at, token.size, score)) return DONE;
+    Reading reading = any_score(token, score);
+    if (reading == NEEDS_SLOW) TRY(run->slow_number(run->context, token, score));
+    if (reading != NOT_A_NUMBER && *score - *score == 0) return DONE;
+    return refuse_row(run, row, "score", token);
+}
+
+ALWAYS_INLINE void parse_ids(RunText *run, const char *text, size_t from, size_t count) {
+    Rows *rows = &run->rows;
+    size_t shift = (size_t)(text - run->lines->text) - run->base;
+    for (size_t i = 0; i < count; i++) {
+        Column doc = run->pending[i].doc;
+        rows->at[from + i] = shift + doc.at;
+        rows->sizes[from + i] = doc.size;
+        rows->hashes[from + i] = hash_padded(run->seed, text + doc.at, doc.size);
+    }
+    if (!run->grouped) return;
+    for (size_t i = 0; i < count; i++) run->groups.of[from + i] = run->pending[i].group;
+}
+
+/* Turns pending columns into rows; `score` is tried first for each score. */
+ALWAYS_INLINE Outcome parse_rows(RunText *run, const char *text, size_t from, size_t count,
+                                 bool (*parse_score)(const char *, size_t, double *)) {
+    Options options = run->options;
+    double *keys = run->rows.keys + from;
+    int64_t *ranks = run->rows.ranks + from;
+    parse_ids(run, text, from, count);
+    for (size_t i = 0; i < count; i++) ranks[i] = parse_rank(text + run->pending[i].rank.at, run->pending[i].rank.size);
+    for (size_t i = 0; i < count; i++) {
+        Slice token = {text + run->pending[i].score.at, run->pending[i].score.size};
+        double score;
+        if (RARELY(!parse_score(token.at, token.size, &score))) TRY(odd_score(run, from + i, token, &score));
+        if (RARELY(options.by_rank && ranks[i] == NO_RANK)) return refuse_row(run, from + i, "rank-text", token);
+        keys[i] = key_of(&options, score, ranks[i]);
+    }
+    return DONE;
+}
+
+static Outcome parse_rows_plain(RunText *run, const char *text, size_t from, size_t count) {
+    return parse_rows(run, text, from, count, plain_score);
+}
+
+#ifdef HAS_WIDE
+TARGET_AVX2 static Outcome parse_rows_wide(RunText *run, const char *text, size_t from, size_t count) {
+    return parse_rows(run, text, from, count, wide_score);
+}
+#else
+#define parse_rows_wide parse_rows_plain
+#endif
+
+static Outcome parse_pending(void *context) {
+    RunText *run = context;
+    const char *text = run->lines->text + run->lines->at;
+    size_t from = run->parsed, count = run->rows.count - from;
+    if (count == 0) return DONE;
+    TRY(rows_reserve(&run->rows, run->rows.count));
+    if (run->grouped) TRY(groups_reserve(&run->groups, run->rows.count));
+    TRY((run->lines->level >= LEVEL_AVX2 ? parse_rows_wide : parse_rows_plain)(run, text, from, count));
+    run->parsed = run->rows.count;
+    return DONE;
+}
+
 /* Settles the query whose rows have been gathered. */
 static inline Outcome end_current(RunText *run) {
     Repeat repeat;
     if (run->rows.count == 0) return DONE;
+    TRY(parse_pending(run));
     run->rows.text = run->lines->text + run->base;
     TRY(end_query(run->result, run->query, &run->rows, &repeat));
-    if (repeat.second != 0) {
-        Slice query = {run->query_text, run->query_size};
-        return refuse_duplicate(run, query, run->rows.at[repeat.first], run->rows.at[repeat.second]);
-    }
-    run->rows.count = 0;
+    if (repeat.second != 0) return refuse_duplicate(run, run->query_id, run->rows.at[repeat.first], run->rows.at[repeat.second]);
+    run->rows.count = run->parsed = 0;
     return DONE;
 }
 
-static Outcome change_query(RunText *run, const char *at, size_t size) {
-    if (run->grouped) {
-        TRY(enter_group(&run->groups, (Slice){at, size}, run->seed));
-    } else {
-        TRY(end_current(run));
-        run->base = run->lines->keep = (size_t)(at - run->lines->text);
-        run->first_line = run->lines->line;
-    }
-    TRY(copy_padded(&run->query_text, &run->query_size, &run->query_capacity, (Slice){at, size}));
-    return run->grouped ? DONE : begin_query(run->result, (Slice){run->query_text, size}, &run->query);
+static Outcome change_group(RunText *run, Slice query) {
+    TRY(enter_group(&run->groups, query, run->seed));
+    run->query_id = name_at(&run->groups.names, run->groups.current);
+    return DONE;
+}
+
+static Outcome change_query(RunText *run, Slice query) {
+    if (run->grouped) return change_group(run, query);
+    TRY(end_current(run));
+    run->base = (size_t)(query.at - run->lines->text);
+    run->first_line = run->lines->line;
+    TRY(copy_padded(&run->query_text, &run->query_size, &run->query_capacity, query));
+    run->query_id = (Slice){run->query_text, run->query_size};
+    return begin_query(run->result, run->query_id, &run->query);
 }
 
 static Outcome change_tag(RunText *run, Slice tag) {
@@ -92,42 +177,18 @@ static Outcome change_tag(RunText *run, Slice tag) {
     return meet_tag(run->result, (Slice){run->tag_text, tag.size});
 }
 
-static Outcome odd_score(RunText *run, Slice token, double *score) {
-    Reading reading = any_score(token, score);
-    if (reading == NEEDS_SLOW) TRY(run->slow_number(run->context, token, score));
-    if (reading != NOT_A_NUMBER && *score - *score == 0) return DONE;
-    refuse(&run->lines->fault, "score", run->lines->line);
-    run->lines->fault.token = token;
-    return REFUSED;
-}
-
-static Outcome more_rows(RunText *run) {
-    TRY(rows_reserve(&run->rows, run->rows.count + 1));
-    return run->grouped ? groups_reserve(&run->groups, run->rows.capacity) : DONE;
-}
-
 ALWAYS_INLINE Outcome take_run_row(void *context, const char *text, const Column *columns) {
     RunText *run = context;
-    Rows *rows = &run->rows;
-    const char *query = text + columns[0].at, *doc = text + columns[2].at, *tag = text + columns[5].at;
-    if (RARELY(columns[0].size != run->query_size || !same_padded(query, run->query_text, columns[0].size)))
-        TRY(change_query(run, query, columns[0].size));
-    double score;
-    if (RARELY(!plain_score(text + columns[4].at, columns[4].size, &score)))
-        TRY(odd_score(run, (Slice){text + columns[4].at, columns[4].size}, &score));
-    int64_t rank = parse_rank(text + columns[3].at, columns[3].size);
-    if (RARELY(run->options.by_rank && rank == NO_RANK)) return refuse(&run->lines->fault, "rank-text", run->lines->line);
+    const char *query = text + columns[0].at, *tag = text + columns[5].at;
+    if (RARELY(columns[0].size != run->query_id.size || !same_padded(query, run->query_id.at, columns[0].size)))
+        TRY(change_query(run, (Slice){query, columns[0].size}));
     if (RARELY(columns[5].size != run->tag_size || !same_padded(tag, run->tag_text, columns[5].size)))
         TRY(change_tag(run, (Slice){tag, columns[5].size}));
-    if (RARELY(rows->count == rows->capacity)) TRY(more_rows(run));
-    size_t row = rows->count++;
-    rows->at[row] = (size_t)(doc - run->lines->text) - run->base;
-    rows->sizes[row] = columns[2].size;
-    rows->hashes[row] = hash_padded(run->seed, doc, columns[2].size);
-    rows->keys[row] = key_of(&run->options, score, rank);
-    rows->ranks[row] = rank;
-    if (run->grouped) run->groups.of[row] = run->groups.current;
+    if (RARELY(run->rows.count - run->parsed == MOST_PENDING)) TRY(parse_pending(run));
+    run->pending[run->rows.count++ - run->parsed] = (PendingRow){columns[2], columns[3], columns[4], run->groups.current};
     return DONE;
 }
+
+static Outcome take_odd_run_row(void *context, const char *text, const Column *columns) { return take_run_row(context, text, columns); }
 
 #endif

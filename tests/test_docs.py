@@ -1,0 +1,49 @@
+"""What the documents say is what the program does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import rankproof
+from rankproof.cli.main import VERBS, main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_the_page_of_measures_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out in (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_names_every_verb() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f"rankproof {verb}" not in readme] == []
+
+
+def test_every_code_of_a_note_is_documented() -> None:
+    notes = (ROOT / "src" / "rankproof" / "evaluation" / "notes.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    codes = re.findall(r'Note\(\s*"([a-z-]+)"', notes)
+    assert len(codes) >= 12
+    assert [code for code in codes if f"`{code}`" not in page] == []
+
+
+def test_the_version_is_said_once() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == rankproof.__version__
+
+
+def test_the_example_of_the_package_gives_what_it_shows() -> None:
+    result = rankproof.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
+    assert str(result.means) in (rankproof.__doc__ or "")

@@ -1,0 +1,177 @@
+"""Fusion: worked sums, laws over every method, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankproof.data.run import Run, RunRow
+from rankproof.errors import InputError, UsageError
+from rankproof.fusion import METHODS, NORMS, Method, Norm, fuse, partial_queries
+
+ids = st.sampled_from(["a", "b", "c", "é", "𝔸", "007"])
+finite = st.floats(allow_nan=False, allow_infinity=False)
+tables = st.lists(
+    st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(ids, finite, max_size=6), min_size=1),
+    min_size=1,
+    max_size=4,
+)
+WAYS = [("rrf", "none")] + [(method, norm) for method in METHODS if method != "rrf" for norm in NORMS if norm != "none"]
+A = Run.from_dict({"q1": {"d1": 9.0, "d2": 8.0, "d3": 1.0}}, name="a")
+B = Run.from_dict({"q1": {"d3": 0.7, "d4": 0.5}}, name="b")
+
+
+def scores(run: Run, query: str = "q1") -> dict[str, float]:
+    return {row.doc: row.score for row in run.rows() if row.query == query}
+
+
+def fused(runs: list[Run], method: Method, norm: Norm, **more: Any) -> Run:
+    return fuse(runs, method, norm=norm, weights=[1.0 + at for at in range(len(runs))] if method == "weighted" else None, **more)
+
+
+def test_reciprocal_ranks_are_summed() -> None:
+    assert scores(fuse([A, B])) == {"d3": 1 / 63 + 1 / 61, "d1": 1 / 61, "d4": 1 / 62, "d2": 1 / 62}
+    assert fuse([A, B]).docs == ("d3", "d1", "d4", "d2")
+
+
+def test_k_and_weights_of_reciprocal_ranks() -> None:
+    assert scores(fuse([A, B], k=0, weights=[2, 1])) == {"d1": 2.0, "d3": 2 / 3 + 1, "d2": 1.0, "d4": 0.5}
+
+
+def test_comb_sum_over_min_max() -> None:
+    assert scores(fuse([A, B], "combsum")) == {"d1": 1.0, "d3": 1.0, "d2": 0.875, "d4": 0.0}
+
+
+def test_comb_mnz_counts_the_runs_that_have_a_document() -> None:
+    assert scores(fuse([A, B], "combmnz")) == {"d3": 2.0, "d1": 1.0, "d2": 0.875, "d4": 0.0}
+
+
+def test_a_weighted_sum_over_z_scores() -> None:
+    found = scores(fuse([A, B], "weighted", weights=[0.5, 2], norm="z-score"))
+    deviation = math.sqrt(38 / 3)
+    assert found["d3"] == pytest.approx(0.5 * -5 / deviation + 2)
+    assert found["d4"] == pytest.approx(-2)
+
+
+def test_scores_as_they_are() -> None:
+    assert scores(fuse([A, B], "combsum", norm="none"))["d3"] == 1.7
+
+
+def test_equal_scores_become_one_under_min_max_and_zero_under_z_score() -> None:
+    flat = Run.from_dict({"q1": {"d1": 5.0, "d2": 5.0}, "q2": {"d1": -3.0}})
+    assert scores(fuse([flat], "combsum")) == {"d1": 1.0, "d2": 1.0}
+    assert scores(fuse([flat], "combsum"), "q2") == {"d1": 1.0}
+    assert scores(fuse([flat], "combsum", norm="z-score")) == {"d1": 0.0, "d2": 0.0}
+
+
+def test_extreme_scores_do_not_overflow_under_a_norm() -> None:
+    wild = Run.from_dict({"q1": {"a": 1.7e308, "b": -1.7e308, "c": 0.0}, "q2": {"a": 5e-324, "b": 0.0}})
+    assert scores(fuse([wild], "combsum")) == {"a": 1.0, "c": 0.5, "b": 0.0}
+    assert scores(fuse([wild], "combsum"), "q2") == {"a": 1.0, "b": 0.0}
+    assert scores(fuse([wild], "combsum", norm="z-score"))["a"] == pytest.approx(math.sqrt(1.5))
+
+
+def test_a_sum_beyond_double_is_refused_with_the_fix() -> None:
+    big = Run.from_dict({"q1": {"a": 1.7e308}})
+    with pytest.raises(InputError, match="outside the range of a 64-bit float; normalise"):
+        fuse([big, big], "combsum", norm="none")
+
+
+def test_ties_are_broken_by_id_descending_before_and_after() -> None:
+    tied = Run.from_dict({"q1": {"a": 1.0, "𝔸": 1.0, "\ufffd": 1.0}})
+    assert fuse([tied]).docs == ("𝔸", "\ufffd", "a")
+    assert fuse([tied], "combsum").docs == ("𝔸", "\ufffd", "a")
+
+
+def test_a_query_that_one_run_lacks_is_fused_from_the_others_and_named() -> None:
+    other = Run.from_dict({"q2": {"d1": 1.0}, "q3": {}})
+    both = fuse([A, other])
+    assert both.queries == ("q1", "q2", "q3")
+    assert scores(both) == scores(fuse([A]))
+    assert partial_queries([A, other]) == ("q1", "q2", "q3")
+    assert partial_queries([A, B]) == ()
+
+
+def test_depth_keeps_the_best() -> None:
+    assert fuse([A, B], depth=2).docs == ("d3", "d1")
+
+
+def test_the_fused_run_has_ranks_and_a_name() -> None:
+    run = fuse([A, B], "combsum", name="both")
+    assert run.ranks is not None
+    assert (run.name, run.ranks.tolist()) == ("both", [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(("method", "norm"), WAYS)
+@settings(max_examples=50, deadline=None)
+@given(tables=tables)
+def test_every_method_keeps_exactly_the_documents_there_are_in_our_order(method: Any, norm: Any, tables: Any) -> None:
+    run = fused([Run.from_dict(table) for table in tables], method, norm)
+    for query in run.queries:
+        found = [(row.score, row.doc) for row in run.rows() if row.query == query]
+        assert {doc for _, doc in found} == {doc for table in tables for doc in table.get(query, {})}
+        assert found == sorted(found, reverse=True)
+    assert set(run.queries) == {query for table in tables for query in table}
+    assert np.isfinite(run.scores).all()
+
+
+@pytest.mark.parametrize(("method", "norm"), WAYS)
+@settings(max_examples=50, deadline=None)
+@given(tables=tables, seed=st.randoms())
+def test_the_order_of_rows_never_matters(method: Any, norm: Any, tables: Any, seed: Any) -> None:
+    straight = fused([Run.from_dict(table) for table in tables], method, norm)
+    shuffled = []
+    for table in tables:
+        rows = [RunRow(query, doc, score) for query, docs in table.items() for doc, score in docs.items()]
+        seed.shuffle(rows)
+        shuffled.append(Run.from_rows(rows, queries=table))
+    again = fused(shuffled, method, norm)
+    assert {query: scores(again, query) for query in again.queries} == {
+        query: scores(straight, query) for query in straight.queries
+    }
+
+
+@given(tables=tables, power=st.integers(-20, 20))
+def test_norms_do_not_see_the_scale(tables: Any, power: int) -> None:
+    small = [{q: {d: s for d, s in docs.items() if 1e-200 < abs(s) < 1e200} for q, docs in table.items()} for table in tables]
+    scaled = [{q: {d: s * 2.0**power for d, s in docs.items()} for q, docs in table.items()} for table in small]
+    for norm in ("min-max", "z-score"):
+        first, second = (fuse([Run.from_dict(t) for t in ts], "combsum", norm=norm) for ts in (small, scaled))
+        assert first.docs == second.docs
+        assert first.scores.tolist() == second.scores.tolist()
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "method": ({"method": "magic"}, "no fusion is called magic; choose one of rrf, combsum, combmnz, weighted"),
+    "norm": ({"method": "combsum", "norm": "max"}, "no normalisation is called max; choose one of min-max, z-score, none"),
+    "k": ({"k": -1}, "k is -1"),
+    "k that is no number": ({"k": math.nan}, "k is nan"),
+    "depth": ({"depth": 0}, "depth is 0"),
+    "no weights": ({"method": "weighted"}, "weighted fusion has no weights; give 2"),
+    "too few weights": ({"weights": [1.0]}, "1 weights for 2 runs"),
+    "negative weights": ({"weights": [1.0, -1.0]}, "weights must be finite, at least 0"),
+    "no weight at all": ({"weights": [0.0, 0.0]}, "not all 0"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_settings_are_refused(case: str) -> None:
+    settings_, words = WRONG[case]
+    with pytest.raises(UsageError, match=words):
+        fuse([A, B], **settings_)
+
+
+def test_nothing_cannot_be_fused() -> None:
+    with pytest.raises(UsageError, match="there is no run to fuse"):
+        fuse([])
+
+
+def test_a_document_twice_is_refused() -> None:
+    twice = Run.from_rows([RunRow("q1", "d1", 1.0, line=1), RunRow("q1", "d1", 2.0, line=2)], source="r.run")
+    with pytest.raises(InputError, match=r"r\.run:2: document d1 appears twice"):
+        fuse([twice])

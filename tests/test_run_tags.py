@@ -1,0 +1,35 @@
+"""The tag is the rest of the line, as long as the columns before it are where they should be."""
+
+from __future__ import annotations
+
+import io
+from types import ModuleType
+
+import pytest
+
+from rankproof.align import native, reference
+from rankproof.align.hits import Hits
+from rankproof.data.reading import Reading
+from rankproof.data.source import Source
+from rankproof.errors import InputError
+
+ENGINES = [reference, native]
+
+
+def aligned(engine: ModuleType, run: bytes) -> Hits:
+    judged = engine.judge_text(Source("qrels", lambda: io.BytesIO(b"q 0 d 1\n")))
+    hits: Hits = engine.align_text(judged, Source("run", lambda: io.BytesIO(run)), Reading())
+    return hits
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_words_after_the_tag_belong_to_it(engine: ModuleType) -> None:
+    hits = aligned(engine, b"q Q0 d 1 2.5 my  long\ttag \t\r\nq Q0 e 2 1.5 other # more\n")
+    assert hits.ranks.tolist() == [1]
+    assert hits.seen.tags == ("my  long\ttag", "other # more")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_id_with_a_blank_is_told_by_the_rank_that_is_none(engine: ModuleType) -> None:
+    with pytest.raises(InputError, match="run:2: 7 columns where a run has 6"):
+        aligned(engine, b"q Q0 e 1 2.5 tag\nq Q0 my doc 2 1.5 tag\n")
