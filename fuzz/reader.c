@@ -13,12 +13,12 @@
 #include "../src/rankproof/align/csrc/qrels_text.h"
 #include "../src/rankproof/align/csrc/run_read.h"
 
-#define EXPECT(condition)                                                      \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
+#define EXPECT(condition)                                                           \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                           \
-        }                                                                      \
+            abort();                                                                \
+        }                                                                           \
     } while (0)
 
 static const Seed SEED = {0x243F6A8885A308D3u, 0x13198A2E03707344u};
@@ -86,7 +86,7 @@ static void read_one_way(Reading_ *reading, const Judged *judged, const Options 
 
 static void reading_free(Reading_ *reading) {
     run_text_free(&reading->run);
-    lines_free(&reading->lines);
+    buffer_free(&reading->lines.buffer);
     result_free(&reading->result);
 }
 
@@ -144,7 +144,7 @@ static void read_all_ways(const Judged *judged, const Options *options, Slice te
     Reading_ first, second, grouped;
     read_one_way(&first, judged, options, text, way);
     read_one_way(&second, judged, options, text, (Way){4096, SIZE_MAX, 0, way.grouped});
-    if (first.outcome != AGAIN) expect_same(&first, &second);
+    if (first.outcome != AGAIN && second.outcome != AGAIN) expect_same(&first, &second);
     if (first.outcome == DONE) expect_ranks_fit(&first.result);
     read_one_way(&grouped, judged, options, text, (Way){1024, SIZE_MAX, 1, true});
     EXPECT(grouped.outcome != AGAIN);
@@ -166,13 +166,14 @@ static Outcome judge_bytes(Slice text, size_t block, Judged *judged) {
     Memory memory = {text.at, text.size, SIZE_MAX};
     Judge judge;
     Lines lines;
+    memset(&lines, 0, sizeof lines);
     memset(&judge, 0, sizeof judge);
     judge.seed = SEED;
     Outcome outcome = lines_open(&lines, read_memory, &memory, block, LEVEL_AVX512, false);
     if (outcome == DONE) outcome = read_qrels(&lines, &judge);
     if (outcome == DONE) outcome = judge_finish(&judge, NULL, judged);
     judge_free(&judge);
-    lines_free(&lines);
+    buffer_free(&lines.buffer);
     return outcome;
 }
 
@@ -188,9 +189,12 @@ static void check_number(Slice bytes) {
         EXPECT(memcmp(&value, &wanted, sizeof value) == 0);
     }
     if (bytes.size > 0 && plain_score(token, bytes.size, &plain)) {
-        EXPECT(reading == IS_NUMBER);
-        EXPECT(memcmp(&value, &plain, sizeof value) == 0);
+        EXPECT(reading == IS_NUMBER && memcmp(&value, &plain, sizeof value) == 0);
     }
+#ifdef HAS_WIDE
+    if (level_here(LEVEL_AVX2) == LEVEL_AVX2 && wide_score(token, bytes.size, &plain))
+        EXPECT(reading == IS_NUMBER && memcmp(&value, &plain, sizeof value) == 0);
+#endif
 }
 
 /* Other forms of a document and of a query, as native.py adds them. */

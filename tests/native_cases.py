@@ -74,18 +74,22 @@ def rows_at_random(seed: int) -> list[tuple[str, str, int, float]]:
         for front in ("d", "é", "e\u0301", "a-longer-front-of-an-id")
         for index in range(chance.choice([3, 12, 40]))
     ]
-    score = chance.choice([lambda: chance.uniform(-5, 5), lambda: float(chance.randrange(4)), lambda: chance.gauss(0, 1e-9)])
+    kind = chance.randrange(3)
     repeated = chance.random() < 0.2
     rows: list[tuple[str, str, int, float]] = []
     for query in chance.sample(["1", "2", "é", "e\u0301", "long-query-number-five"], chance.randrange(1, 6)):
         size = chance.randrange(1, len(docs))
         picked = chance.choices(docs, k=size) if repeated else chance.sample(docs, size)
-        scores = _arranged([score() for _ in picked], chance)
+        scores = _arranged([_score(kind, chance) for _ in picked], chance)
         ranks = _arranged([float(rank) for rank in range(chance.choice([0, 1, 1]), size + 2)], chance)
         rows += [(query, doc, int(rank), value) for doc, rank, value in zip(picked, ranks, scores, strict=False)]
     if chance.random() < 0.3:
         chance.shuffle(rows)
     return rows
+
+
+def _score(kind: int, chance: random.Random) -> float:
+    return (chance.uniform(-5, 5), float(chance.randrange(4)), chance.gauss(0, 1e-9))[kind]
 
 
 def _arranged(values: list[float], chance: random.Random) -> list[float]:

@@ -11,6 +11,7 @@ import pyarrow
 import pytest
 
 import rankproof as rp
+from rankproof.measures import MEASURES, Measure
 
 QRELS = {"q1": {"d1": 2, "d2": 1, "d3": 0}, "q2": {"d4": 1}}
 RUN = {"q1": {"d2": 9.0, "d1": 8.0, "dX": 7.0}, "q2": {"d5": 2.0, "d4": 1.0}}
@@ -27,7 +28,11 @@ def text_files(folder: Path) -> tuple[Path, Path]:
 def frames(library: Any) -> tuple[Any, Any]:
     judged = [(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()]
     rows = [(q, d, s) for q, docs in RUN.items() for d, s in docs.items()]
-    left: dict[str, Any] = {"query_id": [r[0] for r in judged], "doc_id": [r[1] for r in judged], "relevance": [r[2] for r in judged]}
+    left: dict[str, Any] = {
+        "query_id": [r[0] for r in judged],
+        "doc_id": [r[1] for r in judged],
+        "relevance": [r[2] for r in judged],
+    }
     right: dict[str, Any] = {"query_id": [r[0] for r in rows], "doc_id": [r[1] for r in rows], "score": [r[2] for r in rows]}
     make = pyarrow.table if library is pyarrow else library.DataFrame
     return make(left), make(right)
@@ -113,10 +118,45 @@ def test_a_subset_of_queries_leaves_the_others_out_without_a_note() -> None:
 
 
 def test_distances_are_read_the_other_way_round_when_asked() -> None:
-    distances = {"q1": {"d1": 0.1, "d2": 0.2, "dX": 0.9}, "q2": {"d4": 0.1, "d5": 0.4, "d6": 0.5}}
-    wrong, right = rp.evaluate(QRELS, distances, "RR"), rp.evaluate(QRELS, distances, "RR", lower_is_better=True)
+    qrels = {f"q{number}": {"d1": 1} for number in range(5)}
+    distances = {query: {"d1": 0.1, "d2": 0.2, "d3": 0.9} for query in qrels}
+    wrong, right = rp.evaluate(qrels, distances, "RR"), rp.evaluate(qrels, distances, "RR", lower_is_better=True)
     assert right.value("RR") == 1.0
-    assert [(note.code, note.count) for note in wrong.notes["run"]] == [("scores-look-like-distances", 2)]
+    assert right.notes["run"] == ()
+    assert [(note.code, note.count) for note in wrong.notes["run"]] == [("scores-look-like-distances", 5)]
+
+
+def test_scores_called_distances_that_are_none_are_noted() -> None:
+    qrels = {f"q{number}": {"d1": 1} for number in range(5)}
+    scores = {query: {"d1": 0.9, "d2": 0.2, "d3": 0.1} for query in qrels}
+    (note,) = rp.evaluate(qrels, scores, "RR", lower_is_better=True).notes["run"]
+    assert "the better rank has the higher score" in note.text
+
+
+def test_rows_of_a_few_queries_without_ranks_may_stand_in_any_order() -> None:
+    assert rp.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}, "RR").notes["run"] == ()
+
+
+def test_a_query_without_a_relevant_document_is_noted_for_every_rel_in_use() -> None:
+    notes = rp.evaluate(QRELS, RUN, "R(rel=2)@5 RR(rel=3) P@5").notes["run"]
+    assert [(note.code, note.count) for note in notes] == [("no-relevant", 1), ("no-relevant", 2)]
+
+
+def test_a_depth_beyond_all_numbers_cuts_nothing() -> None:
+    assert rp.evaluate(QRELS, RUN, depth=10**30).means == rp.evaluate(QRELS, RUN).means
+
+
+def test_a_number_and_a_text_that_are_the_same_id_are_refused() -> None:
+    for qrels, run in (({1: {"d": 1}, "1": {"d": 1}}, RUN), (QRELS, {"q1": {5: 1.0, "5": 2.0}})):
+        with pytest.raises(rp.InputError, match="twice, as a number and as text"):
+            rp.evaluate(qrels, run)
+
+
+def test_queries_asked_for_may_be_numbers_and_must_be_judged() -> None:
+    numbers: Any = [1]
+    assert rp.evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"1": {"d": 1.0}}, "RR", queries=numbers).value("RR") == 1.0
+    with pytest.raises(rp.InputError, match="none of the 1 queries asked for is judged: q9"):
+        rp.evaluate(QRELS, RUN, queries=["q9"])
 
 
 def test_strangers_are_refused_and_both_sides_are_shown() -> None:
@@ -152,6 +192,46 @@ def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any,
         rp.evaluate(qrels, run)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("compat", "trec_eval9"),
+        ("order", "ranks"),
+        ("on_duplicate", "best"),
+        ("rel", "2"),
+        ("rel", 0),
+        ("depth", "3"),
+        ("depth", True),
+        ("threads", 0),
+        ("queries", "12"),
+        ("queries", []),
+    ],
+)
+def test_an_option_that_means_nothing_is_refused(option: str, value: Any) -> None:
+    with pytest.raises(rp.UsageError, match=option if option != "queries" else "quer"):
+        rp.evaluate(QRELS, RUN, **{option: value})
+
+
+@pytest.mark.parametrize("library", [pandas, polars, pyarrow], ids=lambda library: library.__name__)
+@pytest.mark.parametrize(
+    "fault", [{"doc_id": [None, "d"]}, {"score": [1.0, float("inf")]}, {"score": None}, {"doc_id": [1.5, 2.5]}]
+)
+def test_a_faulty_frame_is_refused_alike_by_both_readers(
+    library: Any, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good: dict[str, Any] = {"query_id": ["q1", "q1"], "doc_id": [10**16, 3], "score": [2.0, 1.0]}
+    columns = {name: values for name, values in {**good, **fault}.items() if values is not None}
+    frame = pyarrow.table(columns) if library is pyarrow else library.DataFrame(columns)
+    told = []
+    for name in ("native", "reference"):
+        monkeypatch.setattr("rankproof.align.engine.chosen_name", lambda name=name: name)
+        with pytest.raises(rp.InputError) as error:
+            rp.evaluate(QRELS, {"dense": frame})
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert told[0].startswith("dense:")
+
+
 @pytest.mark.parametrize("library", [pandas, polars], ids=lambda library: library.__name__)
 def test_every_value_is_a_row_of_the_frame(library: Any) -> None:
     result = rp.evaluate(QRELS, RUN, "RR P@1")
@@ -167,7 +247,8 @@ def test_the_arguments_are_left_as_they_were() -> None:
     assert list(run["q"].items()) == [("d", 1.0), ("e", 2.0)]
 
 
-def test_visible_names_are_what_the_module_promises() -> None:
-    assert set(rp.__all__) <= set(dir(rp))
-    for name in rp.__all__:
-        assert getattr(rp, name) is not None
+def test_every_public_name_is_there_and_every_measure_is_public() -> None:
+    assert set(dir(rp)) == {*rp.__all__, "__version__"}
+    assert all(getattr(rp, name) is not None for name in rp.__all__)
+    public = [str(getattr(rp, name).name) for name in rp.__all__ if isinstance(getattr(rp, name), Measure)]
+    assert sorted(public) == sorted(MEASURES)

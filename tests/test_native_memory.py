@@ -19,7 +19,7 @@ from rankproof.data.qrels import Qrels
 from rankproof.data.reading import Reading
 from rankproof.data.run import Run, RunRow
 
-native = pytest.importorskip("rankproof.align.native")
+native = pytest.importorskip("rankproof.align.native", exc_type=ImportError)
 
 JUDGED = {"1": {"a": 1, "b": 0, "c": 2, "é": 1}, "2": {"a": 1}, "é": {"d": 3}}
 IDS: list[Any] = ["1", "2", "a", "b", "c", "é", "e\u0301", 1, 2, "", None, True, 1.5, b"a", "\ud800", np.str_("a")]

@@ -1,9 +1,9 @@
 """Proves, with numbers, whether one search or RAG system is better than another.
 
-    >>> import rankproof as rp
-    >>> result = rp.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
-    >>> result.means
-    {'run': {'nDCG@10': 1.0, 'RR': 1.0}}
+>>> import rankproof as rp
+>>> result = rp.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
+>>> result.means
+{'run': {'nDCG@10': 1.0, 'RR': 1.0}}
 """
 
 from __future__ import annotations

@@ -5,22 +5,32 @@
 #include "csrc/py_arrow.h"
 #include "csrc/py_forms.h"
 
-static PyObject *py_parse_score(PyObject *module, PyObject *token) {
-    char *at;
+/* The number of a padded token, by the same steps as a row's score. */
+static Outcome number_of(Slice token, int level, bool *is_number, double *score) {
+    *is_number = true;
+#ifdef HAS_WIDE
+    if (level_here(level) >= LEVEL_AVX2 && wide_score(token.at, token.size, score)) return DONE;
+#endif
+    if (token.size > 0 && plain_score(token.at, token.size, score)) return DONE;
+    Reading reading = any_score(token, score);
+    *is_number = reading != NOT_A_NUMBER;
+    return reading == NEEDS_SLOW ? string_to_double(token, score) : DONE;
+}
+
+static PyObject *py_parse_score(PyObject *module, PyObject *arguments) {
+    const char *at;
     Py_ssize_t size;
-    Copy copy = {NULL, 0, 0};
+    int level;
     (void)module;
-    if (PyBytes_AsStringAndSize(token, &at, &size) != 0) return NULL;
-    if (text_room(&copy.text, &copy.capacity, 0, (size_t)size) != DONE) return PyErr_NoMemory();
-    memcpy(copy.text, at, (size_t)size);
-    memset(copy.text + size, 0, PADDING);
-    Slice slice = {copy.text, (size_t)size};
+    if (!PyArg_ParseTuple(arguments, "y#i", &at, &size, &level)) return NULL;
+    Copy copy = {NULL, 0, 0};
     double score = 0;
-    Reading reading = size > 0 && plain_score(slice.at, slice.size, &score) ? IS_NUMBER : any_score(slice, &score);
-    Outcome outcome = reading == NEEDS_SLOW ? string_to_double(slice, &score) : DONE;
+    bool is_number = false;
+    Outcome outcome = copy_padded(&copy.text, &copy.size, &copy.capacity, (Slice){at, (size_t)size});
+    if (outcome == DONE) outcome = number_of((Slice){copy.text, copy.size}, level, &is_number, &score);
     free(copy.text);
     if (outcome != DONE) return raise_outcome(outcome, NULL), NULL;
-    if (reading == NOT_A_NUMBER) Py_RETURN_NONE;
+    if (!is_number) Py_RETURN_NONE;
     return PyFloat_FromDouble(score);
 }
 
@@ -33,8 +43,9 @@ static PyMethodDef functions[] = {
     {"align_text", py_align_text, METH_VARARGS, "Hits of a stream: (handle, readinto, options, block, level, inside, grouped)."},
     {"align_dict", py_align_dict, METH_VARARGS, "Hits of a dict of dicts: (handle, mapping, options, dicts, floats)."},
     {"align_run", py_align_run, METH_VARARGS, "Hits of columns: (handle, options, queries, offsets, docs, scores, ranks)."},
-    {"align_arrow", py_align_arrow, METH_VARARGS, "Hits of an Arrow stream: (handle, capsule, options, columns)."},
-    {"parse_score", py_parse_score, METH_O, "A token as a score, None where it is no decimal."},
+    {"align_arrow", py_align_arrow, METH_VARARGS,
+     "Hits of an Arrow stream: (handle, capsule, options, columns, keeps, grouped)."},
+    {"parse_score", py_parse_score, METH_VARARGS, "A token as a score, None where it is no decimal: (token, level)."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -58,7 +69,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module == NULL) return NULL;
     Refused = PyErr_NewException("rankproof.align._native.Refused", NULL, NULL);
     if (Refused == NULL || seed_process() != 0 || PyModule_AddIntConstant(module, "IS_FORM", IS_FORM) != 0 ||
-        PyModule_AddIntConstant(module, "IS_LOOKED_AT", IS_LOOKED_AT) != 0 || PyModule_AddObjectRef(module, "Refused", Refused) != 0)
+        PyModule_AddIntConstant(module, "IS_LOOKED_AT", IS_LOOKED_AT) != 0 ||
+        PyModule_AddObjectRef(module, "Refused", Refused) != 0)
         Py_CLEAR(module);
     return module;
 }

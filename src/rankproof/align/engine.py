@@ -6,13 +6,14 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal, Protocol, cast
 
 from ..data.qrels import Qrels
 from ..data.reading import Reading
 from ..data.run import Run
 from ..data.source import Source
-from ..errors import UsageError
+from ..errors import UsageError, WorldError
 from .hits import Hits, Judged
 
 VARIABLE = "RANKPROOF_ENGINE"
@@ -54,16 +55,16 @@ def chosen_name() -> Literal["native", "reference"]:
 
 
 def is_built() -> bool:
-    """Whether the native reader can be imported."""
-    try:
-        import_module("rankproof.align._native")
-    except ImportError:
-        return False
-    return True
+    """Whether the native reader is there; one that is there and cannot be loaded is an error, not a reason for the other."""
+    return find_spec("rankproof.align._native") is not None
 
 
 def _engine() -> Engine:
-    return cast(Engine, import_module(f"rankproof.align.{chosen_name()}"))
+    name = chosen_name()
+    try:
+        return cast(Engine, import_module(f"rankproof.align.{name}"))
+    except ImportError as error:
+        raise WorldError(f"the {name} engine cannot be loaded ({error}); install again, or set {VARIABLE}=reference") from None
 
 
 def judge_text(source: Source, only: Collection[str] | None = None) -> Judged:
@@ -97,7 +98,7 @@ def align_dict(judged: Judged, scores: Mapping[str, Mapping[str, float]], name: 
 
 
 def align_arrow(judged: Judged, stream: Any, columns: Sequence[int], name: str, reading: Reading) -> Hits:
-    """Hits of a run in an Arrow stream, which only the native engine takes; columns as native.align_arrow has them."""
-    from . import native
+    """Hits of a run in an Arrow stream, which only the native engine takes; columns as arrow.align_arrow has them."""
+    from . import arrow
 
-    return native.align_arrow(judged, stream, columns, name, reading)
+    return arrow.align_arrow(judged, stream, columns, name, reading)

@@ -47,7 +47,7 @@ class Seen:
 
     tied: judged documents that share their score with another one.
     contradictions: rows that score higher than a row of better rank.
-    backwards, forwards: queries whose better ranks have the lower scores, and the others (of three rows or more whose scores differ).
+    backwards, forwards: queries whose better ranks have the lower scores, and the others (of three rows or more, not all tied).
     unicode_forms: rows and queries whose id is a judged one in another Unicode form.
     dropped: duplicates that on_duplicate let go.
     unjudged: queries that nobody judged; unjudged_queries, the first few of them.
@@ -91,6 +91,7 @@ class Hits:
 
     def cut(self, depth: int) -> Hits:
         """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
+        depth = min(depth, np.iinfo(np.int64).max)
         return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth))
 
     def judged_only(self) -> Hits:

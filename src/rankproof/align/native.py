@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,17 +16,17 @@ from ..data.reading import Reading
 from ..data.refusals import refusal
 from ..data.run import NO_RANK, Run
 from ..data.source import ByteStream, Source
-from ..errors import InputError
 from . import _native, slices
-from .hits import Hits, Judged, Seen
-from .reference import FEW_TAGS, other_forms
+from .answers import hits_of, judged_of, options_of
+from .arrow import align_arrow as align_arrow
+from .hits import Hits, Judged
+from .reference import FEW_TAGS
 from .told import raise_told
 
-BLOCK_BYTES: Final = 1 << 18
+BLOCK_BYTES: Final = 1 << 17
 WIDEST_SCAN: Final = 3
 _PLAIN_DICTS: Final = (dict, defaultdict, Counter)
 _FLOATS: Final = (np.float64,)
-_ON_DUPLICATE: Final = {"error": 0, "keep-best": 1, "keep-first": 2, "keep-last": 3}
 
 
 def judge_text(
@@ -41,7 +41,7 @@ def judge_text(
         raise_told(error, source.name)
     finally:
         stream.close()
-    return _judged(made, kept, source.name)
+    return judged_of(made, kept, source.name)
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
@@ -50,29 +50,14 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
     grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
     made = _native.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
-    return replace(_judged(made, kept, qrels.source), repeats=qrels.repeats)
+    return replace(judged_of(made, kept, qrels.source), repeats=qrels.repeats)
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> Judged:
     """Judgements from a dict of dicts."""
     kept = None if only is None else frozenset(only)
     made = _native.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
-    return judge_qrels(Qrels.from_dict(grades, source=name), only) if made is None else _judged(made, kept, name)
-
-
-def _judged(made: _native.Judgements, only: frozenset[str] | None, source: str) -> Judged:
-    handle, queries, offsets, grades, repeats, foreign = made
-    _native.add_forms(handle, [(index, other_forms(_native.documents(handle, index))) for index in foreign])
-    _native.mark_queries(handle, other_forms(queries), _native.IS_FORM)
-    _native.mark_queries(handle, () if only is None else only, _native.IS_LOOKED_AT)
-    return Judged(
-        queries=queries,
-        offsets=np.frombuffer(offsets, dtype=np.int64),
-        grades=np.frombuffer(grades, dtype=np.int64),
-        repeats=repeats,
-        source=source,
-        handle=handle,
-    )
+    return judge_qrels(Qrels.from_dict(grades, source=name), only) if made is None else judged_of(made, kept, name)
 
 
 def align_text(
@@ -85,7 +70,7 @@ def align_text(
     least: int = slices.LEAST_BYTES,
 ) -> Hits:
     """Hits of a TREC run; `block`, `level` and `least` (bytes for a thread) change how it is read, never what is found."""
-    reader = _Reader(judged, _options(reading), block, level)
+    reader = _Reader(judged, options_of(reading), block, level)
     hits = None
     if reading.threads > 1 and source.path is not None:
         hits = reader.in_slices(source.path, slices.cuts(source.path, reading.threads, least))
@@ -107,14 +92,14 @@ class _Reader:
         except _native.Refused as error:
             raise_told(error, source.name)
         assert found is not None, "groups do not come back"
-        return _hits(self.judged, found)
+        return hits_of(self.judged, found)
 
     def in_slices(self, path: str, marks: list[int]) -> Hits | None:
         """The hits by several threads; None where the file cannot be cut, a fault is in it, or a query is in two slices."""
         parts = slices.aligned_in_slices(path, marks, self._part) if len(marks) > 2 else None
         if parts is None:
             return None
-        hits = [_hits(self.judged, part) for part in parts]
+        hits = [hits_of(self.judged, part) for part in parts]
         return slices.merged(hits) if slices.are_apart(hits, [part[-1] for part in parts]) else None
 
     def _part(self, stream: ByteStream, inside: bool) -> _native.Aligned | None:
@@ -136,14 +121,14 @@ def align_run(judged: Judged, run: Run, reading: Reading) -> Hits:
     ranks = None if run.ranks is None else np.ascontiguousarray(run.ranks)
     offsets, scores = np.ascontiguousarray(run.offsets), np.ascontiguousarray(run.scores)
     try:
-        found = _native.align_run(judged.handle, _options(reading), run.queries, offsets, run.docs, scores, ranks)
+        found = _native.align_run(judged.handle, options_of(reading), run.queries, offsets, run.docs, scores, ranks)
     except _native.Refused:
         settled(run, reading)
         raise
     if found is None:
         grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
         return align_run(judged, replace(grouped, tags=run.tags), reading)
-    hits = _hits(judged, found)
+    hits = hits_of(judged, found)
     return replace(hits, seen=replace(hits.seen, tags=run.tags[:FEW_TAGS]))
 
 
@@ -151,54 +136,5 @@ def align_dict(judged: Judged, scores: Mapping[str, Mapping[str, float]], name: 
     """Hits of a run in a dict of dicts."""
     found = None
     if reading.order == "score":
-        found = _native.align_dict(judged.handle, scores, _options(reading), _PLAIN_DICTS, _FLOATS)
-    return align_run(judged, Run.from_dict(scores, name=name, source=name), reading) if found is None else _hits(judged, found)
-
-
-def align_arrow(judged: Judged, stream: Any, columns: Sequence[int], name: str, reading: Reading) -> Hits:
-    """Hits of a run in an Arrow stream; columns are the places of query, document, score, rank and tag, -1 for none."""
-    query, doc, score, rank, tag = (*columns, -1, -1)[:5]
-    if reading.order == "rank" and rank < 0:
-        raise refusal("rank-missing", source=name)
-    try:
-        found = _native.align_arrow(judged.handle, stream.__arrow_c_stream__(), _options(reading), (query, doc, score, rank, tag))
-    except _native.Refused as error:
-        raise_told(error, name)
-    except TypeError as error:
-        raise InputError(
-            str(error), fix="pass ids as text or integers, scores as numbers, ranks as integers", source=name
-        ) from None
-    except OSError as error:
-        if "KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from None
-        raise InputError(f"the table broke off ({error})", fix="check what it is read from", source=name) from None
-    return _hits(judged, found)
-
-
-def _options(reading: Reading) -> _native.Options:
-    return reading.order == "rank", reading.lower_is_better, reading.float32, _ON_DUPLICATE[reading.on_duplicate]
-
-
-def _hits(judged: Judged, found: _native.Aligned) -> Hits:
-    (present, retrieved, offsets, ranks, grades), counts, strangers, tags, _ = found
-    rows, tied, contradictions, backwards, forwards, unicode_forms, dropped, unjudged = counts
-    return Hits(
-        judged=judged,
-        present=np.frombuffer(present, dtype=np.bool_),
-        retrieved=np.frombuffer(retrieved, dtype=np.int64),
-        offsets=np.frombuffer(offsets, dtype=np.int64),
-        ranks=np.frombuffer(ranks, dtype=np.int64),
-        grades=np.frombuffer(grades, dtype=np.int64),
-        seen=Seen(
-            rows=rows,
-            tied=tied,
-            contradictions=contradictions,
-            backwards=backwards,
-            forwards=forwards,
-            unicode_forms=unicode_forms,
-            dropped=dropped,
-            unjudged=unjudged,
-            unjudged_queries=strangers,
-            tags=tags,
-        ),
-    )
+        found = _native.align_dict(judged.handle, scores, options_of(reading), _PLAIN_DICTS, _FLOATS)
+    return align_run(judged, Run.from_dict(scores, name=name, source=name), reading) if found is None else hits_of(judged, found)

@@ -101,7 +101,8 @@ def merged(hits: list[Hits]) -> Hits:
 
 
 def _merged_seen(seen: list[Seen]) -> Seen:
-    counts = {field.name: sum(getattr(part, field.name) for part in seen) for field in fields(Seen) if field.type == "int"}
+    names = [field.name for field in fields(Seen) if isinstance(getattr(seen[0], field.name), int)]
+    counts = {name: sum(getattr(part, name) for part in seen) for name in names}
     queries = [query for part in seen for query in part.unjudged_queries]
     tags = dict.fromkeys(tag for part in seen for tag in part.tags)
     return Seen(**counts, unjudged_queries=tuple(queries[:FEW_QUERIES]), tags=tuple(tags)[:FEW_TAGS])

@@ -8,7 +8,6 @@ from ..data.refusals import refusal
 from ..errors import InputError
 from ..formats import trec
 from ..formats.faults import fault
-from ..formats.values import score_of_value
 from . import _native
 
 
@@ -27,9 +26,6 @@ def raise_told(error: _native.Refused, source: str) -> NoReturn:
             trec.parse_grade(fields["token"], source=source, line=line)
         case "duplicate" | "conflict":
             raise _clash(code, line, fields, source)
-        case "score-value":
-            query, doc = (fields[key].decode() for key in ("query", "doc"))
-            score_of_value(fields["score"], query=query, doc=doc, source=source, line=line)
         case "id-null" | "score-null":
             raise fault(code, source=source, line=line, **fields)
         case "id-utf8":

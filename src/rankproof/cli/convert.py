@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .terminal import Terminal
-from .values import grade_map, one_character
+from .values import add_on_duplicate, grade_map, one_character
 
 if TYPE_CHECKING:
     from ..formats import Converted
@@ -39,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delimiter", type=one_character, metavar="D", help="what separates the input's columns; tab or \\t")
     parser.add_argument("--encoding", default="utf-8", metavar="E", help="the input's encoding (utf-8)")
     parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="what a grade's name is worth: E=3,S=2,C=1,I=0")
-    duplicates = ("error", "keep-best", "keep-first", "keep-last")
-    parser.add_argument("--on-duplicate", choices=duplicates, default="error", help="a document twice for one query (error)")
+    add_on_duplicate(parser)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

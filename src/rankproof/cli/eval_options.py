@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .values import at_least_one, grade_map, one_character, query_ids
+from .values import add_on_duplicate, at_least_one, grade_map, one_character, query_ids
 
 if TYPE_CHECKING:
     from ..evaluation.options import Options, Progress
@@ -42,8 +42,7 @@ def _add_meaning(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--queries", metavar="FILE", help="only these queries, an id a line")
     group.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
     group.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
-    duplicates = ("error", "keep-best", "keep-first", "keep-last")
-    group.add_argument("--on-duplicate", choices=duplicates, default="error", help="a document twice for one query (error)")
+    add_on_duplicate(group)
     group.add_argument("--compat", choices=("trec_eval-9",), help="compare scores as float32, as trec_eval 9 and pytrec_eval do")
 
 
@@ -60,11 +59,17 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 
 def options_of(args: argparse.Namespace, progress: Progress | None) -> Options:
     """The options as an evaluation takes them."""
-    from ..data.reading import Reading
-    from ..evaluation.options import Files, Options
+    from ..evaluation.options import Files, Options, reading_of
 
-    float32 = args.compat == "trec_eval-9"
-    reading = Reading(args.order, args.lower_is_better, float32, args.on_duplicate, args.depth, args.judged_only, args.threads)
+    reading = reading_of(
+        order=args.order,
+        lower_is_better=args.lower_is_better,
+        compat=args.compat,
+        on_duplicate=args.on_duplicate,
+        depth=args.depth,
+        judged_only=args.judged_only,
+        threads=args.threads,
+    )
     files = Files(args.qrels_format, args.run_format, args.delimiter, args.encoding, args.grade_map, progress)
     queries = None if args.queries is None else query_ids(args.queries, args.encoding)
     return Options(reading, files, args.rel, args.skip_missing, queries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .terminal import STDOUT, Terminal
-from .values import first_few, numbers, one_character
+from .values import add_on_duplicate, first_few, numbers, one_character
 
 USAGE = "RUN RUN… [--method M] [-o FILE] [options]"
 EXAMPLES = """\
@@ -35,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
     reading.add_argument("--delimiter", type=one_character, metavar="D", help="what separates columns; tab or \\t for a tab")
     reading.add_argument("--encoding", default="utf-8", metavar="E", help="the files' encoding (utf-8)")
-    duplicates = ("error", "keep-best", "keep-first", "keep-last")
-    reading.add_argument("--on-duplicate", choices=duplicates, default="error", help="a document twice for one query (error)")
+    add_on_duplicate(reading)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import get_args
 
+from ..data.reading import OnDuplicate
 from ..errors import shown
 
 _TABS = ("tab", "\\t")
+
+
+def add_on_duplicate(parser: argparse._ActionsContainer) -> None:
+    """The option that says what becomes of a document that stands twice."""
+    choices = get_args(OnDuplicate)
+    parser.add_argument("--on-duplicate", choices=choices, default="error", help="a document twice for one query (error)")
 
 
 def one_character(text: str) -> str:

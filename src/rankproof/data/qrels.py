@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .ids import checked_id
+from .ids import checked_keys
 from .refusals import MAX_GRADE, refusal
 
 
@@ -93,12 +93,10 @@ class Qrels(Mapping[str, Mapping[str, int]]):
 
 
 def _judgements(grades: Mapping[str, Mapping[str, int]], source: str) -> Iterator[Judgement]:
-    for query, docs in grades.items():
-        query_id = checked_id(query, "query", source=source)
+    for query_id, docs in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
         if not isinstance(docs, Mapping):
             raise refusal("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="an integer grade")
-        for doc, grade in docs.items():
-            doc_id = checked_id(doc, "document", source=source)
+        for doc_id, grade in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):
             yield Judgement(query_id, doc_id, checked_grade(grade, query=query_id, doc=doc_id, source=source))
 
 

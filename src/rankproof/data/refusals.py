@@ -49,6 +49,7 @@ _REFUSALS: dict[str, tuple[str, str]] = {
     "id-twice": ("{column} {token} stands twice (first at {first})", "remove one, or give it another id"),
     "strange-queries": ("no judged query is among the queries", "check that queries and qrels belong together"),
     "id-type": ("{column} id {token} is {kind}, not text", "pass ids as text (integers are taken as their decimal text)"),
+    "id-clash": ("{column} id {token} stands there twice, as a number and as text", "use text alone"),
     "id-surrogate": (
         "{column} id {token} holds a lone surrogate and cannot be written as UTF-8",
         "decode the ids properly where they are read",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .arrays import FloatArray, IntArray, frozen
-from .ids import checked_id
+from .ids import checked_keys
 from .refusals import refusal
 
 NO_RANK = -(1 << 63)
@@ -112,11 +112,9 @@ def _column(values: list[int | None], *, missing: int) -> IntArray | None:
 
 
 def _rows(scores: Mapping[str, Mapping[str, float]], source: str, queries: list[str]) -> Iterator[RunRow]:
-    for query, docs in scores.items():
-        query_id = checked_id(query, "query", source=source)
+    for query_id, docs in zip(checked_keys(scores, "query", source=source), scores.values(), strict=True):
         if not isinstance(docs, Mapping):
             raise refusal("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="a number")
         queries.append(query_id)
-        for doc, score in docs.items():
-            doc_id = checked_id(doc, "document", source=source)
+        for doc_id, score in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):
             yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))

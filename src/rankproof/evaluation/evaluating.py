@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from ..align.hits import Hits, Judged
-from ..data.reading import OnDuplicate, Order, Reading
-from ..errors import InputError, UsageError
+from ..data.reading import OnDuplicate, Order
+from ..errors import UsageError
 from ..measures import Measure, default_measures, parse_many
 from .inputs import QrelsLike, RunLike, align, judge, name_runs
 from .notes import notes_of
-from .options import Compat, Files, Options
+from .options import Compat, Files, Options, reading_of
 from .result import MeasureResult, Result, SystemResult
-from .strangers import no_common_query
+from .strangers import no_common_query, nothing_judged
 
 MeasuresLike = str | Measure | Sequence[str | Measure] | None
 
@@ -42,8 +42,17 @@ def evaluate(
     threads: int = 1,
 ) -> Result:
     """The measures of one run or of several ({name: run}); runs and judgements may be ours, dicts of dicts, paths or frames."""
-    reading = Reading(order, lower_is_better, compat == "trec_eval-9", on_duplicate, depth, judged_only, threads)
-    options = Options(reading, Files(qrels_format, run_format, delimiter, encoding, grade_map), rel, skip_missing, queries)
+    reading = reading_of(
+        order=order,
+        lower_is_better=lower_is_better,
+        compat=compat,
+        on_duplicate=on_duplicate,
+        depth=depth,
+        judged_only=judged_only,
+        threads=threads,
+    )
+    files = Files(qrels_format, run_format, delimiter, encoding, grade_map)
+    options = Options(reading, files, rel, skip_missing, queries)
     return evaluate_runs(qrels, name_runs(run), measures, options)
 
 
@@ -54,7 +63,7 @@ def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: Measu
     asked = None if measures is None else parse_many(measures)
     judged = judge(qrels, options)
     if not judged.queries:
-        raise InputError("no query is judged", fix="check the qrels and the set of queries", source=judged.source)
+        raise nothing_judged(judged.source, options.queries)
     chosen = asked if asked is not None else default_measures(int(judged.grades.max()))
     fitted = [measure.with_rel(options.rel) for measure in chosen]
     systems = [_system(name, _aligned(judged, run, name, options), fitted, options) for name, run in runs.items()]
@@ -75,4 +84,9 @@ def _system(name: str, hits: Hits, measures: Sequence[Measure], options: Options
     for measure in measures:
         values = measure.values(hits)[over]
         results[str(measure)] = MeasureResult(measure, measure.summarise(values), queries, values)
-    return SystemResult(name, results, notes_of(hits, rel=options.rel, skip_missing=options.skip_missing))
+    return SystemResult(name, results, notes_of(hits, _rels(measures, options), options))
+
+
+def _rels(measures: Sequence[Measure], options: Options) -> list[int]:
+    """Every least grade that counts as relevant somewhere: the option's, and those that measures name themselves."""
+    return sorted({options.rel, *(rel for measure in measures if (rel := measure.parameters().get("rel")))})

@@ -104,10 +104,10 @@ def _align_file(judged: Judged, path: str, name: str, options: Options) -> Hits:
 
 
 def _align_frame(judged: Judged, frame: Any, name: str, options: Options) -> Hits:
-    stream = formats.frame_stream(frame) if engine.NAME == "native" else None
+    stream = formats.frame_stream(frame, name) if engine.NAME == "native" else None
     if stream is not None:
         return engine.align_arrow(judged, *stream, name, options.reading)
-    return engine.align_run(judged, formats.frame_run(frame, name), options.reading)
+    return engine.align_run(judged, formats.frame_run(frame, name, reading=options.reading), options.reading)
 
 
 def _names_runs(mapping: Mapping[Any, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from ..align.hits import Hits
 from ..data.arrays import BoolArray
 from ..errors import shown
+from .options import Options
 
 FEW = 5
+MANY_QUERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +25,28 @@ class Note:
     text: str
 
 
-def notes_of(hits: Hits, *, rel: int, skip_missing: bool) -> tuple[Note, ...]:
-    """The findings of one system, those about the means first."""
-    found = [*_about_queries(hits, rel, skip_missing), *_about_rows(hits), *_about_judgements(hits)]
+def notes_of(hits: Hits, rels: Iterable[int], options: Options) -> tuple[Note, ...]:
+    """The findings of one system, those about the means first; `rels` are the least relevant grades in use."""
+    barren = [_without_relevant(hits, rel) for rel in rels]
+    about_rows = _about_rows(hits, lower_is_better=options.reading.lower_is_better)
+    found = [*_about_queries(hits, options.skip_missing), *barren, *about_rows, *_about_judgements(hits)]
     return tuple(note for note in found if note.count)
 
 
-def _about_queries(hits: Hits, rel: int, skip_missing: bool) -> list[Note]:
-    missing, barren = ~hits.present, hits.judged.relevant(rel) == 0
-    gone, empty, strange = int(missing.sum()), int(barren.sum()), hits.seen.unjudged
+def _without_relevant(hits: Hits, rel: int) -> Note:
+    barren = hits.judged.relevant(rel) == 0
+    count = int(barren.sum())
+    return Note(
+        "no-relevant",
+        count,
+        f"{_count(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
+        f"{_fit(count, 'counts 0', 'count 0')}: {_chosen(barren, hits)}",
+    )
+
+
+def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
+    missing = ~hits.present
+    gone, strange = int(missing.sum()), hits.seen.unjudged
     fate = ("is left out", "are left out") if skip_missing else ("counts 0", "count 0")
     return [
         Note(
@@ -39,12 +54,6 @@ def _about_queries(hits: Hits, rel: int, skip_missing: bool) -> list[Note]:
             gone,
             f"{_count(gone, 'judged query is', 'judged queries are')} not in the run and {_fit(gone, *fate)}: "
             f"{_chosen(missing, hits)}",
-        ),
-        Note(
-            "no-relevant",
-            empty,
-            f"{_count(empty, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
-            f"{_fit(empty, 'counts 0', 'count 0')}: {_chosen(barren, hits)}",
         ),
         Note(
             "unjudged-queries",
@@ -56,9 +65,11 @@ def _about_queries(hits: Hits, rel: int, skip_missing: bool) -> list[Note]:
     ]
 
 
-def _about_rows(hits: Hits) -> list[Note]:
+def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     seen = hits.seen
-    distances = bool(seen.backwards and not seen.forwards)
+    # Without a rank column the order of rows is weak evidence: it takes several queries that all run the wrong way.
+    distances = not seen.forwards and bool(seen.contradictions or seen.backwards >= MANY_QUERIES) and seen.backwards > 0
+    has, question = ("higher", "if not, leave out --lower-is-better") if lower_is_better else ("lower", "--lower-is-better")
     tags = len(seen.tags) if len(seen.tags) > 1 else 0
     retrieved = 0 if len(hits.ranks) else int(hits.retrieved.sum())
     return [
@@ -70,8 +81,8 @@ def _about_rows(hits: Hits) -> list[Note]:
         Note(
             "scores-look-like-distances",
             seen.backwards if distances else 0,
-            f"in {_count(seen.backwards, 'query, the only one,', 'queries, all that can tell,')} the better rank has the lower "
-            "score: are the scores distances? (--lower-is-better)",
+            f"in {_count(seen.backwards, 'query, the only one,', 'queries, all that can tell,')} the better rank has the {has} "
+            f"score: are the scores distances? ({question})",
         ),
         Note(
             "rank-contradicts-score",

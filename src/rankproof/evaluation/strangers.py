@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..align.hits import Hits
 from ..errors import InputError, shown
@@ -28,6 +28,14 @@ def no_common_query(hits: Hits, source: str) -> InputError:
     reason = next((f" ({what})" for what, plain in _REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
+
+
+def nothing_judged(source: str, asked: Collection[str] | None) -> InputError:
+    """There is no judged query to evaluate: none at all, or none of those asked for."""
+    if asked is None:
+        return InputError("no query is judged", fix="check the qrels", source=source)
+    what = f"none of the {len(asked)} queries asked for is judged: {_first(tuple(sorted(asked)))}"
+    return InputError(what, fix="check the ids in the set of queries", source=source)
 
 
 def _first(queries: tuple[str, ...]) -> str:

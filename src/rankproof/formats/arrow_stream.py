@@ -7,9 +7,9 @@ finite) may still be in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data.refusals import refusal
 from .arrow import checked_ids, load_pyarrow, plain_scores, wanted
@@ -26,6 +26,19 @@ class StreamColumns(NamedTuple):
     score: int = 2
     rank: int = -1
     tag: int = -1
+
+
+class ReopeningStream:
+    """A stream that begins anew each time that it is asked for, so that nobody has to keep its batches; opened once already."""
+
+    reopens = True
+
+    def __init__(self, opened: Callable[[], pa.RecordBatchReader]) -> None:
+        self._opened, self._first = opened, [opened()]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader: Any = self._first.pop() if self._first else self._opened()
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 def run_stream(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> pa.RecordBatchReader:

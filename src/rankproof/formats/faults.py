@@ -1,4 +1,4 @@
-"""Every way in which a file as a whole is refused, said once; faults of single rows are in `data.refusals`."""
+"""Every fault that only reading a file or table can have, said once; those of rows of any origin are in `data.refusals`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "grade-unmapped": ('grade "{token}" is not in the grade map', "add it, as in --grade-map {token}=1"),
     "text-missing": ("no {what} field; found {found}", "name it {name}"),
     "text-surrogate": ("the {role} of {token} holds a lone surrogate", "decode the texts properly where they are written"),
-    "id-twice": ('{column} "{token}" stands twice (first at line {first})', "remove one, or give it another id"),
     "folder-lacks": ("the folder holds no {what}", "add {expected}"),
     "text-type": ("the {role} of {token} is {kind}, not text", "write it as text"),
     "unwritable-id": ('{column} id "{token}" {reason}, which TREC text cannot hold', "write csv, jsonl, json or parquet instead"),

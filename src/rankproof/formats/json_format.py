@@ -18,7 +18,7 @@ from .lines import BOM, decoded
 from .opening import all_bytes
 from .ranked import ranked_rows
 from .rows import Options, qrels_of, run_of
-from .values import id_of_value, kind_name, score_of_value
+from .values import id_of_value, kind_name, score_of_json
 
 _Row = TypeVar("_Row")
 _EXPECTED = "query to document to number, or an array of row objects"
@@ -105,7 +105,7 @@ class _Content:
 
 def _run_rows(found: _Content) -> Iterator[RunRow]:
     for query, doc, number in found.cells("a number"):
-        yield RunRow(query, doc, score_of_value(number, query=query, doc=doc, source=found.source, line=None))
+        yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=found.source, line=None))
 
 
 def _judgements(found: _Content, options: Options) -> Iterator[Judgement]:

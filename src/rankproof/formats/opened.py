@@ -20,9 +20,7 @@ from .streams import Progress
 from .table import format_named, system_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from .arrow_stream import StreamColumns
+    from .arrow_stream import ReopeningStream, StreamColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class OpenedFile:
         options = Options(self.delimiter, reading=reading or Reading())
         return format_named(self.format).read_run(self.source, name or self.name, options)
 
-    def run_stream(self) -> tuple[pa.RecordBatchReader, StreamColumns] | None:
+    def run_stream(self) -> tuple[ReopeningStream, StreamColumns] | None:
         """The run in it as an Arrow stream for alignment, where the format has one."""
         if self.format != "parquet":
             return None

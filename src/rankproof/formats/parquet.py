@@ -10,7 +10,7 @@ from ..data.run import Run
 from ..data.source import Source
 from ..errors import InputError
 from . import arrow
-from .arrow_stream import StreamColumns, run_stream, stream_layout
+from .arrow_stream import ReopeningStream, StreamColumns, run_stream, stream_layout
 from .columns import Kind, kind_by_names
 from .faults import fault
 from .opening import all_bytes
@@ -61,11 +61,15 @@ class ParquetFormat:
         yield _written(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
 
 
-def run_batches(source: Source) -> tuple[pa.RecordBatchReader, StreamColumns]:
+def run_batches(source: Source) -> tuple[ReopeningStream, StreamColumns]:
     """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
     columns, names = stream_layout(_opened(source).schema_arrow, source.name)
-    file = _opened(source, dictionaries=[names[0], *names[columns.tag :][: columns.tag >= 0]])
-    return run_stream(_batches(file, names, source.name), names, source.name), columns
+    dictionaries = [names[0], *names[columns.tag :][: columns.tag >= 0]]
+
+    def opened() -> pa.RecordBatchReader:
+        return run_stream(_batches(_opened(source, dictionaries), names, source.name), names, source.name)
+
+    return ReopeningStream(opened), columns
 
 
 def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:

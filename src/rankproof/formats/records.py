@@ -11,7 +11,7 @@ from .columns import Columns, Kind, columns_of
 from .faults import fault
 from .grades import grade_of_value
 from .rows import Options
-from .values import id_of_value, kind_name, score_of_value
+from .values import id_of_value, kind_name, score_of_json
 
 Numbered = Iterable[tuple[int | None, Any]]
 _EXAMPLES: dict[Kind, str] = {
@@ -24,7 +24,7 @@ def run_rows(items: Numbered, source: str) -> Iterator[RunRow]:
     """The rows of a run, with the line of each."""
     for line, values, columns in _parts(items, "run", source):
         query, doc = _ids(values, columns, source, line)
-        score = score_of_value(values[columns.value], query=query, doc=doc, source=source, line=line)
+        score = score_of_json(values[columns.value], query=query, doc=doc, source=source, line=line)
         yield RunRow(query, doc, score, _rank(values, columns), line, _tag(values, columns))
 
 

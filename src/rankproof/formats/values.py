@@ -19,8 +19,8 @@ def id_of_value(value: object, column: str, *, source: str, line: int | None) ->
     return checked_id(value, column, source=source, line=line)
 
 
-def score_of_value(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
-    """The value as a score; an infinity can only be a number that a float64 cannot hold where NaN is refused before."""
+def score_of_json(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
+    """The number in JSON as a score; an infinity there can only be one that a float64 cannot hold."""
     if isinstance(value, float) and math.isinf(value):
         raise refusal("score-range", source=source, line=line, token=f"of document {doc} for query {query}")
     return checked_score(value, query=query, doc=doc, source=source, line=line)
@@ -32,7 +32,7 @@ def score_of_cell(value: object, *, query: str, doc: str, source: str, line: int
         raise fault("score-null", source=source, line=line)
     if type(value).__name__ == "Decimal":
         value = float(str(value))
-    return score_of_value(value, query=query, doc=doc, source=source, line=line)
+    return checked_score(value, query=query, doc=doc, source=source, line=line)
 
 
 def kind_name(value: object) -> str:

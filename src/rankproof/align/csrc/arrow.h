@@ -57,7 +57,7 @@ static inline ArrowKind arrow_kind(const char *format) {
     static const struct {
         const char *format;
         ArrowKind kind;
-    } kinds[] = {{"u", TEXT32}, {"U", TEXT64}, {"vu", TEXT_VIEW}, {"c", INT8},  {"C", UINT8},   {"s", INT16},   {"S", UINT16},
+    } kinds[] = {{"u", TEXT32}, {"U", TEXT64}, {"vu", TEXT_VIEW}, {"c", INT8},   {"C", UINT8},   {"s", INT16},  {"S", UINT16},
                  {"i", INT32},  {"I", UINT32}, {"l", INT64},      {"L", UINT64}, {"f", FLOAT32}, {"g", FLOAT64}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(format, kinds[i].format) == 0) return kinds[i].kind;

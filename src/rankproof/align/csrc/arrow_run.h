@@ -1,6 +1,6 @@
 /* A run from Arrow batches: queries that lie together are settled one by one, others in groups.
  *
- * The batches are kept until the end, so that they can be gone through again when a query comes back. */
+ * Where the stream cannot be read anew the batches are kept until the end, to be gone through again when a query comes back. */
 #ifndef RANKPROOF_ARROW_RUN_H
 #define RANKPROOF_ARROW_RUN_H
 
@@ -17,8 +17,11 @@ typedef struct {
     Options options;
     int places[ARROW_COLUMNS]; /* -1 for a column that is not there */
     ArrowKind kinds[ARROW_COLUMNS], dictionaries[ARROW_COLUMNS];
-    struct ArrowArray *batches;
+    bool keeps;
+    struct ArrowArray *batches; /* those kept */
     size_t batches_count, batches_capacity;
+    double *scores; /* of the rows, as they came */
+    size_t scores_capacity;
     Rows rows;
     char *text; /* ids of the rows, behind each other */
     size_t text_size, text_capacity;
@@ -33,6 +36,7 @@ typedef struct {
 static inline void arrow_run_free(ArrowRun *run) {
     for (size_t i = 0; i < run->batches_count; i++) run->batches[i].release(&run->batches[i]);
     free(run->batches);
+    free(run->scores);
     rows_free(&run->rows);
     free(run->text);
     free(run->query_text);
@@ -45,13 +49,6 @@ static inline ArrowColumn arrow_column(const ArrowRun *run, const struct ArrowAr
     return (ArrowColumn){run->kinds[which], run->dictionaries[which], array, (size_t)(batch->offset + array->offset), {0}};
 }
 
-static inline double score_of_row(const ArrowRun *run, size_t row) {
-    size_t batch = 0;
-    for (; row >= (size_t)run->batches[batch].length; batch++) row -= (size_t)run->batches[batch].length;
-    ArrowColumn column = arrow_column(run, &run->batches[batch], SCORE_COLUMN);
-    return arrow_number(&column, row);
-}
-
 /* Refuses a document that stands twice; rows are counted among those gathered. */
 static inline Outcome refuse_arrow_duplicate(ArrowRun *run, Slice query, Repeat repeat) {
     size_t first = run->first_row + repeat.first, second = run->first_row + repeat.second;
@@ -59,8 +56,8 @@ static inline Outcome refuse_arrow_duplicate(ArrowRun *run, Slice query, Repeat 
     run->fault.first_line = first + 1;
     run->fault.query = query;
     run->fault.doc = row_id(&run->rows, repeat.second);
-    run->fault.first_score = score_of_row(run, first);
-    run->fault.score = score_of_row(run, second);
+    run->fault.first_score = run->scores[repeat.first];
+    run->fault.score = run->scores[repeat.second];
     return REFUSED;
 }
 
@@ -82,18 +79,17 @@ static inline Outcome end_arrow_groups(ArrowRun *run) {
     return first.rows.second == 0 ? DONE : refuse_arrow_duplicate(run, name_at(&run->groups.names, first.group), first.rows);
 }
 
-static inline Outcome refuse_id(ArrowRun *run, const char *code, const char *column, Slice id) {
+static inline Outcome refuse_id(ArrowRun *run, const char *code, const char *column) {
     refuse(&run->fault, code, run->row + 1);
     run->fault.column = column;
-    run->fault.token = id;
     return REFUSED;
 }
 
 static inline Outcome check_id(ArrowRun *run, Slice id, const char *column) {
-    if (RARELY(id.at == NULL)) return refuse_id(run, "id-null", column, id);
-    if (RARELY(id.size == 0)) return refuse_id(run, "id-empty", column, id);
+    if (RARELY(id.at == NULL)) return refuse_id(run, "id-null", column);
+    if (RARELY(id.size == 0)) return refuse_id(run, "id-empty", column);
     if (RARELY(id.size > UINT32_MAX)) return NO_MEMORY;
-    if (RARELY(!is_ascii(id.at, id.size)) && first_bad_utf8(id.at, id.size) != id.size) return refuse_id(run, "id-utf8", column, id);
+    if (RARELY(!is_ascii(id.at, id.size)) && first_bad_utf8(id.at, id.size) != id.size) return refuse_id(run, "id-utf8", column);
     return DONE;
 }
 
@@ -126,10 +122,8 @@ static inline Outcome keep_doc(ArrowRun *run, Slice doc, size_t row) {
     return DONE;
 }
 
-static inline Outcome refuse_score(ArrowRun *run, double score, Slice doc) {
-    refuse(&run->fault, "score-value", run->row + 1);
-    run->fault.query = (Slice){run->query_text, run->query_size};
-    run->fault.doc = doc;
+static inline Outcome refuse_score(ArrowRun *run, double score) {
+    refuse(&run->fault, "score-infinite", run->row + 1);
     run->fault.score = score;
     return REFUSED;
 }
@@ -140,23 +134,29 @@ static inline int64_t arrow_rank(const ArrowColumn *column, size_t row) {
     return column->kind == UINT64 && rank < 0 ? NO_RANK : rank;
 }
 
+static Outcome more_arrow_rows(ArrowRun *run) {
+    TRY(rows_reserve(&run->rows, run->rows.count + 1));
+    TRY(groups_reserve(&run->groups, run->rows.capacity));
+    return grow((void **)&run->scores, &run->scores_capacity, run->rows.capacity, sizeof *run->scores);
+}
+
 static inline Outcome take_arrow_row(ArrowRun *run, ArrowColumn *columns, size_t row) {
-    Slice query = arrow_id(&columns[QUERY_COLUMN], row), doc = arrow_id(&columns[DOC_COLUMN], row);
+    Slice doc = arrow_id(&columns[DOC_COLUMN], row), query = arrow_id(&columns[QUERY_COLUMN], row);
     if (query.size == 0 || query.size != run->query_size || memcmp(query.at, run->query_text, query.size) != 0)
         TRY(change_arrow_query(run, query));
     TRY(check_id(run, doc, "document"));
     const ArrowColumn *scores = &columns[SCORE_COLUMN];
     if (RARELY(arrow_is_null(scores->array, row + scores->offset))) return refuse(&run->fault, "score-null", run->row + 1);
     double score = arrow_number(scores, row);
-    if (RARELY(score - score != 0)) return refuse_score(run, score, doc);
+    if (RARELY(score - score != 0)) return refuse_score(run, score);
     int64_t rank = arrow_rank(&columns[RANK_COLUMN], row);
     if (RARELY(run->options.by_rank && rank == NO_RANK)) return refuse(&run->fault, "rank-text", run->row + 1);
     Slice tag = columns[TAG_COLUMN].array == NULL ? (Slice){NULL, 0} : arrow_id(&columns[TAG_COLUMN], row);
     if (tag.at != NULL && (run->tag_text == NULL || tag.size != run->tag_size || memcmp(tag.at, run->tag_text, tag.size) != 0))
         TRY(change_arrow_tag(run, tag));
-    TRY(rows_reserve(&run->rows, run->rows.count + 1));
-    if (run->grouped) TRY(groups_reserve(&run->groups, run->rows.capacity));
+    if (RARELY(run->rows.count == run->rows.capacity || run->rows.count >= run->scores_capacity)) TRY(more_arrow_rows(run));
     TRY(keep_doc(run, doc, run->rows.count));
+    run->scores[run->rows.count] = score;
     run->rows.keys[run->rows.count] = key_of(&run->options, score, rank);
     run->rows.ranks[run->rows.count] = rank;
     if (run->grouped) run->groups.of[run->rows.count] = run->groups.current;
@@ -172,7 +172,7 @@ static inline Outcome take_batch(ArrowRun *run, const struct ArrowArray *batch) 
         if (run->places[i] >= 0) columns[i] = arrow_column(run, batch, i);
     }
     for (size_t row = 0; row < (size_t)batch->length; row++) {
-        if (RARELY(arrow_is_null(batch, row + (size_t)batch->offset))) return refuse_id(run, "id-null", "query", (Slice){NULL, 0});
+        if (RARELY(arrow_is_null(batch, row + (size_t)batch->offset))) return refuse_id(run, "id-null", "query");
         TRY(take_arrow_row(run, columns, row));
     }
     return DONE;

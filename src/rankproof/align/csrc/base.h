@@ -102,9 +102,9 @@ static inline Outcome grow(void **array, size_t *capacity, size_t wanted, size_t
     return DONE;
 }
 
-#define TRY(call)                                 \
-    do {                                          \
-        Outcome outcome_ = (call);                \
+#define TRY(call)                                      \
+    do {                                               \
+        Outcome outcome_ = (call);                     \
         if (RARELY(outcome_ != DONE)) return outcome_; \
     } while (0)
 

@@ -92,7 +92,7 @@ static inline Outcome judge_add(Judge *judge, size_t query, Slice doc, int64_t g
     TRY(grow((void **)&judge->rows, &judge->capacity, judge->count + 1, sizeof *judge->rows));
     char *copy = judge->text + judge->text_size;
     memcpy(copy, doc.at, doc.size);
-    memset(copy + doc.size, 0, PADDING);
+    memset(copy + doc.size, 0, 8);
     uint64_t hash = hash_padded(judge->seed, copy, doc.size);
     size_t slot = judge_slot(judge, hash, query, doc);
     if (judge->slots[slot] != 0) {

@@ -20,48 +20,55 @@ typedef struct {
     uint32_t at, size;
 } Column;
 
+/* Memory for text and for what a scan finds in it. */
+typedef struct {
+    char *text;
+    size_t capacity;
+    Scan *scan;
+} Buffer;
+
 typedef struct {
     ReadBytes read;
     void *context;
     size_t block;
     int level; /* of wide.h */
     ScanFunction scan_bytes;
-    char *text; /* from 0 to end; PADDING after it */
-    size_t capacity;
-    size_t keep; /* the first byte that the caller still needs; not above `at` */
-    size_t at;   /* where the first line that was not cut yet begins */
+    Buffer buffer; /* text from 0 to end; PADDING after it */
+    size_t keep;   /* the first byte that the caller still needs; not above `at` */
+    size_t at;     /* where the first line that was not cut yet begins */
     size_t end;
-    size_t line; /* number of the last line that was cut */
-    size_t first; /* where the text begins, behind a byte-order mark */
+    size_t line;                            /* number of the last line that was cut */
+    size_t first;                           /* where the text begins, behind a byte-order mark */
     bool after_cr, started, ended, dropped; /* dropped: the text no longer goes back to its first line */
-    Scan *scan;
     Fault fault;
 } Lines;
 
-/* `inside`: the stream begins within a file, so that no byte-order mark is looked for. */
+static inline void buffer_free(Buffer *buffer) {
+    free(buffer->text);
+    free(buffer->scan);
+    memset(buffer, 0, sizeof *buffer);
+}
+
+/* Begins to read into the buffer that `lines` has. `inside`: the stream begins within a file, so that no byte-order mark is
+ * looked for. */
 static inline Outcome lines_open(Lines *lines, ReadBytes read, void *context, size_t block, int level, bool inside) {
+    Buffer buffer = lines->buffer;
     memset(lines, 0, sizeof *lines);
+    lines->buffer = buffer;
     lines->read = read;
     lines->context = context;
     lines->block = block;
     lines->level = level_here(level);
     lines->scan_bytes = scan_of_level(lines->level);
     lines->started = inside;
-    lines->scan = malloc(sizeof *lines->scan);
-    return lines->scan == NULL ? NO_MEMORY : DONE;
-}
-
-static inline void lines_free(Lines *lines) {
-    free(lines->text);
-    free(lines->scan);
-    lines->text = NULL;
-    lines->scan = NULL;
+    if (buffer.scan == NULL) lines->buffer.scan = malloc(sizeof *buffer.scan);
+    return lines->buffer.scan == NULL ? NO_MEMORY : DONE;
 }
 
 static inline void drop_text(Lines *lines) {
     if (lines->keep == 0) return;
     lines->dropped = true;
-    memmove(lines->text, lines->text + lines->keep, lines->end - lines->keep);
+    memmove(lines->buffer.text, lines->buffer.text + lines->keep, lines->end - lines->keep);
     lines->at -= lines->keep;
     lines->end -= lines->keep;
     lines->keep = 0;
@@ -72,14 +79,14 @@ static inline Outcome lines_read(Lines *lines) {
     size_t count = 0;
     drop_text(lines);
     if (lines->end > SIZE_MAX / 4 || lines->block > SIZE_MAX / 4) return NO_MEMORY;
-    TRY(grow((void **)&lines->text, &lines->capacity, lines->end + lines->block + 1 + PADDING, 1));
-    TRY(lines->read(lines->context, lines->text + lines->end, lines->block, &count));
+    TRY(grow((void **)&lines->buffer.text, &lines->buffer.capacity, lines->end + lines->block + 1 + PADDING, 1));
+    TRY(lines->read(lines->context, lines->buffer.text + lines->end, lines->block, &count));
     lines->end += count;
     if (count == 0) {
         lines->ended = true;
-        if (lines->end > lines->at) lines->text[lines->end++] = '\n';
+        if (lines->end > lines->at) lines->buffer.text[lines->end++] = '\n';
     }
-    memset(lines->text + lines->end, 0, PADDING);
+    memset(lines->buffer.text + lines->end, 0, PADDING);
     return DONE;
 }
 
@@ -89,9 +96,9 @@ static inline Outcome lines_start(Lines *lines) {
     if (lines->started) return DONE;
     lines->started = true;
     if (lines->end == 0) return refuse(&lines->fault, "empty", 0);
-    if (memcmp(lines->text, "\xff\xfe", 2) == 0 || memcmp(lines->text, "\xfe\xff", 2) == 0)
+    if (memcmp(lines->buffer.text, "\xff\xfe", 2) == 0 || memcmp(lines->buffer.text, "\xfe\xff", 2) == 0)
         return refuse(&lines->fault, "utf16", 0);
-    if (memcmp(lines->text, "\xef\xbb\xbf", 3) != 0) return DONE;
+    if (memcmp(lines->buffer.text, "\xef\xbb\xbf", 3) != 0) return DONE;
     lines->at = lines->first = 3;
     return DONE;
 }
@@ -147,7 +154,8 @@ typedef Outcome (*TakeRow)(void *context, const char *text, const Column *column
 typedef Outcome (*Pause)(void *context);
 
 /* Cuts a line that is not plain and hands its row on, if it is one. */
-static inline Outcome take_odd(Lines *lines, const char *text, size_t start, size_t end, size_t wanted, TakeRow take, void *context) {
+static inline Outcome take_odd(Lines *lines, const char *text, size_t start, size_t end, size_t wanted, TakeRow take,
+                               void *context) {
     Column columns[MOST_COLUMNS];
     size_t found;
     TRY(cut_line(lines, text, start, end, wanted, columns, &found));
@@ -155,7 +163,8 @@ static inline Outcome take_odd(Lines *lines, const char *text, size_t start, siz
 }
 
 /* Cuts a line with one white-space byte after each column, as the scan found them, and hands its row on. */
-ALWAYS_INLINE Outcome take_plain(const char *text, uint32_t start, const uint32_t *ends, size_t wanted, TakeRow take, void *context) {
+ALWAYS_INLINE Outcome take_plain(const char *text, uint32_t start, const uint32_t *ends, size_t wanted, TakeRow take,
+                                 void *context) {
     Column columns[MOST_COLUMNS];
     for (size_t i = 0; i < wanted; i++) {
         columns[i] = (Column){start, ends[i] - start};
@@ -173,8 +182,8 @@ ALWAYS_INLINE bool none_empty(uint32_t start, const uint32_t *ends, size_t wante
 
 /* Cuts the lines that one scan found and hands their rows on; `odd` does what `take` does. */
 ALWAYS_INLINE Outcome cut_scanned(Lines *lines, size_t wanted, TakeRow take, TakeRow odd, Pause pause, void *context) {
-    const Scan *scan = lines->scan;
-    const char *text = lines->text + lines->at;
+    const Scan *scan = lines->buffer.scan;
+    const char *text = lines->buffer.text + lines->at;
     const uint32_t *ends = scan->ends;
     bool plain = scan->plain;
     uint32_t start = 0;
@@ -200,7 +209,7 @@ ALWAYS_INLINE Outcome cut_scanned(Lines *lines, size_t wanted, TakeRow take, Tak
 
 /* Cuts the one line that is longer than a scan, once its end has been read; `more` where it has not. */
 static inline Outcome cut_long(Lines *lines, size_t wanted, TakeRow take, Pause pause, void *context, bool *more) {
-    const char *text = lines->text + lines->at;
+    const char *text = lines->buffer.text + lines->at;
     size_t size = lines->end - lines->at, end = 0;
     while (end < size && text[end] != '\n' && text[end] != '\r') end++;
     *more = end == size;
@@ -218,8 +227,8 @@ ALWAYS_INLINE Outcome cut_lines(Lines *lines, size_t wanted, TakeRow take, TakeR
     bool more = false;
     while (!more && lines->at < lines->end) {
         size_t size = lines->end - lines->at;
-        lines->scan_bytes(lines->scan, lines->text + lines->at, size < SCAN_BYTES ? size : SCAN_BYTES);
-        if (lines->scan->lines_count > 0) {
+        lines->scan_bytes(lines->buffer.scan, lines->buffer.text + lines->at, size < SCAN_BYTES ? size : SCAN_BYTES);
+        if (lines->buffer.scan->lines_count > 0) {
             TRY(cut_scanned(lines, wanted, take, odd, pause, context));
         } else {
             TRY(cut_long(lines, wanted, odd, pause, context, &more));

@@ -16,11 +16,14 @@ static PyObject *py_align_text(PyObject *module, PyObject *arguments) {
     Handle *handle = handle_of(capsule);
     if (handle == NULL || !options_of(chosen, &options)) return NULL;
     Stream stream = {readinto, NULL};
+    Workspace space = workspace_take(&process_space);
     Lines lines;
     Result result;
     RunText run;
+    memset(&lines, 0, sizeof lines);
     memset(&run, 0, sizeof run);
     run.lines = &lines;
+    run_borrow(&run, &space);
     run.result = &result;
     run.seed = handle->judged.seed;
     run.options = options;
@@ -33,8 +36,9 @@ static PyObject *py_align_text(PyObject *module, PyObject *arguments) {
     if (outcome == DONE && opened == DONE) outcome = read_run(&run);
     take_gil(&stream);
     PyObject *object = outcome_object(opened == DONE ? outcome : opened, &result, &lines.fault);
+    run_return(&run, &space);
+    workspace_leave(&process_space, &space);
     run_text_free(&run);
-    lines_free(&lines);
     result_free(&result);
     return object;
 }

@@ -44,11 +44,10 @@ static bool arrow_schema(ArrowRun *run, struct ArrowArrayStream *stream) {
     return known;
 }
 
-/* The next batch, kept in the run; `ended` where there is none. Called without the GIL. */
-static Outcome next_batch(ArrowRun *run, struct ArrowArrayStream *stream, Stream *gil, bool *ended) {
-    struct ArrowArray batch;
-    memset(&batch, 0, sizeof batch);
-    int failure = stream->get_next(stream, &batch);
+/* The next batch; its `release` is NULL where there is none. Called without the GIL. */
+static Outcome next_batch(struct ArrowArrayStream *stream, Stream *gil, struct ArrowArray *batch) {
+    memset(batch, 0, sizeof *batch);
+    int failure = stream->get_next(stream, batch);
     take_gil(gil);
     if (failure != 0 && !PyErr_Occurred()) {
         const char *reason = stream->get_last_error(stream);
@@ -56,25 +55,34 @@ static Outcome next_batch(ArrowRun *run, struct ArrowArrayStream *stream, Stream
     }
     bool stopped = failure != 0 || PyErr_CheckSignals() != 0;
     release_gil(gil);
-    *ended = batch.release == NULL;
-    if (*ended || stopped) {
-        if (!*ended) batch.release(&batch);
-        return stopped ? STOPPED : DONE;
+    if (stopped && batch->release != NULL) batch->release(batch);
+    return stopped ? STOPPED : DONE;
+}
+
+/* Takes the rows of a batch, and keeps it or lets it go. */
+static Outcome use_batch(ArrowRun *run, struct ArrowArray *batch, bool takes) {
+    Outcome outcome = DONE, kept = DONE;
+    if (takes) outcome = take_batch(run, batch);
+    if (run->keeps) kept = grow((void **)&run->batches, &run->batches_capacity, run->batches_count + 1, sizeof *batch);
+    if (run->keeps && kept == DONE) {
+        run->batches[run->batches_count++] = *batch;
+    } else {
+        batch->release(batch);
     }
-    Outcome outcome = grow((void **)&run->batches, &run->batches_capacity, run->batches_count + 1, sizeof batch);
-    if (outcome != DONE) return batch.release(&batch), outcome;
-    run->batches[run->batches_count++] = batch;
-    return DONE;
+    return kept == DONE ? outcome : kept;
 }
 
 static Outcome read_arrow(ArrowRun *run, struct ArrowArrayStream *stream, Stream *gil) {
     Outcome outcome = DONE;
-    for (bool ended = false; !ended;) {
-        TRY(next_batch(run, stream, gil, &ended));
-        if (!ended && outcome == DONE) outcome = take_batch(run, &run->batches[run->batches_count - 1]);
-        if (outcome == REFUSED) return first_arrow_fault(run);
-        if (outcome != DONE && outcome != AGAIN) return outcome;
+    struct ArrowArray batch;
+    while (true) {
+        TRY(next_batch(stream, gil, &batch));
+        if (batch.release == NULL) break;
+        Outcome latest = use_batch(run, &batch, outcome == DONE);
+        if (latest != DONE) outcome = latest;
+        if (outcome != DONE && !(outcome == AGAIN && run->keeps)) break;
     }
+    if (outcome == REFUSED) return first_arrow_fault(run);
     return outcome == DONE ? end_arrow_run(run) : outcome;
 }
 
@@ -101,7 +109,7 @@ static PyObject *align_arrow_object(ArrowRun *run, Handle *handle, struct ArrowA
     release_gil(&gil);
     Outcome outcome = result_open(&result, &handle->judged, &run->options);
     if (outcome == DONE) outcome = read_arrow(run, stream, &gil);
-    if (outcome == AGAIN) {
+    if (outcome == AGAIN && run->keeps) {
         result_free(&result);
         outcome = result_open(&result, &handle->judged, &run->options);
         if (outcome == DONE) outcome = regroup_arrow(run);
@@ -115,11 +123,14 @@ static PyObject *align_arrow_object(ArrowRun *run, Handle *handle, struct ArrowA
 static PyObject *py_align_arrow(PyObject *module, PyObject *arguments) {
     PyObject *capsule, *stream_capsule, *chosen;
     ArrowRun run;
+    int keeps, grouped;
     (void)module;
     memset(&run, 0, sizeof run);
-    if (!PyArg_ParseTuple(arguments, "OOO!(iiiii)", &capsule, &stream_capsule, &PyTuple_Type, &chosen, &run.places[0], &run.places[1],
-                          &run.places[2], &run.places[3], &run.places[4]))
+    if (!PyArg_ParseTuple(arguments, "OOO!(iiiii)pp", &capsule, &stream_capsule, &PyTuple_Type, &chosen, &run.places[0],
+                          &run.places[1], &run.places[2], &run.places[3], &run.places[4], &keeps, &grouped))
         return NULL;
+    run.keeps = keeps != 0;
+    run.grouped = grouped != 0;
     Handle *handle = handle_of(capsule);
     if (handle == NULL || !options_of(chosen, &run.options)) return NULL;
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(stream_capsule, "arrow_array_stream");

@@ -3,18 +3,17 @@
 #define RANKPROOF_PY_COMMON_H
 
 #define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000
-#endif
 #include <Python.h>
 
 #include "fault.h"
 #include "result.h"
+#include "workspace.h"
 
 #define HANDLE_NAME "rankproof.align._native.judged"
 
 static PyObject *Refused;
 static Seed process_seed;
+static Workspace process_space; /* taken and left with the GIL held */
 
 /* The judged table behind a Judged.handle, and its documents as str for looking up in dicts, made when first needed. */
 typedef struct {
@@ -78,16 +77,16 @@ static PyObject *fault_fields(const Fault *fault) {
     const char *code = fault->code;
     if (strcmp(code, "duplicate") == 0)
         return Py_BuildValue("{sNsNsnsNsN}", "query", slice_bytes(fault->query), "doc", slice_bytes(fault->doc), "first",
-                             (Py_ssize_t)fault->first_line, "first_score", score_object(fault->first_token, fault->first_score), "score",
-                             score_object(fault->token, fault->score));
+                             (Py_ssize_t)fault->first_line, "first_score", score_object(fault->first_token, fault->first_score),
+                             "score", score_object(fault->token, fault->score));
     if (strcmp(code, "conflict") == 0)
         return Py_BuildValue("{sNsNsnsLsL}", "query", slice_bytes(fault->query), "doc", slice_bytes(fault->doc), "first",
                              (Py_ssize_t)fault->first_line, "first_grade", (long long)fault->first_grade, "grade",
                              (long long)fault->grade);
-    if (strcmp(code, "score-value") == 0)
-        return Py_BuildValue("{sNsNsd}", "query", slice_bytes(fault->query), "doc", slice_bytes(fault->doc), "score", fault->score);
+    if (strcmp(code, "score-infinite") == 0) return Py_BuildValue("{sd}", "token", fault->score);
     if (strncmp(code, "id-", 3) == 0) return Py_BuildValue("{ss}", "column", fault->column);
-    if (strcmp(code, "score") == 0 || strcmp(code, "grade") == 0) return Py_BuildValue("{sN}", "token", slice_bytes(fault->token));
+    if (strcmp(code, "score") == 0 || strcmp(code, "grade") == 0)
+        return Py_BuildValue("{sN}", "token", slice_bytes(fault->token));
     if (strcmp(code, "utf8") == 0) return Py_BuildValue("{sisn}", "byte", fault->byte, "column", (Py_ssize_t)fault->found);
     if (strstr(code, "-columns") != NULL) return Py_BuildValue("{sn}", "found", (Py_ssize_t)fault->found);
     return PyDict_New();

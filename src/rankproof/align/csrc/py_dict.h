@@ -171,7 +171,8 @@ static PyObject *py_judge_dict(PyObject *module, PyObject *arguments) {
     PlainTypes types;
     Py_ssize_t at = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO!O!", &mapping, &only, &PyTuple_Type, &types.dicts, &PyTuple_Type, &types.floats)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OOO!O!", &mapping, &only, &PyTuple_Type, &types.dicts, &PyTuple_Type, &types.floats))
+        return NULL;
     if (!is_plain_dict(&types, mapping)) Py_RETURN_NONE;
     Judge judge;
     Copy copy = {NULL, 0, 0};

@@ -5,6 +5,7 @@
 #include "py_result.h"
 #include "py_stream.h"
 #include "qrels_text.h"
+#include "workspace.h"
 
 #define CLOSE_GRADES 64
 
@@ -17,17 +18,18 @@ static int higher_grade_first(const void *left, const void *right) {
 static void sort_grades(int64_t *grades, size_t count) {
     size_t counts[CLOSE_GRADES] = {0}, to = 0;
     int64_t low = INT64_MAX, high = INT64_MIN;
+    if (count < 2) return;
     for (size_t i = 0; i < count; i++) {
         if (grades[i] < low) low = grades[i];
         if (grades[i] > high) high = grades[i];
     }
-    if (count == 0 || (uint64_t)high - (uint64_t)low >= CLOSE_GRADES) {
+    if ((uint64_t)high - (uint64_t)low >= CLOSE_GRADES) {
         qsort(grades, count, sizeof *grades, higher_grade_first);
         return;
     }
-    for (size_t i = 0; i < count; i++) counts[grades[i] - low]++;
-    for (int64_t grade = high; to < count; grade--) {
-        for (size_t left = counts[grade - low]; left > 0; left--) grades[to++] = grade;
+    for (size_t i = 0; i < count; i++) counts[(uint64_t)grades[i] - (uint64_t)low]++;
+    for (size_t above = CLOSE_GRADES; above-- > 0;) {
+        for (size_t left = counts[above]; left > 0; left--) grades[to++] = low + (int64_t)above;
     }
 }
 
@@ -45,8 +47,7 @@ static PyObject *grades_bytes(const Judged *judged) {
     int64_t *grades = malloc((total + 1) * sizeof *grades);
     if (grades == NULL) return PyErr_NoMemory();
     for (size_t i = 0; i < total; i++) grades[i] = judged->docs[i].grade;
-    for (size_t i = 0; i < judged->count; i++)
-        sort_grades(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i]);
+    for (size_t i = 0; i < judged->count; i++) sort_grades(grades + judged->starts[i], judged->starts[i + 1] - judged->starts[i]);
     PyObject *bytes = bytes_of(grades, total, sizeof *grades);
     free(grades);
     return bytes;
@@ -114,17 +115,21 @@ static PyObject *py_judge_text(PyObject *module, PyObject *arguments) {
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOni", &readinto, &only, &block, &level)) return NULL;
     Stream stream = {readinto, NULL};
+    Workspace space = workspace_take(&process_space);
     Judge judge;
     Lines lines;
+    memset(&lines, 0, sizeof lines);
     memset(&judge, 0, sizeof judge);
     judge.seed = process_seed;
+    judge_borrow(&judge, &lines, &space);
     release_gil(&stream);
-    Outcome outcome = lines_open(&lines, stream_read, &stream, (size_t)block, level, false);
+    Outcome outcome = lines_open(&lines, stream_read, &stream, block < 1 ? 1 : (size_t)block, level, false);
     if (outcome == DONE) outcome = read_qrels(&lines, &judge);
     take_gil(&stream);
     if (outcome != DONE) raise_outcome(outcome, &lines.fault);
     PyObject *object = outcome == DONE ? judge_object(&judge, only) : NULL;
-    lines_free(&lines);
+    judge_return(&judge, &lines, &space);
+    workspace_leave(&process_space, &space);
     judge_free(&judge);
     return object;
 }

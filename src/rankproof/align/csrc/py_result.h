@@ -52,10 +52,10 @@ static PyObject *strangers_bytes(const Names *strangers) {
 /* (arrays, counts, the first unjudged queries, tags, hashes of all unjudged queries) */
 static PyObject *result_tuple(const Result *result) {
     size_t few = result->unjudged < FEW_QUERIES ? result->unjudged : FEW_QUERIES;
-    PyObject *counts = Py_BuildValue("(nnnnnnnn)", (Py_ssize_t)result->rows, (Py_ssize_t)result->tied,
-                                     (Py_ssize_t)result->contradictions, (Py_ssize_t)result->backwards,
-                                     (Py_ssize_t)result->forwards, (Py_ssize_t)result->forms, (Py_ssize_t)result->dropped,
-                                     (Py_ssize_t)result->unjudged);
+    PyObject *counts =
+        Py_BuildValue("(nnnnnnnn)", (Py_ssize_t)result->rows, (Py_ssize_t)result->tied, (Py_ssize_t)result->contradictions,
+                      (Py_ssize_t)result->backwards, (Py_ssize_t)result->forwards, (Py_ssize_t)result->forms,
+                      (Py_ssize_t)result->dropped, (Py_ssize_t)result->unjudged);
     return Py_BuildValue("(NNNNN)", hits_tuple(result), counts, texts_of(&result->strangers, result->few, few),
                          texts_of(&result->tags, NULL, result->tags.count), strangers_bytes(&result->strangers));
 }

@@ -6,7 +6,7 @@
 
 static inline Outcome end_run_groups(RunText *run) {
     FirstRepeat first;
-    run->rows.text = run->lines->text + run->base;
+    run->rows.text = run->lines->buffer.text + run->base;
     TRY(end_groups(run->result, &run->groups, &run->rows, &first));
     if (first.rows.second == 0) return DONE;
     Slice query = name_at(&run->groups.names, first.group);

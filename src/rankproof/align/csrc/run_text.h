@@ -56,14 +56,14 @@ static inline Slice later_column(const char *at, int steps) {
 }
 
 static inline size_t line_of_row(const RunText *run, size_t at) {
-    const char *text = run->lines->text + run->base;
+    const char *text = run->lines->buffer.text + run->base;
     return run->first_line + count_line_ends(text, 0, at);
 }
 
 /* Refuses a document that stands twice; `first` and `second` are where its two ids lie, counted from the base. */
 static inline Outcome refuse_duplicate(RunText *run, Slice query, size_t first, size_t second) {
     Fault *fault = &run->lines->fault;
-    const char *text = run->lines->text + run->base;
+    const char *text = run->lines->buffer.text + run->base;
     refuse(fault, "duplicate", line_of_row(run, second));
     fault->first_line = line_of_row(run, first);
     fault->query = query;
@@ -91,7 +91,7 @@ static Outcome odd_score(RunText *run, size_t row, Slice token, double *score) {
 
 ALWAYS_INLINE void parse_ids(RunText *run, const char *text, size_t from, size_t count) {
     Rows *rows = &run->rows;
-    size_t shift = (size_t)(text - run->lines->text) - run->base;
+    size_t shift = (size_t)(text - run->lines->buffer.text) - run->base;
     for (size_t i = 0; i < count; i++) {
         Column doc = run->pending[i].doc;
         rows->at[from + i] = shift + doc.at;
@@ -134,7 +134,7 @@ TARGET_AVX2 static Outcome parse_rows_wide(RunText *run, const char *text, size_
 
 static Outcome parse_pending(void *context) {
     RunText *run = context;
-    const char *text = run->lines->text + run->lines->at;
+    const char *text = run->lines->buffer.text + run->lines->at;
     size_t from = run->parsed, count = run->rows.count - from;
     if (count == 0) return DONE;
     TRY(rows_reserve(&run->rows, run->rows.count));
@@ -149,7 +149,7 @@ static inline Outcome end_current(RunText *run) {
     Repeat repeat;
     if (run->rows.count == 0) return DONE;
     TRY(parse_pending(run));
-    run->rows.text = run->lines->text + run->base;
+    run->rows.text = run->lines->buffer.text + run->base;
     TRY(end_query(run->result, run->query, &run->rows, &repeat));
     if (repeat.second != 0) return refuse_duplicate(run, run->query_id, run->rows.at[repeat.first], run->rows.at[repeat.second]);
     run->rows.count = run->parsed = 0;
@@ -165,7 +165,7 @@ static Outcome change_group(RunText *run, Slice query) {
 static Outcome change_query(RunText *run, Slice query) {
     if (run->grouped) return change_group(run, query);
     TRY(end_current(run));
-    run->base = (size_t)(query.at - run->lines->text);
+    run->base = (size_t)(query.at - run->lines->buffer.text);
     run->first_line = run->lines->line;
     TRY(copy_padded(&run->query_text, &run->query_size, &run->query_capacity, query));
     run->query_id = (Slice){run->query_text, run->query_size};
@@ -189,6 +189,8 @@ ALWAYS_INLINE Outcome take_run_row(void *context, const char *text, const Column
     return DONE;
 }
 
-static Outcome take_odd_run_row(void *context, const char *text, const Column *columns) { return take_run_row(context, text, columns); }
+static Outcome take_odd_run_row(void *context, const char *text, const Column *columns) {
+    return take_run_row(context, text, columns);
+}
 
 #endif

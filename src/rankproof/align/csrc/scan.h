@@ -88,39 +88,38 @@ static inline void scan_close(Scan *scan, const uint32_t *ends, const uint32_t *
 }
 
 /* The body of each scan function but the widest: at most SCAN_BYTES, of which PADDING bytes more may be read. */
-#define SCAN_BODY(masks_of)                                                                        \
-    uint32_t *ends = scan->ends, *lines = scan->lines;                                             \
-    uint64_t high = 0, joined = 0, before = 1;                                                     \
-    for (size_t from = 0; from < size; from += 64) {                                               \
-        Masks masks = masks_of(text + from);                                                       \
-        uint64_t kept = size - from >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (size - from)) - 1;      \
-        uint64_t space = masks.space & kept, line = masks.line & kept;                             \
-        uint32_t first = (uint32_t)(ends - scan->ends);                                            \
-        high |= masks.high;                                                                        \
-        joined |= space & (space << 1 | before);                                                   \
-        before = space >> 63;                                                                      \
-        for (; line != 0; line &= line - 1)                                                        \
-            *lines++ = first + (uint32_t)bit_count(space & ((line & (~line + 1)) - 1));            \
-        uint32_t *next = ends + bit_count(space);                                                  \
-        while (ends < next) {                                                                      \
-            for (int i = 0; i < 12; i++) {                                                         \
-                ends[i] = (uint32_t)from + (uint32_t)(space == 0 ? 0 : lowest_bit(space));         \
-                space &= space - 1;                                                                \
-            }                                                                                      \
-            ends += 12;                                                                            \
-        }                                                                                          \
-        ends = next;                                                                               \
-    }                                                                                              \
+#define SCAN_BODY(masks_of)                                                                                             \
+    uint32_t *ends = scan->ends, *lines = scan->lines;                                                                  \
+    uint64_t high = 0, joined = 0, before = 1;                                                                          \
+    for (size_t from = 0; from < size; from += 64) {                                                                    \
+        Masks masks = masks_of(text + from);                                                                            \
+        uint64_t kept = size - from >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (size - from)) - 1;                          \
+        uint64_t space = masks.space & kept, line = masks.line & kept;                                                  \
+        uint32_t first = (uint32_t)(ends - scan->ends);                                                                 \
+        high |= masks.high;                                                                                             \
+        joined |= space & (space << 1 | before);                                                                        \
+        before = space >> 63;                                                                                           \
+        for (; line != 0; line &= line - 1) *lines++ = first + (uint32_t)bit_count(space & ((line & (~line + 1)) - 1)); \
+        uint32_t *next = ends + bit_count(space);                                                                       \
+        while (ends < next) {                                                                                           \
+            for (int i = 0; i < 12; i++) {                                                                              \
+                ends[i] = (uint32_t)from + (uint32_t)(space == 0 ? 0 : lowest_bit(space));                              \
+                space &= space - 1;                                                                                     \
+            }                                                                                                           \
+            ends += 12;                                                                                                 \
+        }                                                                                                               \
+        ends = next;                                                                                                    \
+    }                                                                                                                   \
     scan_close(scan, ends, lines, high, joined);
 
 static void scan_plain(Scan *scan, const char *text, size_t size) { SCAN_BODY(masks_plain) }
 
 #ifdef HAS_SSE2
-static void scan_sse2(Scan *scan, const char *text, size_t size) { SCAN_BODY(masks_sse2) }
+static void scan_sse2(Scan *scan, const char *text, size_t size){SCAN_BODY(masks_sse2)}
 #endif
 
 #ifdef HAS_WIDE
-TARGET_AVX2 static void scan_avx2(Scan *scan, const char *text, size_t size) { SCAN_BODY(masks_avx2) }
+TARGET_AVX2 static void scan_avx2(Scan *scan, const char *text, size_t size){SCAN_BODY(masks_avx2)}
 
 TARGET_AVX512 static inline Masks masks_avx512(const char *text) {
     __m512i bytes = _mm512_loadu_si512(text), from_tab = _mm512_sub_epi8(bytes, _mm512_set1_epi8('\t'));

@@ -7,7 +7,7 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 #define HAS_SSE2 1
-#if defined(__GNUC__) || defined(__clang__)
+#if (defined(__clang__) && __clang_major__ >= 7) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 9)
 #define HAS_WIDE 1
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define TARGET_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
@@ -40,7 +40,8 @@ TARGET_AVX2 static inline bool wide_score(const char *text, size_t size, double 
     if (RARELY(size - 1 >= 16)) return false;
     __m128i bytes = _mm_loadu_si128((const __m128i *)text), digits = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
     uint32_t within = (UINT32_C(1) << size) - 1;
-    uint32_t points = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('.'))) & within, point = points & (~points + 1);
+    uint32_t points = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('.'))) & within,
+             point = points & (~points + 1);
     uint32_t numbers = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits));
     uint32_t count = (uint32_t)size - (point != 0), whole = (uint32_t)lowest_bit(point | (within + 1));
     if (RARELY(((numbers | point) & within) != within || count == 0)) return false;
@@ -52,7 +53,8 @@ TARGET_AVX2 static inline bool wide_score(const char *text, size_t size, double 
     __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
     uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
     double magnitude;
-    if (!exact_decimal((uint32_t)halves * UINT64_C(100000000) + (halves >> 32), -(int64_t)(count - whole), &magnitude)) return false;
+    if (!exact_decimal((uint32_t)halves * UINT64_C(100000000) + (halves >> 32), -(int64_t)(count - whole), &magnitude))
+        return false;
     *value = negative ? -magnitude : magnitude;
     return true;
 }

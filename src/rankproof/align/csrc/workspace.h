@@ -1,0 +1,83 @@
+/* Memory that one read leaves for the next, so that reading many small files does not ask the system for pages each time. */
+#ifndef RANKPROOF_WORKSPACE_H
+#define RANKPROOF_WORKSPACE_H
+
+#include "judge.h"
+#include "run_read.h"
+
+#define MOST_KEPT ((size_t)8 << 20)
+
+typedef struct {
+    Buffer buffer;
+    Rows rows;
+    uint32_t *group_of;
+    size_t group_of_capacity;
+    Judgement *judgements;
+    size_t judgements_capacity;
+} Workspace;
+
+static inline void workspace_free(Workspace *space) {
+    buffer_free(&space->buffer);
+    rows_free(&space->rows);
+    free(space->group_of);
+    free(space->judgements);
+    memset(space, 0, sizeof *space);
+}
+
+static inline size_t workspace_bytes(const Workspace *space) {
+    const Rows *rows = &space->rows;
+    size_t row = sizeof *rows->at + sizeof *rows->sizes + sizeof *rows->hashes + sizeof *rows->keys + sizeof *rows->ranks;
+    return space->buffer.capacity + rows->capacity * row + rows->slots_capacity * sizeof *rows->slots +
+           space->group_of_capacity * sizeof *space->group_of + space->judgements_capacity * sizeof *space->judgements;
+}
+
+/* Takes what is kept, leaving nothing. */
+static inline Workspace workspace_take(Workspace *kept) {
+    Workspace space = *kept;
+    memset(kept, 0, sizeof *kept);
+    return space;
+}
+
+/* Keeps the memory instead of what is kept, where it is not too much. */
+static inline void workspace_leave(Workspace *kept, Workspace *space) {
+    if (workspace_bytes(space) > MOST_KEPT) {
+        workspace_free(space);
+        return;
+    }
+    workspace_free(kept);
+    *kept = *space;
+}
+
+static inline void run_borrow(RunText *run, Workspace *space) {
+    run->rows = space->rows;
+    run->groups.of = space->group_of;
+    run->groups.of_capacity = space->group_of_capacity;
+    run->lines->buffer = space->buffer;
+}
+
+static inline void run_return(RunText *run, Workspace *space) {
+    space->rows = run->rows;
+    space->group_of = run->groups.of;
+    space->group_of_capacity = run->groups.of_capacity;
+    space->buffer = run->lines->buffer;
+    space->rows.count = 0;
+    memset(&run->rows, 0, sizeof run->rows);
+    run->groups.of = NULL;
+    memset(&run->lines->buffer, 0, sizeof run->lines->buffer);
+}
+
+static inline void judge_borrow(Judge *judge, Lines *lines, Workspace *space) {
+    judge->rows = space->judgements;
+    judge->capacity = space->judgements_capacity;
+    lines->buffer = space->buffer;
+}
+
+static inline void judge_return(Judge *judge, Lines *lines, Workspace *space) {
+    space->judgements = judge->rows;
+    space->judgements_capacity = judge->capacity;
+    space->buffer = lines->buffer;
+    judge->rows = NULL;
+    memset(&lines->buffer, 0, sizeof lines->buffer);
+}
+
+#endif
