@@ -15,6 +15,7 @@ QRELS = [
     "1 0 d1 1001\n",
     "1 0 d1\n",
 ]
+MANY = "".join(f"1 0 d{doc} {doc % 3}\n" for doc in range(60))
 ROW = "{query} Q0 {doc} {rank} {score} tag\n"
 SCORES = [
     "12.345678",
@@ -35,6 +36,8 @@ RUNS = [
     "\ufeff# note\r\n1\tQ0  d1\v1\f2 t \r1 Q0 d2 x 3 t",
     "1 Q0 a-document-id-of-many-bytes 1 2 a-tag-of-many-bytes\n1 Q0 a-document-id-of-many-bytfs 2 1 t\n",
     "1 Q0 d1 1 2\n",
+    "1 Q0 d1 1 2 a tag of words \n1 Q0 d 2 x 2 1 t\n",
+    "1 Q0 d1 1 2 5 t\n",
     "é Q0 日 1 2 t\n",
     "".join(ROW.format(query=1, doc=f"d{doc}", rank=doc, score=doc % 3) for doc in range(40)),
     "".join(ROW.format(query=1, doc=f"d{doc}", rank=40 - doc, score="7") for doc in range(90)),
@@ -48,7 +51,7 @@ def main(folder: Path) -> None:
     """Writes every seed into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     runs = [*RUNS, *(ROW.format(query=1, doc="d1", rank=1, score=score) for score in SCORES)]
-    for number, (qrels, run) in enumerate(product(QRELS, runs)):
+    for number, (qrels, run) in enumerate(product([*QRELS, MANY], runs)):
         front = bytes([(number * 37) % 256, (number * 11) % 64, (number * 7) % 256, number % 64])
         text = qrels.encode()
         (folder / f"seed{number:03d}").write_bytes(front + len(text).to_bytes(2, "little") + text + run.encode())

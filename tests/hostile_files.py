@@ -29,6 +29,14 @@ def zstd(data: bytes) -> bytes:
     return zstandard.ZstdCompressor().compress(data)
 
 
+def zstd_long(data: bytes) -> bytes:
+    """A frame that says, as one of `zstd --long=30` does, that its reader must keep a gibibyte."""
+    frame = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    packed = bytearray(frame.compress(data) + frame.flush())
+    packed[5] = (30 - 10) << 3
+    return bytes(packed)
+
+
 def score(token: str) -> bytes:
     return f"q1 Q0 d1 1 {token} t\n".encode()
 
@@ -55,6 +63,11 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         r"r\.gz: gzip data is damaged after \d+ lines \(incorrect data check\)",
     ),
     "zstd damaged": ("r.zst", zstd(GOOD_RUN)[:8] + b"\xff" * 40, r"r\.zst: zstd data is damaged"),
+    "zstd with a window of a gibibyte": (
+        "r.zst",
+        zstd_long(GOOD_RUN),
+        r"r\.zst: the zstd data needs a window of over 128 MiB; unpack it with zstd -d --long=31",
+    ),
     "garbage after gzip": ("r.gz", gzip.compress(GOOD_RUN) + b"garbage", r"r\.gz: bytes after the gzip data that are no gzip"),
     "garbage after zstd": ("r.zst", zstd(GOOD_RUN) + b"garbage", r"r\.zst: bytes after the zstd data that are no zstd"),
     "a second gzip member cut": (
@@ -64,7 +77,7 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     ),
     "csv with only a header": ("r.csv", b"query_id,doc_id,score\n", r"r\.csv: a header and no rows"),
     "csv without a header": ("r.csv", b"q1,d1,2.0\nq1,d2,1.0\n", r"r\.csv:1: no query column; found q1, d1, 2\.0"),
-    "csv without a score": ("r.csv", b"query_id,doc_id,rank\nq1,d1,1\n", r"r\.csv:1: no score column"),
+    "csv without a score": ("r.csv", b"query_id,doc_id,rank\nq1,d1,1\n", r"r\.csv:1: no score column; .*--order rank"),
     "csv of qrels": ("r.csv", b"query_id,doc_id,relevance\nq1,d1,1\n", r"r\.csv:1: columns of qrels .* swapped"),
     "csv with a column twice": ("r.csv", b"query_id,doc_id,score,score\nq1,d1,1,2\n", r"r\.csv:1: column score stands twice"),
     "csv with a short row": ("r.csv", b"query_id,doc_id,score\nq1,d1,1\nq1,d2\n", r"r\.csv:3: 2 columns where the header has 3"),
@@ -100,6 +113,12 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         "r.json",
         b'[{"qid": "q1", "docid": "d1", "score": 1},\n{"qid": "q1", "docid": 1.5, "score": 1}]',
         r"r\.json:2: document id 1\.5 is a float",
+    ),
+    "json rows with a duplicate": (
+        "r.json",
+        b'\n[\n{"qid": "q1", "docid": "d1", "score": 1}, {"qid": "q1",\n"docid": "d2", "score": 1},'
+        b'\n{"qid": "q1", "docid": "d1", "score": 2}]',
+        r"r\.json:5: document d1 appears twice for query q1 \(first at line 3; scores 1\.0 and 2\.0\)",
     ),
     "jsonl with arrays": ("r.jsonl", b'["q1", "d1", 1]\n["q1", "d2", 1]\n', r"r\.jsonl:1: a list where an object was expected"),
     "jsonl without a score": ("r.jsonl", b'{"qid": "q1", "docid": "d1"}\n', r"r\.jsonl:1: no score column; found qid, docid"),
@@ -197,7 +216,8 @@ BAD_QRELS: dict[str, tuple[str, bytes, str]] = {
     "a grade with a point": ("q.txt", grade("1.0"), r'q\.txt:1: grade "1\.0" is not an integer'),
     "an arabic grade": ("q.txt", grade("٣"), r'q\.txt:1: grade "٣" is not an integer'),
     "a grade that is missing": ("q.txt", b"q1 0 d1 \n", r"q\.txt:1: 3 columns where qrels have 4"),
-    "an empty grade in csv": ("q.csv", b"query_id,doc_id,rel\nq1,d1,\n", r'q\.csv:2: grade "" is not an integer'),
+    "an empty grade in csv": ("q.csv", b"query_id,doc_id,rel\nq1,d1,\n", r"q\.csv:2: empty grade; fill it in"),
+    "a blank grade in csv": ("q.csv", b"query_id,doc_id,rel\nq1,d1, \n", r"q\.csv:2: empty grade; fill it in"),
     "a grade with an exponent": ("q.txt", grade("1e3"), r'q\.txt:1: grade "1e3" is not an integer'),
     "two grades for a pair": (
         "q.txt",
@@ -211,6 +231,11 @@ BAD_QRELS: dict[str, tuple[str, bytes, str]] = {
     ),
     "a fraction in json": ("q.json", b'{"q1": {"d1": 0.5}}', r'q\.json:1: grade "0\.5" is not an integer'),
     "a letter without a map": ("q.csv", b"query_id,doc_id,esci_label\nq1,d1,E\n", r'q\.csv:2: grade "E" .*--grade-map E=1'),
+    "two grades in a json array": (
+        "q.json",
+        b'[{"qid": "q1", "docid": "d1", "rel": 1},\n\n{"qid": "q1", "docid": "d1",\n"rel": 2}]',
+        r"q\.json:3: document d1 has two grades for query q1: 1 \(at line 1\) and 2",
+    ),
     "a null grade": ("q.json", b'{"q1": {"d1": null}}', r"q\.json:1: null grade"),
     "a list of documents": ("q.json", b'{"q1": ["d1"]}', r"q\.json:1: query q1 must map document ids to an integer grade"),
     "a run in csv": ("q.csv", b"query_id,doc_id,rank,score\nq1,d1,1,2.5\n", r"q\.csv:1: columns of a run .* swapped"),

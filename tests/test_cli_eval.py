@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from rankproof.cli.main import main
+from rankproof.cli.output import check_output
+from rankproof.cli.progress import Progress
+from rankproof.cli.terminal import Terminal
+from rankproof.errors import UsageError
 
 QRELS = "q1 0 d1 2\nq1 0 d2 1\nq1 0 d3 0\nq2 0 d4 1\n"
 RUN = "q1 Q0 d2 1 9 t\nq1 Q0 d1 2 8 t\nq1 Q0 dX 3 7 t\nq2 Q0 d5 1 2 t\nq2 Q0 d4 2 1 t\n"
@@ -113,6 +117,59 @@ def test_options_and_files_may_stand_in_any_order(folder: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
+    "argv",
+    [
+        ["-m", "RR", "--", "qrels.txt", "-dash.run"],
+        ["qrels.txt", "-m", "RR", "--", "-dash.run"],
+        ["-m", "RR", "qrels.txt", "--", "-dash.run"],
+    ],
+)
+def test_a_file_after_two_dashes_may_begin_with_one(folder: Path, capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    Path("-dash.run").write_text(RUN)
+    assert '"\'-dash",,RR,mean,2,0.75' in output(capsys, "--format", "csv", *argv)
+
+
+def test_a_rel_that_a_measure_names_stands_beside_the_one_for_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("qrels.txt", "good.run", "-m", "P(rel=1)@2,P@2", "--rel", "2")
+    found = json.loads(output(capsys, *argv, "--format", "json"))["systems"][0]["measures"]
+    assert {name: one["value"] for name, one in found.items()} == {"P(rel=1)@2": 0.75, "P(rel=2)@2": 0.25}
+    assert [line.split("\t")[0].strip() for line in output(capsys, *argv, "--format", "trec").splitlines()] == [
+        "P(rel=1)@2",
+        "P_2",
+    ]
+
+
+@pytest.mark.parametrize("columns", ["²", "٣", "9" * 5000, "-5", "0", "wide", ""])
+@pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
+def test_a_strange_width_of_the_terminal_is_no_error(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str, columns: str
+) -> None:
+    usual = output(capsys, "qrels.txt", "good.run")
+    monkeypatch.setenv(variable, columns)
+    assert output(capsys, "qrels.txt", "good.run") == usual
+    assert main(["eval", "--help"]) == 0
+
+
+class Screen(io.StringIO):
+    """Standard error as a terminal would be."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
+def test_a_strange_width_of_the_terminal_does_not_stop_the_bar(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(variable, "²")
+    clock = iter([0.0, 9.0])
+    with Progress(Terminal(), clock=lambda: next(clock)) as heard:
+        heard(1_000_000, 4_000_000)
+    assert "1.0/4.0 MB" in screen.getvalue()
+
+
+@pytest.mark.parametrize(
     ("options", "expected"),
     [
         ([], 0.75),
@@ -189,6 +246,31 @@ def test_output_is_written_whole_to_a_file(folder: Path, capsys: pytest.CaptureF
     assert output(capsys, "qrels.txt", "good.run", "-m", "RR", "--format", "csv", "-o", "out.csv") == ""
     assert Path("out.csv").read_text().endswith("good,,RR,mean,2,0.75\n")
     assert {path.name for path in folder.iterdir()} == {"qrels.txt", "good.run", "bad.run", "out.csv"}
+
+
+def test_an_output_that_is_an_input_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("link.run").symlink_to("good.run")
+    Path("ids.txt").write_text("q1\n")
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    for output in ("qrels.txt", "./good.run", "link.run", str(folder / "bad.run"), "ids.txt"):
+        assert main(["eval", "qrels.txt", "good.run", "bad.run", "--queries", "ids.txt", "-o", output]) == 2
+        assert capsys.readouterr().err.startswith(f"{output} would be written over ")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+
+
+def test_the_judgements_of_a_folder_are_an_input_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("beir").mkdir()
+    Path("beir/qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    assert main(["eval", "beir", "good.run", "-o", "beir/qrels.tsv"]) == 2
+    assert capsys.readouterr().err.startswith("beir/qrels.tsv would be written over ")
+    assert main(["eval", "beir", "good.run", "-o", "beir/result.txt"]) == 0
+
+
+def test_a_device_may_be_both_input_and_output_and_a_file_may_be_new(folder: Path) -> None:
+    check_output("/dev/null", ["/dev/null", "-", None])
+    check_output("new", ["new", "good.run"])
+    with pytest.raises(UsageError):
+        check_output("good.run", ["/dev/null", None, "good.run"])
 
 
 def test_a_dash_as_output_is_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

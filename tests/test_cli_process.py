@@ -91,6 +91,33 @@ def test_a_full_disk_ends_with_1_and_one_line() -> None:
 
 
 @needs_linux
+@pytest.mark.parametrize("argv", ["--help", "eval --help", "fuse --help", "measures"])
+def test_a_page_that_cannot_be_written_ends_with_1_and_one_line(argv: str) -> None:
+    command = f"{' '.join(COMMAND)} {argv} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "standard output: No space left on device; check the disk, the path and its permissions\n"
+
+
+@needs_linux
+@pytest.mark.parametrize("redirect", ["2> /dev/full", "2>&-"])
+def test_standard_error_that_takes_nothing_leaves_the_exit_code_alone(redirect: str) -> None:
+    command = f"{' '.join(COMMAND)} eval no-such-qrels no-such-run {redirect}"
+    assert subprocess.run(["bash", "-c", command], env=ENV, timeout=60).returncode == 2
+
+
+@needs_linux
+def test_standard_input_is_not_written_over(tmp_path: Path) -> None:
+    qrels, run = many_queries(tmp_path)
+    command = f"{' '.join(COMMAND)} eval {qrels} - -o {run} < {run}"
+    done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"{run} would be written over standard input, which is read; write to another file\n",
+    )
+
+
+@needs_linux
 def test_a_closed_standard_output_ends_with_1_and_one_line() -> None:
     done = subprocess.run(
         ["bash", "-c", f"{' '.join(COMMAND)} measures >&-"], env=ENV, capture_output=True, text=True, timeout=60

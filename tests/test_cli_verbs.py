@@ -54,6 +54,66 @@ def test_fuse_refuses_what_cannot_be_weighed(capsys: pytest.CaptureFixture[str])
     assert "is not a list of numbers" in capsys.readouterr().err
 
 
+DISTANCES = "q1 Q0 near 1 .1 t\nq1 Q0 middle 2 .5 t\nq1 Q0 far 3 .9 t\n"
+
+
+def fused_docs(captured: pytest.CaptureFixture[bytes], *options: str) -> tuple[list[bytes], bytes]:
+    assert main(["fuse", "near.run", *options]) == 0
+    shown = captured.readouterr()
+    return [line.split()[2] for line in shown.out.splitlines()], shown.err
+
+
+def test_fuse_says_that_scores_look_like_distances_and_turns_them_round(
+    folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (folder / "near.run").write_text(DISTANCES)
+    docs, said = fused_docs(capsysbinary)
+    assert docs == [b"far", b"middle", b"near"]
+    assert b"note: near: in 1 query, the only one that can tell, the better rank has the lower score" in said
+    assert fused_docs(capsysbinary, "--lower-is-better") == ([b"near", b"middle", b"far"], b"")
+    assert fused_docs(capsysbinary, "--order", "rank") == ([b"near", b"middle", b"far"], b"")
+
+
+def test_fuse_counts_the_rows_whose_rank_contradicts_the_score(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (folder / "near.run").write_text("q1 Q0 a 1 5 t\nq1 Q0 b 2 7 t\nq1 Q0 c 3 1 t\n")
+    docs, said = fused_docs(capsysbinary)
+    assert docs == [b"b", b"a", b"c"]
+    assert b"note: near: 1 row has a rank that contradicts the scores, and the scores decide" in said
+
+
+def test_fuse_goes_by_the_ranks_of_a_table_without_scores(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (folder / "near.run").write_text("qid,docid,rank\nq1,second,2\nq1,first,1\n")
+    assert fused_docs(capsysbinary, "--order", "rank") == ([b"first", b"second"], b"")
+    assert main(["fuse", "near.run"]) == 2
+
+
+@pytest.mark.parametrize("idle", [["--method", "combsum", "--k", "60"], ["--norm", "min-max"]])
+def test_fuse_refuses_an_option_that_would_do_nothing(idle: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuse", "a.run", "b.run", *idle]) == 2
+    assert f"leave out {idle[-2]}" in capsys.readouterr().err
+
+
+def test_convert_says_that_ranks_are_written_anew(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "near.run").write_text(DISTANCES)
+    assert main(["convert", "near.run", "again.run"]) == 0
+    assert (folder / "again.run").read_text().split()[2:4] == ["far", "1"]
+    assert "the better rank has the lower score: are the scores distances? (ranks are written anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["fuse", "b.run", "a.run", "-o", "a.run"], ["convert", "a.run", "./a.run"]])
+def test_no_verb_writes_over_what_it_reads(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 2
+    assert "a.run would be written over a.run, which is read; write to another file" in capsys.readouterr().err
+    assert (folder / "a.run").read_text() == A
+
+
+@pytest.mark.parametrize("target", ["again.run", "again.csv", "again.json", "again.jsonl", "again.parquet"])
+def test_convert_counts_the_tags_that_are_lost(target: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "two.run").write_text("q1 Q0 d1 1 9 A\nq1 Q0 d2 2 8 B\n")
+    assert main(["convert", "two.run", target]) == 0
+    assert "note: 2 different tags are lost" in capsys.readouterr().err
+
+
 def test_convert_turns_a_run_into_another_format_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", "b.run", "b.json"]) == 0
     assert json.loads(Path("b.json").read_text()) == {"q1": {"d2": 9.0, "d3": 8.0}, "q2": {"d1": 1.0}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +48,12 @@ def test_the_version_is_said_once() -> None:
 def test_the_example_of_the_package_gives_what_it_shows() -> None:
     result = rankproof.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
     assert str(result.means) in (rankproof.__doc__ or "")
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["result"].means["bm25"]["RR@10"] == 0.75
+    assert [note.code for note in names["result"].notes["dense"]] == ["missing-queries"]

@@ -152,6 +152,12 @@ def test_a_number_and_a_text_that_are_the_same_id_are_refused() -> None:
             rp.evaluate(qrels, run)
 
 
+def test_a_subset_of_queries_leaves_the_values_of_each_query_as_they_are() -> None:
+    qrels, run = {"q1": {"a": 1}, "q2": {"b": 3}}, {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
+    whole, part = rp.evaluate(qrels, run, "ERR"), rp.evaluate(qrels, run, "ERR", queries=["q1"])
+    assert whole.per_query()["ERR"]["q1"] == part.per_query()["ERR"]["q1"] == 0.125
+
+
 def test_queries_asked_for_may_be_numbers_and_must_be_judged() -> None:
     numbers: Any = [1]
     assert rp.evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"1": {"d": 1.0}}, "RR", queries=numbers).value("RR") == 1.0

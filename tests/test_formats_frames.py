@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rankproof.align.engine import is_built
+from rankproof.data.reading import Order, Reading
 from rankproof.data.run import Run
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.formats import frame_qrels, frame_run, frame_stream, is_frame, open_file, read_qrels, read_run
 
 Frame = Callable[[dict[str, Any]], Any]
@@ -48,9 +49,9 @@ def frame(request: pytest.FixtureRequest) -> Frame:
     return LIBRARIES[request.param]
 
 
-def from_stream(columns: Any) -> Run:
+def from_stream(columns: Any, order: Order = "score") -> Run:
     """The run that alignment would see."""
-    found = frame_stream(columns)
+    found = frame_stream(columns, order=order)
     assert found is not None
     stream, places = found
     table = pa.table(cast(Any, stream))
@@ -90,7 +91,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "float ids": ({"docid": [12.0, 13.0]}, r"run:1: document id 12\.0 is a float; pandas turns"),
     "empty id": ({"docid": ["d1", ""]}, r"run:2: empty document id"),
     "text score": ({"score": ["1.0", "2.0"]}, r"score of document d1 for query q1 is text|score column score holds"),
-    "null score": ({"score": [1.0, None]}, r"run:2: .*score"),
+    "text for a score": ({"score": ["1.0", None]}, r"score of document d1 for query q1 is text|score column score holds"),
+    "no number for a score": ({"score": [1.0, float("nan")]}, r"run:2: score nan is not finite"),
+    "binary ids that are not UTF-8": ({"docid": [b"d1", b"d\xe9"]}, r"run:2: not UTF-8 \(in a document id\)"),
+    "a float after a missing id": ({"docid": [None, 2.0]}, r"run:1: null document id"),
+    "a float before a missing id": ({"docid": [2.0, None]}, r"run:1: document id 2\.0 is a float"),
     "infinite score": ({"score": [1.0, float("inf")]}, r"run:2: score inf is not finite"),
     "missing column": ({"score": None}, r"no score column"),
 }
@@ -110,6 +115,86 @@ def test_a_missing_value_in_pandas_is_null_whatever_it_is_called() -> None:
         table = pd.DataFrame({"qid": ["q1", "q1"], "docid": pd.Series(["d1", gone], dtype=object), "score": [1.0, 2.0]})
         with pytest.raises(InputError, match="run:2: null document id"):
             frame_run(table)
+
+
+def test_a_missing_score_is_null_and_one_that_is_no_number_is_not_finite() -> None:
+    rows = {"qid": ["q1", "q1"], "docid": ["d1", "d2"]}
+    for gone in (None, pd.NA):
+        with pytest.raises(InputError, match="run:2: null score"):
+            frame_run(pd.DataFrame({**rows, "score": pd.Series([1.0, gone], dtype=object)}))
+    for scores in (pd.Series([1.0, None], dtype="Float64"), pl.Series([1.0, None]), pa.array([1.0, None])):
+        frames: Any = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}
+        with pytest.raises(InputError, match="run:2: null score"):
+            frame_run(frames.get(type(scores), pa.table)({**rows, "score": scores}))
+
+
+def test_binary_ids_are_text_in_runs_and_qrels(frame: Frame) -> None:
+    ids = {"qid": [b"q1", b"q1"], "docid": [b"d1", "\xe9".encode()]}
+    assert frame_run(frame({**ids, "score": [2.0, 1.0]})).docs == ("d1", "\xe9")
+    assert dict(frame_qrels(frame({**ids, "rel": [1, 0]}))["q1"]) == {"d1": 1, "\xe9": 0}
+
+
+RANKS: dict[str, list[Any]] = {"integers": [2, 1], "floats": [2.0, 1.0], "text": ["2", "1"]}
+BY_RANK = Reading(order="rank")
+
+
+@pytest.mark.parametrize("kind", RANKS)
+@pytest.mark.parametrize("scores", [{"score": [5.0, 9.0]}, {}])
+def test_ranks_of_any_whole_numbers_order_a_frame(kind: str, scores: dict[str, Any], frame: Frame) -> None:
+    table = frame({"qid": ["q1", "q1"], "docid": ["d1", "d2"], "rank": RANKS[kind], **scores})
+    expected = [("q1", "d1", repr(scores["score"][0] if scores else -2.0), 2), ("q1", "d2", repr(9.0 if scores else -1.0), 1)]
+    assert as_rows(frame_run(table, reading=BY_RANK)) == expected
+    assert as_rows(from_stream(table, "rank")) == expected
+
+
+@pytest.mark.parametrize("ranks", [[1, None], [1.0, 1.5], ["1", "x"], [1.0, float("nan")], [1.0, 1e300], ["1", None]])
+@pytest.mark.parametrize("scores", [{"score": [5.0, 9.0]}, {}])
+def test_a_rank_that_is_no_whole_number_is_told_with_its_row(ranks: list[Any], scores: dict[str, Any], frame: Frame) -> None:
+    table = frame({"qid": ["q1", "q1"], "docid": ["d1", "d2"], "rank": ranks, **scores})
+    with pytest.raises(InputError, match="run:2: the rank is not a whole number"):
+        frame_run(table, reading=BY_RANK)
+    found = frame_stream(table, order="rank")
+    if found is not None:
+        stream = pa.table(cast(Any, found[0]))
+        assert stream.column(found[1].rank).to_pylist() == [1, None]
+        assert stream.column(found[1].score).null_count == 0
+
+
+def test_a_frame_without_ranks_cannot_be_ordered_by_them(frame: Frame) -> None:
+    table = frame({"qid": ["q1"], "docid": ["d1"], "score": [1.0]})
+    for read in (lambda: frame_run(table, reading=BY_RANK), lambda: frame_stream(table, order="rank")):
+        with pytest.raises(InputError, match="run: the run has no ranks to order by"):
+            read()
+
+
+def test_tags_of_every_type_of_text_reach_alignment(tmp_path: Path) -> None:
+    rows: dict[str, Any] = {"qid": ["q1", "q1"], "docid": ["d1", "d2"], "score": [2.0, 1.0]}
+    tags = pa.array(["A", "B"])
+    kinds = (
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+    )
+    frames = [
+        pd.DataFrame({**rows, "tag": ["A", "B"]}),
+        pd.DataFrame({**rows, "tag": pd.Categorical(["A", "B"])}),
+        pl.DataFrame({**rows, "tag": pl.Series(["A", "B"], dtype=pl.Categorical)}),
+        *(pa.table({**rows, "tag": tags.cast(kind)}) for kind in kinds),
+    ]
+    for frame in frames:
+        found = frame_stream(frame)
+        assert found is not None
+        assert pa.table(cast(Any, found[0])).column(found[1].tag).to_pylist() == ["A", "B"] == list(frame_run(frame).tags)
+    pl.DataFrame({**rows, "tag": ["A", "B"]}).write_parquet(tmp_path / "r.parquet")
+    streamed = open_file(tmp_path / "r.parquet").run_stream()
+    assert streamed is not None
+    assert pa.table(streamed[0]).column(streamed[1].tag).to_pylist() == ["A", "B"]
+
+
+def test_a_grade_map_of_a_frame_is_checked(frame: Frame) -> None:
+    with pytest.raises(UsageError, match="the grade map is a str"):
+        frame_qrels(frame({"qid": ["q1"], "docid": ["d1"], "rel": [1]}), grade_map=cast(Any, "E=3"))
 
 
 def test_mixed_ids_of_pandas_go_row_by_row() -> None:

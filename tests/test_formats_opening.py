@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from rankproof.data.source import Source
 from rankproof.errors import InputError, UsageError, WorldError
+from rankproof.formats import read_dataset, read_qrels, read_run
 from rankproof.formats.compressed import decompressed
 from rankproof.formats.opening import all_bytes, first_bytes, open_source
 from rankproof.formats.streams import BlockStream, FileStream, LineCount
@@ -117,6 +119,26 @@ def test_what_is_no_text_encoding_is_refused(encoding: str, tmp_path: Path) -> N
 def test_utf_8_by_any_name_leaves_the_file_as_it_is(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(TEXT)
     assert open_source(tmp_path / "r", encoding=encoding).path == str(tmp_path / "r")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_parquet_file_has_no_encoding(pack: type[bytes], tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(pack(b"PAR1\xe9"))
+    assert all_bytes(open_source(tmp_path / "r", encoding="latin-1")) == b"PAR1\xe9"
+
+
+@pytest.mark.parametrize("path", [b"r.run", 3, None, "", ["r.run"]])
+def test_what_is_no_path_is_wrong_usage(path: Any) -> None:
+    for read in (read_run, read_qrels, read_dataset):
+        with pytest.raises(UsageError, match=r"a path cannot be a |the path of a file is empty"):
+            read(path)
+
+
+@pytest.mark.parametrize("wrong", [{"format": 3}, {"format": ["csv"]}, {"delimiter": 5}, {"encoding": None}])
+def test_what_is_no_option_is_wrong_usage(wrong: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(TEXT)
+    with pytest.raises(UsageError):
+        read_run(tmp_path / "r", **wrong)
 
 
 def test_standard_input_can_be_read_again_but_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -123,6 +124,21 @@ def test_integers_pass_a_grade_map_and_other_letters_are_refused_with_their_line
             grades_of(text, {"E": 3})
 
 
+def test_a_whole_float_is_mapped_like_the_integer_that_it_is() -> None:
+    for numbers in ("1, 2", "1.0, 2.0"):
+        one, two = numbers.split(", ")
+        assert grades_of(f'{{"q1": {{"d1": {one}, "d2": {two}}}}}', {"1": 3, "2": 1}) == {"q1": {"d1": 3, "d2": 1}}
+    assert grades_of('{"q1": {"d1": 1.0, "d2": 0.5}}', {"1.0": 3, "0.5": 2}) == {"q1": {"d1": 3, "d2": 2}}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["E=3", {"1": 10**9}, {"1": "x"}, {"1": True}, {"1": 1.5}, {1: 3}, {"1": -(10**30)}, [("1", 3)]]
+)
+def test_a_grade_map_of_anything_but_text_to_grades_is_refused(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"the grade map .*; pass a mapping of text to integers"):
+        grades_of("q1 0 d1 1\n", wrong)
+
+
 @pytest.mark.parametrize("text", ["", "E", "E=", "=3", "E=3,", "E=x", "E=3,E=2", "E=1.5", "E=1001", "E=٣"])
 def test_a_malformed_grade_map_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="grade map"):
@@ -159,6 +175,38 @@ def test_a_duplicate_is_told_before_a_fault_further_down() -> None:
 def test_an_order_by_rank_needs_every_rank() -> None:
     with pytest.raises(InputError, match="f:3: the rank is not a whole number"):
         run_of("qid,docid,rank,score\nq1,d1,1,2\nq1,d2,,1\n", Reading(order="rank"))
+
+
+BY_RANK = Reading(order="rank")
+RANKED = {
+    "csv": "qid,docid,rank\nq1,d1,2\nq1,d2,1\n",
+    "csv of floats": "qid,docid,rank\nq1,d1,2.0\nq1,d2,1.0\n",
+    "jsonl": '{"qid": "q1", "docid": "d1", "rank": 2}\n{"qid": "q1", "docid": "d2", "rank": 1.0}\n',
+    "json": '[{"qid": "q1", "docid": "d1", "rank": "2"}, {"qid": "q1", "docid": "d2", "rank": 1}]',
+}
+
+
+@pytest.mark.parametrize("name", RANKED)
+def test_a_table_without_scores_is_a_run_by_rank_alone(name: str) -> None:
+    run = run_of(RANKED[name], BY_RANK)
+    assert run.ranks is not None
+    assert (run.ranks.tolist(), run.scores.tolist()) == ([2, 1], [-2.0, -1.0])
+    with pytest.raises(InputError, match=r"f:1: no score column; .*--order rank"):
+        run_of(RANKED[name])
+
+
+@pytest.mark.parametrize("rank", ["", "1.5", "first"])
+def test_a_table_without_scores_names_the_row_whose_rank_is_none(rank: str) -> None:
+    with pytest.raises(InputError, match="f:3: the rank is not a whole number"):
+        run_of(f"qid,docid,rank\nq1,d1,1\nq1,d2,{rank}\n", BY_RANK)
+
+
+@pytest.mark.parametrize(
+    "text", ["qid,docid,score\nq1,d1,1\n", '{"q1": {"d1": 1.0}}', '{"qid": "q1", "docid": "d1", "score": 1}\n' * 2]
+)
+def test_a_run_without_ranks_cannot_be_ordered_by_them(text: str) -> None:
+    with pytest.raises(InputError, match=r"f(:1)?: the run has no ranks to order by"):
+        run_of(text, BY_RANK)
 
 
 def test_ranks_and_tags_of_a_table_are_kept() -> None:

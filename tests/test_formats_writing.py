@@ -10,12 +10,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from rankproof.data.run import Run
 from rankproof.errors import InputError, RankproofError, UsageError, WorldError
-from rankproof.formats import read_run, write_run
+from rankproof.formats import read_run, write_qrels, write_run
 from rankproof.formats.atomic import write_blocks
 
 OLD = b"what was there before\n"
@@ -119,6 +120,30 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_path_that_cannot_be_is_wrong_usage(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         write_blocks(os.path.join(tmp_path, path), [b"x"])
+
+
+def test_a_path_without_a_name_is_said() -> None:
+    with pytest.raises(UsageError, match="the path of the file to write is empty; name the file"):
+        write_blocks("", [b"x"])
+
+
+@pytest.mark.parametrize("denied", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_file_that_the_user_may_not_write_is_wrong_usage(denied: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(denied, "denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(UsageError, match=r"cannot be written \(denied\); name a file that this user may write"):
+        write_blocks(str(tmp_path / "r.run"), [b"x"])
+
+
+@pytest.mark.parametrize("value", [{"q1": {"d1": 1}}, None, "r.run"])
+def test_what_is_no_run_or_qrels_cannot_be_written(value: Any, tmp_path: Path) -> None:
+    for write in (write_run, write_qrels):
+        with pytest.raises(UsageError, match=r"to write cannot be a .*from_dict"):
+            write(value, tmp_path / "w.run")
+    with pytest.raises(UsageError, match="a path cannot be a bytes"):
+        write_run(Run.from_dict({"q1": {"d1": 1.0}}), cast(Any, b"w.run"))
 
 
 def test_a_folder_cannot_be_overwritten(tmp_path: Path) -> None:

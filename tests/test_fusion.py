@@ -31,7 +31,7 @@ def scores(run: Run, query: str = "q1") -> dict[str, float]:
 
 
 def fused(runs: list[Run], method: Method, norm: Norm, **more: Any) -> Run:
-    return fuse(runs, method, norm=norm, weights=[1.0 + at for at in range(len(runs))] if method == "weighted" else None, **more)
+    return fuse(runs, method, norm=norm, weights=[1.0 + at for at in range(len(runs))], **more)
 
 
 def test_reciprocal_ranks_are_summed() -> None:
@@ -52,7 +52,7 @@ def test_comb_mnz_counts_the_runs_that_have_a_document() -> None:
 
 
 def test_a_weighted_sum_over_z_scores() -> None:
-    found = scores(fuse([A, B], "weighted", weights=[0.5, 2], norm="z-score"))
+    found = scores(fuse([A, B], "combsum", weights=[0.5, 2], norm="z-score"))
     deviation = math.sqrt(38 / 3)
     assert found["d3"] == pytest.approx(0.5 * -5 / deviation + 2)
     assert found["d4"] == pytest.approx(-2)
@@ -147,12 +147,18 @@ def test_norms_do_not_see_the_scale(tables: Any, power: int) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "method": ({"method": "magic"}, "no fusion is called magic; choose one of rrf, combsum, combmnz, weighted"),
+    "method": ({"method": "magic"}, "no fusion is called magic; choose one of rrf, combsum, combmnz$"),
     "norm": ({"method": "combsum", "norm": "max"}, "no normalisation is called max; choose one of min-max, z-score, none"),
     "k": ({"k": -1}, "k is -1"),
     "k that is no number": ({"k": math.nan}, "k is nan"),
     "depth": ({"depth": 0}, "depth is 0"),
-    "no weights": ({"method": "weighted"}, "weighted fusion has no weights; give 2"),
+    "k that is text": ({"k": "60"}, "k is 60"),
+    "depth that is no integer": ({"depth": 2.5}, r"depth is 2\.5"),
+    "weights that are text": ({"weights": ["1", "2"]}, "weights must be finite"),
+    "weights that are one number": ({"weights": 2}, "the weights are a int"),
+    "order": ({"order": "ranks"}, "no order is called ranks; choose one of score, rank"),
+    "scores by rank": ({"method": "combsum", "order": "rank"}, "combsum adds scores, .*; use rrf, or order by score"),
+    "distances by rank": ({"order": "rank", "lower_is_better": True}, "ordered by rank, the scores do not count"),
     "too few weights": ({"weights": [1.0]}, "1 weights for 2 runs"),
     "negative weights": ({"weights": [1.0, -1.0]}, "weights must be finite, at least 0"),
     "no weight at all": ({"weights": [0.0, 0.0]}, "not all 0"),
@@ -169,6 +175,30 @@ def test_wrong_settings_are_refused(case: str) -> None:
 def test_nothing_cannot_be_fused() -> None:
     with pytest.raises(UsageError, match="there is no run to fuse"):
         fuse([])
+
+
+@pytest.mark.parametrize("runs", [[{"q1": {"d1": 1.0}}], [A, "b.run"], A, "b.run", None])
+def test_what_is_no_run_cannot_be_fused(runs: Any) -> None:
+    with pytest.raises(UsageError, match="cannot be a "):
+        fuse(runs)
+
+
+NEAR = [RunRow("q1", "far", 0.9, rank=3), RunRow("q1", "near", 0.1, rank=1), RunRow("q1", "middle", 0.5, rank=2)]
+
+
+def test_distances_are_turned_round_where_that_is_said() -> None:
+    near = Run.from_rows(NEAR)
+    assert fuse([near]).docs == ("far", "middle", "near")
+    assert fuse([near], lower_is_better=True).docs == ("near", "middle", "far")
+    assert scores(fuse([near], "combsum", lower_is_better=True)) == {"near": 1.0, "middle": 0.5, "far": 0.0}
+
+
+def test_ranks_decide_where_that_is_said_and_every_row_must_have_one() -> None:
+    assert scores(fuse([Run.from_rows(NEAR)], order="rank")) == {"near": 1 / 61, "middle": 1 / 62, "far": 1 / 63}
+    for rows in ([*NEAR, RunRow("q1", "lost", 0.2)], [RunRow("q1", "lost", 0.2)]):
+        with pytest.raises(InputError, match="the run has no ranks to order by"):
+            fuse([Run.from_rows(rows)], order="rank")
+    assert fuse([Run.from_dict({"q1": {}})], order="rank").docs == ()
 
 
 def test_a_document_twice_is_refused() -> None:

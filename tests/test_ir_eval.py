@@ -93,6 +93,25 @@ FAULTY: list[tuple[Any, type[RankproofError]]] = [
     (lambda: ir_eval.compute_recall_at_k(["a"], ["a"], k=0), UsageError),
     (lambda: ir_eval.evaluate_all({"q1": ["a"]}, {"1": {"a": 1}}, 5), InputError),
     (lambda: ir_eval.evaluate_all({"q1": {"a": 0.5}}, {"q1": {"a": 1}}, 5), UsageError),
+    (lambda: ir_eval.compute_recall_at_k(["a"], ["a"], k=2.5), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.compute_recall_at_k(["a"], {"a", 0.5}), InputError),
+    (lambda: ir_eval.compute_recall_at_k(["a"], None), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.compute_answer_f1(None, "a"), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.dcg_at_k(None, 3), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.dcg_at_k({3, 2}, 3), UsageError),
+    (lambda: ir_eval.dcg_at_k(["3"], 3), InputError),  # type: ignore[list-item]
+    (lambda: ir_eval.ndcg_at_k(RANKED, GRADES, 3, method=[]), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.evaluate_all({"q1": ["a"]}, None, 3), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.evaluate_all(None, {"q1": {"a": 1}}, 3), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.evaluate_all({"q1": ["a"]}, {"q1": np.array([1, 2])}, 3), InputError),  # type: ignore[dict-item]
+    (lambda: ir_eval.recall_at_k(["a"], ["a"], 3), InputError),
+    (lambda: ir_eval.reciprocal_rank(["a"], None), InputError),
+    (lambda: ir_eval.load_jsonl(5), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.build_qrels(None), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.build_qrels([1]), InputError),  # type: ignore[list-item]
+    (lambda: ir_eval.evaluate_retrieval(5, Recipes()), UsageError),  # type: ignore[arg-type]
+    (lambda: ir_eval.evaluate_retrieval([None], Recipes()), InputError),  # type: ignore[list-item]
+    (lambda: ir_eval.evaluate_retrieval([{"query": "q", "source_recipe_id": 1}], None), UsageError),  # type: ignore[arg-type]
     (lambda: ir_eval.evaluate_retrieval([], Recipes()), InputError),
     (lambda: ir_eval.evaluate_retrieval([{"query": "q"}], Recipes()), InputError),
 ]
@@ -103,6 +122,13 @@ def test_a_faulty_argument_is_refused(number: int) -> None:
     call, kind = FAULTY[number]
     with pytest.raises(kind):
         call()
+
+
+def test_whole_floats_are_cutoffs_and_anything_in_order_is_a_list() -> None:
+    assert ir_eval.compute_recall_at_k(["u1", "u2"], ["u2"], 2.0) == 1.0  # type: ignore[arg-type]
+    assert ir_eval.compute_recall_at_k(["u1"], {"u1", 3}, 2) == 0.5
+    assert ir_eval.dcg_at_k((grade for grade in (0, 3)), 2) == ir_eval.dcg_at_k([0, 3], 2)
+    assert set(ir_eval.evaluate_all({"q": ["a"]}, {"q": {"a": 1}}, 2.0)) == {"P@2", "MRR", "NDCG@2"}  # type: ignore[arg-type]
 
 
 def test_evaluate_all_gives_means_over_every_judged_query() -> None:

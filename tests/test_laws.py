@@ -21,7 +21,7 @@ SAMPLES: dict[str, str] = {
     "DCG": "DCG DCG@3 DCG(gain='exp')@3",
     "RR": "RR RR@1 RR@3 RR(rel=2)@3",
     "AP": "AP AP@3 AP(rel=2)",
-    "P": "P@1 P@3 P@30 P(rel=2)@3",
+    "P": "P@1 P@3 P@30 P(rel=1)@3 P(rel=2)@3",
     "R": "R@1 R@3 R@30 R(rel=2)@3",
     "F1": "F1@1 F1@3 F1(rel=2)@30",
     "Success": "Success@1 Success@3 Success(rel=2)@3",
@@ -204,7 +204,7 @@ def test_no_ranking_beats_the_perfect_one(qrels: Grades, run: Scores) -> None:
     hits = aligned(qrels, run)
     bests = [aligned(qrels, perfect(qrels, least)) for least in range(3)]
     for measure in DIRECTED:
-        rel = measure.rel if isinstance(measure, Binary) else 1
+        rel = measure.least if isinstance(measure, Binary) else 1
         best = bests[0 if names_grade_0(measure) else rel]
         reachable = best.judged.relevant(rel) > 0
         values = good(measure, measure.values(best))
@@ -252,7 +252,7 @@ def names_grade_0(measure: Measure) -> bool:
 def test_rel_is_filled_in_where_nobody_named_it(measure: Measure) -> None:
     assert measure.with_rel(1) == measure
     filled = measure.with_rel(3)
-    if isinstance(measure, Binary) and not measure.rel_named:
+    if isinstance(measure, Binary) and measure.rel is None:
         assert filled.parameters() == measure.parameters() | {"rel": 3}
     else:
         assert filled == measure

@@ -48,7 +48,7 @@ SPELLINGS = {
     "nDCG(dcg='log2')": "nDCG",
     "nDCG(gains={1:3})": "nDCG(gain={1:3})",
     "AP(rel=2)@100": "AP(rel=2)@100",
-    "NumRet(rel=1)": "NumRelRet",
+    "NumRet(rel=1)": "NumRelRet(rel=1)",
     "NumRet(rel=2)": "NumRelRet(rel=2)",
     "Bpref": "bpref",
     "nDCG(cutoff=10)": "nDCG@10",
@@ -61,7 +61,7 @@ SPELLINGS = {
     "nDCG(gain={2=9,1=3})": "nDCG(gain={1:3,2:9})",
     "11pt(recalls=[.75, .25])": "11pt(recalls=(0.25,0.75))",
     "RBP(p=0.8)": "RBP",
-    "P(rel=1)@5": "P@5",
+    "P(rel=1)@5": "P(rel=1)@5",
     "P@1e3": "P@1000",
     f"P@{2**63 - 1}": f"P@{2**63 - 1}",
 }
@@ -135,10 +135,16 @@ REFUSED = {
     "nDCG(gain={1})": 'cannot read "1" as gains; write them like {1:3,2:9}',
     "nDCG(gain={-1:2})": "a gain for grade -1; grades with a gain are whole numbers from 0 to 1000",
     "nDCG(gain={1:nan})": 'gain "nan" is not a number; write it like 10',
+    "nDCG(gain={1:-1})": "gain -1 is not from 0 to 1e+15; write it like 3",
+    "DCG(gain={1:1e308,2:1e308})@10": "gain 1e+308 is not from 0 to 1e+15; write it like 3",
+    "DCG(gain={1:1e999})": "gain is not finite, or too large; write gain as a number",
+    "nDCG(gain={1:2,1:3})": 'a grade stands twice in "1:2,1:3"; give each grade one gain',
     "P(rel=0)@5": "rel must be >= 1; it is 0",
+    f"P(rel={10**20})@5": f"rel {10**20} is above 2^63 - 1; grades are at most 1000",
     "P(rel=x)@5": "rel 'x' is not a number; write rel as a number",
     "P(2)@5": 'cannot read "2" as a parameter; write each parameter once, like rel=2',
     "P(rel=1,rel=2)@5": 'cannot read "rel=2" as a parameter; write each parameter once, like rel=2',
+    "RBP(p=0)": "p 0.0 is not between 0 and 1; write it like 0.8",
     "RBP(p=1)": "p 1.0 is not between 0 and 1; write it like 0.8",
     "SetF(beta=-1)": "beta -1.0 is below 0; write it like 2",
     "rbp": "rbp alone is graded with p=0.9 in trec_eval and takes its p after the @ in ranx; write RBP(p=0.9), which is binary",
@@ -208,7 +214,7 @@ def test_a_measure_of_another_package_is_found_by_its_entry_point(tmp_path: Any,
         "from rankproof.measures import Binary, P\n"
         "class Top(Binary):\n"
         "    name, title, definition, source = 'Top1', 'Top', 'P@1.', 'elsewhere'\n"
-        "    def values(self, hits): return (P @ 1).with_rel(self.rel).values(hits)\n"
+        "    def values(self, hits): return (P @ 1).with_rel(self.least).values(hits)\n"
         "TOP = Top()\n"
     )
     (tmp_path / "elsewhere-1.0.dist-info").mkdir()

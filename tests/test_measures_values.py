@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from collections_of import aligned, ranked
 from rankproof.errors import UsageError
-from rankproof.measures import ERR, F1, GMAP, MEASURES, RR, IPrec, Measure, P, R, SetF, Unjudged, nDCG, parse
+from rankproof.measures import ERR, F1, GMAP, MEASURES, RR, IPrec, Measure, P, R, SetF, Unjudged, nDCG, parse, parse_many
 from rankproof.measures.answers import token_set_f1
 
 
@@ -48,9 +49,16 @@ def test_a_measure_that_needs_a_cutoff_says_so_when_it_is_used() -> None:
 
 
 def test_a_rel_that_was_named_is_not_overruled() -> None:
-    assert (P(rel=1) @ 5).with_rel(2) == P @ 5
-    assert parse("P(rel=1)@5").with_rel(2) == P @ 5
+    assert (P(rel=1) @ 5).with_rel(2) == P(rel=1) @ 5
+    assert parse("P(rel=1)@5").with_rel(2) == P(rel=1) @ 5
     assert (P @ 5).with_rel(2) == P(rel=2) @ 5
+
+
+def test_a_rel_of_1_that_was_named_is_another_measure_than_none_and_says_so() -> None:
+    assert P(rel=1) @ 5 != P @ 5
+    assert [str(measure) for measure in parse_many(["P@5", "P(rel=1)@5"])] == ["P@5", "P(rel=1)@5"]
+    assert str((P @ 5).with_rel(1)) == "P@5"
+    assert value("P@2", {"a": 1}, ["a"]) == value("P(rel=1)@2", {"a": 1}, ["a"]) == 0.5
 
 
 def test_rel_never_changes_gains() -> None:
@@ -89,10 +97,23 @@ def test_a_grade_without_a_gain_by_hand_is_worth_itself() -> None:
     assert value("DCG(gain={1:3})@1", {"a": 2}, ["a"]) == 2.0
 
 
-def test_a_gain_below_0_counts_against_the_ranking_and_not_in_the_ideal() -> None:
-    grades = {"good": 1, "bad": 0}
-    assert value("DCG(gain={0:-1})@1", grades, ["bad"]) == -1.0
-    assert value("nDCG(gain={0:-1})", grades, ["good"]) == 1.0
+@pytest.mark.parametrize("gain", [-1, float("nan"), float("inf"), 1.1e15, 10**400, Fraction(10**400), "1", None, True])
+def test_a_gain_is_a_number_from_0_to_what_can_be_summed(gain: Any) -> None:
+    with pytest.raises(UsageError, match="gain"):
+        nDCG(gain={1: gain})
+
+
+@pytest.mark.parametrize("gain", [(1, 2), ((1,),), {}, {None: 1}, {1.5: 1}, {10**400: 1}, [1]])
+def test_gains_that_are_no_pairs_are_refused(gain: Any) -> None:
+    with pytest.raises(UsageError):
+        nDCG(gain=gain)
+
+
+def test_the_largest_gains_are_summed_and_the_least_is_printed_as_0() -> None:
+    hits = aligned({f"q{at}": {"a": 1} for at in range(1000)}, {f"q{at}": ranked(["a"]) for at in range(1000)})
+    largest = parse("DCG(gain={1:1e15})")
+    assert largest.summarise(largest.values(hits)) == 1e15
+    assert str(nDCG(gain={1: -0.0})) == "nDCG(gain={1:0})"
 
 
 def test_the_ideal_is_made_of_all_judged_documents() -> None:

@@ -35,6 +35,7 @@ DOCS = ["d", "d1", "d2", "D", "é", "e\u0301", "012345678", "0123456789abcdefg",
 SCORES = ["1", "2", "1.0", "0", "-0", "-0.0", "+1", "1e0", "16777216", "16777217", "0.1", ".5", "5.", "1e-3", "-1.5", "1e39"]
 ODD_SCORES = ["nan", "inf", "-Infinity", "1e999", "0x10", "1_0", "1.0.0", "", "e5", "--1", "1e", "١", "9" * 400]
 RANKS = ["1", "2", "3", "10", "0", "-1", "+2", "x", "1" * 18, "1" * 19, "1.0"]
+TAGS = ["t", "t", "t", "u", "a-long-tag-of-a-system", "two words", "and  three\twords ", "5 t", "t 5", "x .5", "1e999 t"]
 GRADES = ["0", "1", "2", "-1", "+1", "1000", "007", "-9223372036854775808"]
 ODD_GRADES = ["1001", "x", "1.0", "99999999999999999999", "-9223372036854775809", "0" * 4001, ""]
 SPACES = [" ", "\t", "  ", " \t", "\v", "\f"]
@@ -83,7 +84,7 @@ def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
 
 def runs(queries: list[str]) -> st.SearchStrategy[bytes]:
     columns = [st.sampled_from(queries), st.just("Q0"), st.sampled_from(DOCS), usually(RANKS[:4], RANKS[4:])]
-    return texts_of(lines_of([*columns, usually(SCORES, ODD_SCORES), st.sampled_from(["t", "t", "u", "a-long-tag-of-a-system"])]))
+    return texts_of(lines_of([*columns, usually(SCORES, ODD_SCORES), st.sampled_from(TAGS)]))
 
 
 def grouped_runs() -> st.SearchStrategy[bytes]:

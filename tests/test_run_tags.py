@@ -31,6 +31,7 @@ def test_words_after_the_tag_belong_to_it(engine: ModuleType) -> None:
     assert hits.seen.tags == ("my  long\ttag", "other # more")
 
 
-def test_an_id_with_a_blank_is_told_by_the_rank_that_is_none(engine: ModuleType) -> None:
-    with pytest.raises(InputError, match="run:2: 7 columns where a run has 6"):
-        aligned(engine, b"q Q0 e 1 2.5 tag\nq Q0 my doc 2 1.5 tag\n")
+@pytest.mark.parametrize("row", [b"q Q0 my doc 2 1.5 tag", b"q Q0 doc 7 2 1.5 tag", b"q Q0 doc 7 2 -1e3 my tag"])
+def test_an_id_with_a_blank_is_told_by_the_rank_or_the_score_that_it_shifts(engine: ModuleType, row: bytes) -> None:
+    with pytest.raises(InputError, match=f"run:2: {len(row.split())} columns where a run has 6"):
+        aligned(engine, b"q Q0 e 1 2.5 tag\n" + row + b"\n")

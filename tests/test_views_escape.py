@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof.errors import visible
 from rankproof.evaluation import MeasureResult, Result, SystemResult
 from rankproof.measures import parse
 from rankproof.views import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
@@ -35,6 +36,9 @@ HOSTILE = [
     "new\nline",
     "naïve-文書",
     "\udc80",
+    "\u061csoft\u00adtag\U000e0041",
+    "[base] run",
+    "*best",
 ]
 VIEWS = [as_csv, as_json, as_latex, as_markdown, as_text, as_trec]
 
@@ -56,9 +60,15 @@ def test_no_view_lets_a_control_character_through(view: object, text: str) -> No
     assert shown.encode(errors="backslashreplace")
 
 
-def test_no_direction_mark_reaches_a_reader_of_text() -> None:
+@pytest.mark.parametrize("mark", ["\u202e", "\u061c", "\u00ad", "\U000e0041", "\u2028", "\ufeff", "\ue000", "\u0378"], ids=ascii)
+def test_no_direction_mark_and_nothing_invisible_reaches_a_reader_of_text(mark: str) -> None:
     for view in (as_text, as_markdown, as_latex, as_trec, as_json):
-        assert "\u202e" not in view.render(result_with("\u202e", "\u202e"), Look(per_query=True))
+        assert mark not in view.render(result_with(mark, mark), Look(per_query=True))
+
+
+def test_letters_and_blanks_of_any_script_stay_as_they_are() -> None:
+    for text in ("naïve-文書", "a\u3000b\u00a0c", "…–✓", "नमस्ते"):
+        assert visible(text) == text
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -113,3 +123,9 @@ def test_latex_escapes_what_latex_obeys() -> None:
         r"50\% \& \$a\_b\textasciicircum{}2\$ \#\{x\} \textbackslash{}y \textasciitilde{}"
     )
     assert for_latex("a--b---c") == "a-{}-b-{}-{}-c"
+
+
+@pytest.mark.parametrize("name", ["[base] run", "*best", "[[x]]", "**"])
+def test_no_latex_row_begins_with_what_the_line_before_it_would_take(name: str) -> None:
+    for line in as_latex.render(result_with(name, name), Look(per_query=True)).splitlines():
+        assert not line.startswith(("[", "*"))

@@ -80,6 +80,16 @@ def test_a_query_called_all_is_not_the_mean_in_the_trec_layout_nor_in_csv() -> N
     assert as_csv.render(result, Look(per_query=True)).count("a,all,") == 2
 
 
+def test_a_query_called_all_is_no_other_query_in_the_trec_layout_either() -> None:
+    result = result_of("a", queries=("all", "query:all"), measures=("P@5",))
+    shown = [line.split("\t")[1] for line in as_trec.render(result, Look(per_query=True)).splitlines()]
+    assert shown == ["query:query:all", "query:all", "all"]
+
+
+def test_a_system_called_all_keeps_its_name() -> None:
+    assert as_trec.render(result_of("all", "b"), Look()).startswith("runid                 \tall\tall\n")
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -106,11 +116,19 @@ def test_trec_names_are_trec_evals_where_it_has_one(ours: str, theirs: str) -> N
     assert trec_name(parse(ours)) == theirs
 
 
-def test_a_rel_that_all_measures_share_stays_out_of_trec_names() -> None:
-    shared = result_of("a", measures=("P(rel=2)@5", "AP(rel=2)", "nDCG@5"))
-    assert [line.split()[0] for line in as_trec.render(shared, Look()).splitlines()] == ["P_5", "map", "ndcg_cut_5"]
-    mixed = result_of("a", measures=("P(rel=2)@5", "P@5"))
-    assert [line.split()[0] for line in as_trec.render(mixed, Look()).splitlines()] == ["P(rel=2)@5", "P_5"]
+@pytest.mark.parametrize(
+    ("measures", "rel", "names"),
+    [
+        (("P(rel=2)@5", "AP(rel=2)", "nDCG@5"), 2, ["P_5", "map", "ndcg_cut_5"]),
+        (("P(rel=2)@5", "nDCG"), 1, ["P(rel=2)@5", "ndcg"]),
+        (("P(rel=1)@5",), 2, ["P(rel=1)@5"]),
+        (("P(rel=1)@5",), 1, ["P_5"]),
+        (("P(rel=2)@5", "P@5"), 1, ["P(rel=2)@5", "P_5"]),
+    ],
+)
+def test_trec_names_leave_out_only_the_rel_that_was_asked_for(measures: tuple[str, ...], rel: int, names: list[str]) -> None:
+    text = as_trec.render(result_of("a", measures=measures), Look(rel=rel))
+    assert [line.split()[0] for line in text.splitlines()] == names
 
 
 def test_num_q_and_gmap_have_no_rows_for_single_queries_as_in_trec_eval() -> None:

@@ -10,19 +10,22 @@ RankproofError
 from __future__ import annotations
 
 SHOWN_LENGTH = 80
-_HIDDEN_RANGES = ((0x00, 0x1F), (0x7F, 0x9F), (0x200B, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069), (0xFEFF, 0xFEFF))
 
 
-def _is_hidden(char: str) -> bool:
-    code = ord(char)
-    return any(low <= code <= high for low, high in _HIDDEN_RANGES) or 0xD800 <= code <= 0xDFFF
+def is_hidden(char: str) -> bool:
+    """Whether nobody can see the character: controls, direction marks, lone surrogates, unassigned ones; a blank is seen."""
+    if char.isprintable():
+        return False
+    from unicodedata import category
+
+    return category(char) != "Zs"
 
 
 def visible(text: str) -> str:
     """The text with control, direction and invisible characters written as escapes, so that no terminal obeys them."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return "".join(char.encode("unicode_escape").decode() if _is_hidden(char) else char for char in text)
+    return "".join(char.encode("unicode_escape").decode() if is_hidden(char) else char for char in text)
 
 
 def shown(text: str) -> str:

@@ -15,7 +15,8 @@ from ..data.arrays import BoolArray, IntArray
 class Judged:
     """The judgements of every query: grades of query i, highest first, are offsets[i] to offsets[i + 1].
 
-    `repeats` counts exact repeats of a judgement, which are dropped. `handle` is what the engine that made this looks
+    `repeats` counts exact repeats of a judgement, which are dropped; `highest` is the largest grade of all, also of queries
+    that are not looked at. `handle` is what the engine that made this looks
     documents up in.
     """
 
@@ -23,6 +24,7 @@ class Judged:
     offsets: IntArray
     grades: IntArray
     repeats: int
+    highest: int
     source: str
     handle: Any
 
@@ -31,14 +33,20 @@ class Judged:
         """For each grade, the index of its query."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
 
-    @cached_property
-    def places(self) -> IntArray:
-        """For each grade, its place from 1 in its query's ideal list."""
-        return np.arange(1, len(self.grades) + 1) - self.offsets[:-1][self.owners]
+    def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
+        """The first `depth` grades of each query: whose they are, their places from 1, and where they stand in `grades`."""
+        counts = np.minimum(np.diff(self.offsets), depth)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        places = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
+        return owners, places, self.offsets[owners] + places - 1
+
+    def count(self, chosen: BoolArray) -> IntArray:
+        """How many grades of each query are chosen; a judged query has at least one grade."""
+        return np.add.reduceat(chosen, self.offsets[:-1], dtype=np.int64)
 
     def relevant(self, rel: int) -> IntArray:
         """How many documents of each query have a grade of at least rel (and at least 0)."""
-        return np.bincount(self.owners[self.grades >= max(rel, 0)], minlength=len(self.queries))
+        return self.count(self.grades >= max(rel, 0))
 
 
 @dataclass(frozen=True, slots=True)

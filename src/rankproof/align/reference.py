@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from ..data.order import order_key, settled, strength
+from ..data.direction import Direction, query_direction
+from ..data.order import order_key, settled
 from ..data.qrels import Judgement, Qrels
 from ..data.reading import Reading
 from ..data.refusals import refusal
@@ -49,9 +49,7 @@ class QueryHits:
     ranks: list[int]
     grades: list[int]
     tied: int
-    contradictions: int
-    backwards: int
-    forwards: int
+    direction: Direction
     unicode_forms: int
 
 
@@ -84,6 +82,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
         offsets=_offsets(flat),
         grades=_flat(flat),
         repeats=qrels.repeats,
+        highest=max((max(docs.values()) for docs in qrels.values() if docs), default=0),
         source=qrels.source,
         handle=table,
     )
@@ -135,9 +134,9 @@ def align_run(judged: Judged, run: Run, reading: Reading) -> Hits:
         seen=Seen(
             rows=len(run.docs),
             tied=sum(query.tied for query in hits),
-            contradictions=sum(query.contradictions for query in hits),
-            backwards=sum(query.backwards for query in hits),
-            forwards=sum(query.forwards for query in hits),
+            contradictions=sum(query.direction.contradictions for query in hits),
+            backwards=sum(query.direction.backwards for query in hits),
+            forwards=sum(query.direction.forwards for query in hits),
             unicode_forms=sum(query.unicode_forms for query in hits) + sum(query in table.other_queries for query in strangers),
             dropped=dropped,
             unjudged=len(strangers),
@@ -152,44 +151,14 @@ def _query_hits(table: Table, query: str, rows: list[RunRow], reading: Reading) 
     ordered = sorted(rows, key=lambda row: (order_key(row, reading), row.doc.encode()), reverse=True)
     keys = [order_key(row, reading) for row in ordered]
     at = [index for index, row in enumerate(ordered) if row.doc in grades]
-    backwards, forwards = _direction(rows, reading)
     return QueryHits(
         retrieved=len(rows),
         ranks=[index + 1 for index in at],
         grades=[grades[ordered[index].doc] for index in at],
         tied=sum(keys[index] in (*keys[max(index - 1, 0) : index], *keys[index + 1 : index + 2]) for index in at),
-        contradictions=_contradictions(rows, reading),
-        backwards=backwards,
-        forwards=forwards,
+        direction=query_direction(rows, reading),
         unicode_forms=sum(row.doc in others for row in rows),
     )
-
-
-def _contradictions(rows: list[RunRow], reading: Reading) -> int:
-    """Rows that score higher than some row of a better rank."""
-    if reading.order == "rank" or any(row.rank is None for row in rows):
-        return 0
-    count, lowest_above, lowest, rank_before = 0, float("inf"), float("inf"), None
-    for row in sorted(rows, key=lambda row: row.rank or 0):
-        if row.rank != rank_before:
-            lowest_above, rank_before = lowest, row.rank
-        score = strength(row, reading)
-        count += score > lowest_above
-        lowest = min(lowest, score)
-    return count
-
-
-def _direction(rows: list[RunRow], reading: Reading) -> tuple[int, int]:
-    """(1, 0) when better ranks have the lower scores, (0, 1) when not, (0, 0) when the query cannot tell."""
-    ranks = [row.rank for row in rows if row.rank is not None]
-    if reading.order == "rank" or len(rows) < 3 or (ranks and len(set(ranks)) < len(rows)):
-        return 0, 0
-    by_rank = sorted(rows, key=lambda row: row.rank or 0) if ranks else rows
-    strengths = [strength(row, reading) for row in by_rank]
-    if min(strengths) == max(strengths):
-        return 0, 0
-    rising = all(left <= right for left, right in pairwise(strengths))
-    return (1, 0) if rising else (0, 1)
 
 
 def _offsets(groups: list[list[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from .output import check_output
+from .rank_notes import rank_note
 from .terminal import Terminal
 from .values import add_on_duplicate, grade_map, one_character
 
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Converts, and says what was written."""
+    check_output(args.target, [args.source])
     if args.target != "-":
         done = _convert(args, args.target)
     elif args.target_format is None or args.kind == "dataset":
@@ -57,6 +60,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     terminal.note(f"{done.kind} written as {done.format}: {done.queries} queries, {done.rows} {unit}")
     if done.lost_queries:
         terminal.note(f"{done.lost_queries} queries without rows are lost, for {done.format} cannot hold them; json can")
+    if done.lost_tags:
+        terminal.note(f"{done.lost_tags} different tags are lost, for a run is written with one tag or none: is it one system?")
+    if note := rank_note(done.direction):
+        terminal.note(f"{note} (ranks are written anew, the highest score first: do not order the output by rank)")
     return 0
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from ..errors import UsageError
 from .eval_options import add_arguments, options_of
+from .output import check_output
 from .terminal import Terminal
 from .values import first_few
 
@@ -34,12 +35,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say(f"{args.parser.format_help()}\n{_HINT}")
         return UsageError.exit_code
     from ..evaluation import evaluate_runs, name_each
+    from ..formats import qrels_file
     from ..measures import left_out
     from .progress import Progress
     from .showing import show_result
 
     with ExitStack() as stack:
         qrels, *runs = _files(args, stack)
+        check_output(args.output, [qrels_file(qrels), *runs, args.queries])
         options = options_of(args, stack.enter_context(Progress(terminal)))
         result = evaluate_runs(qrels, name_each(runs, args.name), args.measures, options)
     show_result(result, args, terminal)
@@ -56,6 +59,8 @@ def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:
         from ..samples import sample_files
 
         return stack.enter_context(sample_files())
+    if "" in (*args.files, args.queries):
+        raise UsageError("a file has no name", fix="name each file, or - for standard input")
     if len(args.files) < 2:
         raise UsageError("there is no run", fix="pass the judgements first and at least one run after them: eval QRELS RUN…")
     return list(args.files)

@@ -34,11 +34,14 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_meaning(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--rel", "-l", type=int, default=1, metavar="N", help="the least grade that counts as relevant (1)")
-    group.add_argument("--depth", "-M", type=int, metavar="N", help="keep the first N documents of each ranking")
+    group.add_argument(
+        "--rel", "-l", type=at_least_one, default=1, metavar="N", help="the least grade that counts as relevant (1)"
+    )
+    group.add_argument("--depth", "-M", type=at_least_one, metavar="N", help="keep the first N documents of each ranking")
     group.add_argument("--judged-only", "-J", action="store_true", help="drop unjudged documents from the rankings first")
-    group.add_argument("--skip-missing", action="store_true", help="means over the queries that the run has, not over all judged")
-    group.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
+    missing = group.add_mutually_exclusive_group()
+    missing.add_argument("--skip-missing", action="store_true", help="means over the queries that the run has, not all judged")
+    missing.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--queries", metavar="FILE", help="only these queries, an id a line")
     group.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
     group.add_argument("--lower-is-better", action="store_true", help="the scores are distances")

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ..errors import UsageError
+from .output import check_output
+from .rank_notes import rank_note
 from .terminal import STDOUT, Terminal
 from .values import add_on_duplicate, first_few, numbers, one_character
+
+if TYPE_CHECKING:
+    from ..data.reading import Reading
+    from ..data.run import Run
 
 USAGE = "RUN RUN… [--method M] [-o FILE] [options]"
 EXAMPLES = """\
@@ -23,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("how to join")
     how.add_argument("--method", choices=("rrf", "combsum", "combmnz"), default="rrf", help="the way of fusion (rrf)")
-    how.add_argument("--norm", choices=("min-max", "z-score", "none"), default="min-max", help="of scores, per query (min-max)")
-    how.add_argument("--k", type=float, default=60, metavar="N", help="the constant of rrf (60)")
+    how.add_argument("--norm", choices=("min-max", "z-score", "none"), help="of scores, per query (min-max)")
+    how.add_argument("--k", type=float, metavar="N", help="the constant of rrf (60)")
     how.add_argument("--weights", type=numbers, metavar="W,W…", help="one number for each run (all 1)")
     how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
     out = parser.add_argument_group("what to write")
@@ -35,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
     reading.add_argument("--delimiter", type=one_character, metavar="D", help="what separates columns; tab or \\t for a tab")
     reading.add_argument("--encoding", default="utf-8", metavar="E", help="the files' encoding (utf-8)")
+    reading.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
+    reading.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
     add_on_duplicate(reading)
 
 
@@ -44,15 +55,42 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from ..formats import read_run, run_blocks, write_run
     from ..fusion import fuse, partial_queries
 
-    reading = Reading(on_duplicate=args.on_duplicate)
+    _refuse_idle_options(args)
+    check_output(args.output, args.runs)
+    reading = Reading(order=args.order, lower_is_better=args.lower_is_better, on_duplicate=args.on_duplicate)
     known = {"format": args.run_format, "delimiter": args.delimiter, "encoding": args.encoding}
     runs = [read_run(path, reading=reading, **known) for path in args.runs]
-    weights, name = args.weights, args.tag
-    fused = fuse(runs, args.method, k=args.k, weights=weights, norm=args.norm, depth=args.depth, name=name)
+    fused = fuse(
+        runs,
+        args.method,
+        k=60 if args.k is None else args.k,
+        weights=args.weights,
+        norm=args.norm or "min-max",
+        depth=args.depth,
+        order=args.order,
+        lower_is_better=args.lower_is_better,
+        name=args.tag,
+    )
     if args.output in STDOUT:
         terminal.show_bytes(run_blocks(fused, args.format or "trec"))
     else:
         write_run(fused, args.output, args.format)
     if partial := partial_queries(runs):
         terminal.note(f"not every run has every query; fused from the runs that have it: {first_few(partial)}")
+    _note_ranks(runs, reading, terminal)
     return 0
+
+
+def _refuse_idle_options(args: argparse.Namespace) -> None:
+    if args.k is not None and args.method != "rrf":
+        raise UsageError(f"{args.method} has no constant k", fix="leave out --k, or say --method rrf")
+    if args.norm is not None and args.method == "rrf":
+        raise UsageError("rrf does not look at scores", fix="leave out --norm, or say --method combsum")
+
+
+def _note_ranks(runs: Sequence[Run], reading: Reading, terminal: Terminal) -> None:
+    from ..data.direction import direction
+
+    for run in runs:
+        if note := rank_note(direction(run.rows(), reading), lower_is_better=reading.lower_is_better):
+            terminal.note(f"{run.name}: {note} (see --order and --lower-is-better)")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
 from ..errors import UsageError, shown
+from .terminal import Terminal, width_of
 
 EVERYWHERE = ("-v", "--verbose", "--quiet")
 EXIT_CODES = """\
@@ -18,6 +20,13 @@ exit codes:
   130  interrupted"""
 
 
+class Page(argparse.RawDescriptionHelpFormatter):
+    """A help page as wide as the terminal; argparse makes one for every argument, and would load much to know the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=width_of(sys.stdout) - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError and suggests the nearest option."""
 
@@ -25,9 +34,13 @@ class Parser(argparse.ArgumentParser):
         """A wrong argument."""
         raise UsageError(message, fix=f"see {self.prog} --help")
 
+    def print_help(self, file: object = None) -> None:
+        """The help page is a result: where it cannot be written, that is said."""
+        Terminal().show(self.format_help())
+
     def arguments_of(self, argv: Sequence[str]) -> argparse.Namespace:
         """The arguments, options and files in any order."""
-        args, strange = self.parse_known_intermixed_args(list(argv))
+        args, strange = self.parse_known_intermixed_args(_marked(argv))
         if strange:
             raise self._strange(strange[0])
         return args
@@ -39,6 +52,12 @@ class Parser(argparse.ArgumentParser):
         return unknown("option", option, [*self._option_string_actions], see=f"{self.prog} --help")
 
 
+def _marked(argv: Sequence[str]) -> list[str]:
+    """The arguments, with a file after `--` that begins with a dash written as ./-file, which is never taken for an option."""
+    at = argv.index("--") + 1 if "--" in argv else len(argv)
+    return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
+
+
 def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
     """The parser of one verb, with what every verb has."""
     parser = Parser(
@@ -46,7 +65,7 @@ def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
         usage=f"rankproof {verb} {module.USAGE}",
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"{module.EXAMPLES}\n\n{EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Page,
         allow_abbrev=False,
     )
     module.add_arguments(parser)

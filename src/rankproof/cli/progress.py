@@ -8,13 +8,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .terminal import Terminal
+from .terminal import Terminal, width_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 _PATIENCE = 0.5
 _STEP = 0.1
+_HEIGHT = 25
 
 
 class Progress:
@@ -53,8 +54,9 @@ def _started_bar() -> Bar:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    console = Console(stderr=True, width=width_of(sys.stderr), height=_HEIGHT)
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    bar = Bar(*columns, console=Console(stderr=True), auto_refresh=False, transient=True)
+    bar = Bar(*columns, console=console, auto_refresh=False, transient=True)
     bar.add_task("", total=None)
     bar.start()
     return bar

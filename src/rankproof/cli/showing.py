@@ -17,7 +17,7 @@ _VIEWS = {"table": "as_text"}
 def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) -> None:
     """Renders the result to standard output or to the file asked for, then says the notes."""
     view = import_module(f"rankproof.views.{_VIEWS.get(args.format, f'as_{args.format}')}")
-    text: str = view.render(result, terminal.look(per_query=args.per_query, to_file=args.output not in STDOUT))
+    text: str = view.render(result, terminal.look(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel))
     if args.output in STDOUT:
         terminal.show(text)
     else:

@@ -6,7 +6,6 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import NoReturn
 
 
 def prepare_streams() -> None:
@@ -29,11 +28,3 @@ def abandon_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-def leave(code: int) -> NoReturn:
-    """Ends the process at once, after what is still in the buffers."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(code)

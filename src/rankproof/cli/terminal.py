@@ -14,6 +14,7 @@ from ..views.look import Look
 STDOUT = (None, "-")
 _LEAST_WIDTH = 40
 _USUAL_WIDTH = 80
+_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,17 @@ class Terminal:
         if sys.stderr is not None:
             sys.stderr.write(f"{text}\n")
 
-    def look(self, *, per_query: bool = False, to_file: bool = False) -> Look:
+    def look(self, *, per_query: bool = False, to_file: bool = False, rel: int = 1) -> Look:
         """How a table is to look where it goes."""
         tty = not to_file and _is_tty(sys.stdout)
-        return Look(per_query, width_of(sys.stdout), fold=tty, colour=tty and _likes_colour(), verbose=self.verbose)
+        colour = tty and _likes_colour()
+        return Look(per_query, width_of(sys.stdout), fold=tty, colour=colour, verbose=self.verbose, rel=rel)
 
 
 def width_of(stream: TextIO | None) -> int:
-    """Columns of the terminal, by COLUMNS where it is set, else 80."""
+    """Columns of the terminal, by COLUMNS where it is a sensible number, else 80."""
     asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked):
+    if asked.isascii() and asked.isdecimal() and len(asked) <= _DIGITS and int(asked):
         return max(int(asked), _LEAST_WIDTH)
     try:
         return max(os.get_terminal_size(stream.fileno() if stream else 1).columns, _LEAST_WIDTH)

@@ -10,6 +10,7 @@ from ..data.reading import OnDuplicate
 from ..errors import shown
 
 _TABS = ("tab", "\\t")
+_DIGITS = 18
 
 
 def add_on_duplicate(parser: argparse._ActionsContainer) -> None:
@@ -27,9 +28,9 @@ def one_character(text: str) -> str:
 
 
 def at_least_one(text: str) -> int:
-    """A whole number from 1."""
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    """A whole number from 1, as far as 64 bits surely go."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text)):
+        raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a whole number of at least 1 and at most {_DIGITS} digits")
     return int(text)
 
 

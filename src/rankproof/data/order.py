@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from ..errors import InputError
+from .arrays import FloatArray, IntArray
 from .reading import Reading
 from .refusals import refusal
 from .run import Run, RunRow
@@ -46,6 +49,17 @@ def _without_duplicates(rows: list[RunRow], reading: Reading) -> list[RunRow]:
         if earlier is None or reading.on_duplicate == "keep-last" or (reading.on_duplicate == "keep-best" and better):
             kept[row.doc] = row
     return list(kept.values())
+
+
+def best_first(docs: Sequence[str], keys: FloatArray) -> IntArray:
+    """The places of a query's documents in their order: key descending, then id descending by its UTF-8 bytes."""
+    if bool(np.all(keys[1:] < keys[:-1])):
+        return np.arange(len(docs))
+    if len(np.unique(keys)) == len(keys):
+        return np.argsort(-keys)
+    # Text compares by code point, which for UTF-8 is the order of the bytes.
+    by_id = np.array(sorted(range(len(docs)), key=docs.__getitem__, reverse=True))
+    return by_id[np.argsort(-keys[by_id], kind="stable")]
 
 
 def order_key(row: RunRow, reading: Reading) -> float:

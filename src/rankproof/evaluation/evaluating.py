@@ -64,9 +64,13 @@ def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: Measu
     judged = judge(qrels, options)
     if not judged.queries:
         raise nothing_judged(judged.source, options.queries)
-    chosen = asked if asked is not None else default_measures(int(judged.grades.max()))
-    fitted = [measure.with_rel(options.rel) for measure in chosen]
-    systems = [_system(name, _aligned(judged, run, name, options), fitted, options) for name, run in runs.items()]
+    chosen = asked if asked is not None else default_measures(judged.highest)
+    fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
+    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    systems = []
+    for name, run in runs.items():
+        hits = _aligned(judged, run, name, options)
+        systems.append(SystemResult(name, _measured(hits, fitted, options), notes_of(hits, rels, options)))
     return Result(judged.queries, tuple(systems))
 
 
@@ -77,16 +81,12 @@ def _aligned(judged: Judged, run: RunLike, name: str, options: Options) -> Hits:
     return hits
 
 
-def _system(name: str, hits: Hits, measures: Sequence[Measure], options: Options) -> SystemResult:
-    over = hits.present if options.skip_missing else np.ones_like(hits.present)
-    queries = hits.queries if over.all() else tuple(query for query, kept in zip(hits.queries, over, strict=True) if kept)
+def _measured(hits: Hits, measures: Mapping[str, Measure], options: Options) -> dict[str, MeasureResult]:
+    """Every measure over all judged queries, or over those that the run has."""
     results = {}
-    for measure in measures:
-        values = measure.values(hits)[over]
-        results[str(measure)] = MeasureResult(measure, measure.summarise(values), queries, values)
-    return SystemResult(name, results, notes_of(hits, _rels(measures, options), options))
-
-
-def _rels(measures: Sequence[Measure], options: Options) -> list[int]:
-    """Every least grade that counts as relevant somewhere: the option's, and those that measures name themselves."""
-    return sorted({options.rel, *(rel for measure in measures if (rel := measure.parameters().get("rel")))})
+    skips = options.skip_missing and not hits.present.all()
+    queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
+    for name, measure in measures.items():
+        values = measure.values(hits)[hits.present] if skips else measure.values(hits)
+        results[name] = MeasureResult(measure, measure.summarise(values), queries, values)
+    return results

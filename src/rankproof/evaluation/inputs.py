@@ -23,6 +23,9 @@ def judge(qrels: QrelsLike, options: Options) -> Judged:
     files, only = options.files, options.queries
     if isinstance(qrels, str | os.PathLike):
         return _judge_file(os.fspath(qrels), options)
+    if isinstance(qrels, Mapping) and files.grade_map is not None:
+        source = qrels.source if isinstance(qrels, Qrels) else "qrels"
+        return engine.judge_qrels(formats.mapped_qrels(qrels, files.grade_map, name=source), only)
     if isinstance(qrels, Qrels):
         return engine.judge_qrels(qrels, only)
     if isinstance(qrels, Mapping):
@@ -97,14 +100,14 @@ def _align_file(judged: Judged, path: str, name: str, options: Options) -> Hits:
     )
     if file.format == "trec":
         return engine.align_text(judged, file.source, reading)
-    stream = file.run_stream() if engine.NAME == "native" else None
+    stream = file.run_stream(reading.order) if engine.NAME == "native" else None
     if stream is not None:
         return engine.align_arrow(judged, *stream, path, reading)
     return engine.align_run(judged, file.run(name=name, reading=reading), reading)
 
 
 def _align_frame(judged: Judged, frame: Any, name: str, options: Options) -> Hits:
-    stream = formats.frame_stream(frame, name) if engine.NAME == "native" else None
+    stream = formats.frame_stream(frame, name, options.reading.order) if engine.NAME == "native" else None
     if stream is not None:
         return engine.align_arrow(judged, *stream, name, options.reading)
     return engine.align_run(judged, formats.frame_run(frame, name, reading=options.reading), options.reading)

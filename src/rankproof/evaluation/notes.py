@@ -9,11 +9,11 @@ import numpy as np
 
 from ..align.hits import Hits
 from ..data.arrays import BoolArray
+from ..data.direction import Direction
 from ..errors import shown
 from .options import Options
 
 FEW = 5
-MANY_QUERIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,7 @@ def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
 
 def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
     seen = hits.seen
-    # Without a rank column the order of rows is weak evidence: it takes several queries that all run the wrong way.
-    distances = not seen.forwards and bool(seen.contradictions or seen.backwards >= MANY_QUERIES) and seen.backwards > 0
+    distances = Direction(seen.contradictions, seen.backwards, seen.forwards).looks_like_distances
     has, question = ("higher", "if not, leave out --lower-is-better") if lower_is_better else ("lower", "--lower-is-better")
     tags = len(seen.tags) if len(seen.tags) > 1 else 0
     retrieved = 0 if len(hits.ranks) else int(hits.retrieved.sum())
@@ -117,7 +116,7 @@ def _about_judgements(hits: Hits) -> list[Note]:
 
 
 def _chosen(chosen: BoolArray, hits: Hits) -> str:
-    at = np.flatnonzero(chosen)
+    at = np.flatnonzero(chosen) if chosen.any() else ()
     return _few([hits.queries[index] for index in at[:FEW]], len(at))
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .convert import Converted, convert
-    from .frames import frame_qrels, frame_run, frame_stream, is_frame
-    from .grades import parse_grade_map
+    from .frame_streams import frame_stream
+    from .frame_tables import is_frame
+    from .frames import frame_qrels, frame_run
+    from .grades import mapped_qrels, parse_grade_map
     from .opened import OpenedFile, open_file
     from .opening import open_source
     from .reading import is_remote, qrels_file, read_dataset, read_qrels, read_run
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "convert": ("Converted", "convert"),
-    "frames": ("frame_qrels", "frame_run", "frame_stream", "is_frame"),
-    "grades": ("parse_grade_map",),
+    "frame_streams": ("frame_stream",),
+    "frame_tables": ("is_frame",),
+    "frames": ("frame_qrels", "frame_run"),
+    "grades": ("mapped_qrels", "parse_grade_map"),
     "opened": ("OpenedFile", "open_file"),
     "opening": ("open_source",),
     "reading": ("is_remote", "qrels_file", "read_dataset", "read_qrels", "read_run"),
@@ -37,6 +41,7 @@ __all__ = [
     "frame_stream",
     "is_frame",
     "is_remote",
+    "mapped_qrels",
     "open_file",
     "open_source",
     "parse_grade_map",

@@ -1,21 +1,14 @@
-"""Columns of Arrow (of Parquet files and frames) as rows; a row's number from 1 stands where text files have a line."""
+"""Columns of Arrow, of Parquet files and frames, in the few types that rows are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..data.qrels import Judgement
-from ..data.run import RunRow
+import numpy as np
+
 from ..errors import MissingExtraError
-from .columns import Columns, Kind, columns_of
 from .faults import fault
-from .grades import grade_of_value
-from .rows import Options
-from .values import id_of_value, score_of_cell
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .values import id_of_value, rank_of_value
 
 _BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
 _TEXTS = ("string", "large_string", "string_view")
@@ -30,44 +23,25 @@ def load_pyarrow() -> Any:
     return pyarrow
 
 
-def wanted(schema: pa.Schema, kind: Kind, source: str) -> tuple[Columns, list[str]]:
-    """Which columns to read, and their names in the order query, document, score or grade, rank, tag."""
-    columns = columns_of(schema.names, kind, source=source)
-    places = [columns.query, columns.doc, columns.value, columns.rank, columns.tag]
-    return columns, [schema.names[place] for place in places if place is not None]
+def is_text(kind: Any) -> bool:
+    """Whether a column of the type holds text, perhaps by dictionary."""
+    values = kind.value_type if load_pyarrow().types.is_dictionary(kind) else kind
+    return str(values) in _TEXTS
 
 
-def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], columns: Columns, source: str) -> Iterator[RunRow]:
-    """The rows of a run, one by one."""
-    for line, (query, doc, value, *extra) in _cells(_scored(batches, names[2], source), names, source):
-        score = score_of_cell(value, query=query, doc=doc, source=source, line=line)
-        rank = extra[0] if columns.rank is not None else None
-        tag = extra[-1] if columns.tag is not None else None
-        yield RunRow(query, doc, score, rank if type(rank) is int else None, line, tag if isinstance(tag, str) else None)
-
-
-def judgements(batches: Iterable[pa.RecordBatch], names: list[str], source: str, options: Options) -> Iterator[Judgement]:
-    """The judgements of qrels, one by one."""
-    for line, (query, doc, value) in _cells(batches, names, source):
-        grade = grade_of_value(value, options.grade_map, query=query, doc=doc, source=source, line=line)
-        yield Judgement(query, doc, grade, line)
-
-
-def checked_ids(column: Any, role: str, name: str, source: str, done: int) -> Any:
+def plain_ids(column: Any, role: str, name: str, source: str, done: int) -> Any:
     """The column, where it holds text (perhaps by dictionary, perhaps as bytes) or integers; `done` rows came before it."""
     kind = column.type
     types = load_pyarrow().types
-    if types.is_dictionary(kind) and str(kind.value_type) not in _TEXTS:
-        return checked_ids(column.dictionary_decode(), role, name, source, done)
-    if types.is_dictionary(kind) or types.is_integer(kind) or str(kind) in _TEXTS:
+    if is_text(kind) or types.is_integer(kind):
         return column
+    if types.is_dictionary(kind):
+        return plain_ids(column.dictionary_decode(), role, name, source, done)
     if str(kind).partition("[")[0] in _BYTES:
-        return _as_text(column, source)
-    values = column.drop_null()
-    if types.is_floating(kind) and len(values):
-        raise fault("id-float", source=source, line=done + 1, column=role, token=repr(values[0].as_py()))
-    if len(column) and not len(values):
-        raise fault("id-null", source=source, line=done + 1, column=role)
+        ids = [None if one is None else id_of_value(one, role, source=source, line=line) for line, one in _numbered(column, done)]
+        return load_pyarrow().array(ids, load_pyarrow().large_string())
+    if len(column) and (types.is_floating(kind) or types.is_null(kind)):
+        id_of_value(column[0].as_py(), role, source=source, line=done + 1)
     raise fault("column-type", source=source, role=role, name=name, kind=str(kind), expected="text or integers")
 
 
@@ -82,42 +56,24 @@ def plain_scores(column: Any, name: str, source: str) -> Any:
     raise fault("column-type", source=source, role="score", name=name, kind=str(kind), expected="numbers")
 
 
-def _cells(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """The number and the values of each row, its ids as text."""
-    line = 0
-    for batch in batches:
-        query = checked_ids(batch.column(names[0]), "query", names[0], source, line)
-        doc = checked_ids(batch.column(names[1]), "document", names[1], source, line)
-        rest = [batch.column(name) for name in names[2:]]
-        for cells in zip(*(_listed(column, source) for column in (query, doc, *rest)), strict=True):
-            line += 1
-            yield (
-                line,
-                (
-                    id_of_value(cells[0], "query", source=source, line=line),
-                    id_of_value(cells[1], "document", source=source, line=line),
-                    *cells[2:],
-                ),
-            )
-
-
-def _scored(batches: Iterable[pa.RecordBatch], name: str, source: str) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        place = batch.schema.names.index(name)
-        yield batch.set_column(place, name, plain_scores(batch.column(place), name, source))
-
-
-def _listed(column: Any, source: str) -> list[Any]:
-    try:
-        values: list[Any] = column.to_pylist()
-    except UnicodeDecodeError as error:
-        raise fault("encoding", source=source, encoding="UTF-8", reason=error.reason) from None
-    return values
-
-
-def _as_text(column: Any, source: str) -> Any:
+def plain_ranks(column: Any) -> Any:
+    """The column as integers, with null for what is no whole number."""
     pa = load_pyarrow()
-    try:
-        return column.cast(pa.large_string())
-    except pa.ArrowException as error:
-        raise fault("encoding", source=source, encoding="UTF-8", reason=str(error)) from None
+    if pa.types.is_integer(column.type):
+        return column
+    if not pa.types.is_floating(column.type):
+        return pa.array([rank_of_value(value) for value in column.to_pylist()], pa.int64())
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    whole = (np.abs(values) < 2.0**63) & (np.floor(values) == values)
+    return pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole)
+
+
+def scores_of_ranks(ranks: Any) -> Any:
+    """Minus the ranks, for a run that has no scores; 0 for a rank that is missing, which alignment refuses."""
+    pa = load_pyarrow()
+    values = ranks.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+    return pa.array(-values)
+
+
+def _numbered(column: Any, done: int) -> Any:
+    return enumerate(column.to_pylist(), start=done + 1)

@@ -1,8 +1,8 @@
 """A run in Arrow columns as the stream that alignment takes.
 
 Its columns are query, document and score, then rank and tag where there are any. Ids are text or integers, scores float64, ranks
-integers, tags text; text may be by dictionary. What alignment refuses (null, empty or broken ids, scores that are null or not
-finite) may still be in it.
+integers or null, tags text; text may be by dictionary. What alignment refuses (null, empty or broken ids, scores that are null
+or not finite) may still be in it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..data.reading import Order
 from ..data.refusals import refusal
-from .arrow import checked_ids, load_pyarrow, plain_scores, wanted
+from .arrow import is_text, load_pyarrow, plain_ids, plain_ranks, plain_scores, scores_of_ranks
+from .columns import columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,42 +43,50 @@ class ReopeningStream:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-def run_stream(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> pa.RecordBatchReader:
+def run_stream(batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str) -> pa.RecordBatchReader:
     """The batches as a stream; the first is read now, so that columns of a wrong type are refused here."""
-    plain = plain_batches(batches, names, source)
-    first = next(plain, None)
+    arrow = load_pyarrow()
+    made = (arrow.record_batch(columns, names=_named(places)) for columns in plain_batches(batches, names, places, source))
+    first = next(made, None)
     if first is None:
         raise refusal("no-rows", source=source)
-    reader: pa.RecordBatchReader = load_pyarrow().RecordBatchReader.from_batches(first.schema, chain((first,), plain))
+    reader: pa.RecordBatchReader = arrow.RecordBatchReader.from_batches(first.schema, chain((first,), made))
     return reader
 
 
-def stream_layout(schema: pa.Schema, source: str) -> tuple[StreamColumns, list[str]]:
-    """Where the stream's columns will stand, and the names of those that it takes; ranks must be integers and tags text."""
-    types = load_pyarrow().types
-    columns, names = wanted(schema, "run", source)
-    taken = names[:3]
+def stream_layout(schema: pa.Schema, source: str, order: Order) -> tuple[StreamColumns, list[str]]:
+    """Where the stream's columns will stand, and the names of those that it takes; tags must be text.
+
+    Where the run has no scores, its ranks are named in their place.
+    """
+    columns = columns_of(schema.names, "run", source=source, order=order)
+    taken = [columns.query, columns.doc, columns.value]
     rank = tag = -1
-    if columns.rank is not None and types.is_integer(schema.field(columns.rank).type):
+    if columns.rank is not None:
         rank = len(taken)
-        taken.append(schema.names[columns.rank])
-    if columns.tag is not None and types.is_string(schema.field(columns.tag).type):
+        taken.append(columns.rank)
+    if columns.tag is not None and is_text(schema.field(columns.tag).type):
         tag = len(taken)
-        taken.append(schema.names[columns.tag])
-    return StreamColumns(rank=rank, tag=tag), taken
+        taken.append(columns.tag)
+    return StreamColumns(rank=rank, tag=tag), [schema.names[place] for place in taken]
 
 
-def plain_batches(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[pa.RecordBatch]:
-    """The batches with the stream's columns and types."""
-    pa = load_pyarrow()
+def plain_batches(batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str) -> Iterator[list[Any]]:
+    """The columns of each batch, in the stream's order and types."""
     done = 0
     for batch in batches:
         query, doc, score, *rest = (batch.column(name) for name in names)
-        columns = [
-            checked_ids(query, "query", names[0], source, done),
-            checked_ids(doc, "document", names[1], source, done),
-            plain_scores(score, names[2], source),
+        if places.rank >= 0:
+            rest[0] = plain_ranks(rest[0])
+        unscored = places.rank >= 0 and names[places.score] == names[places.rank]
+        yield [
+            plain_ids(query, "query", names[0], source, done),
+            plain_ids(doc, "document", names[1], source, done),
+            scores_of_ranks(rest[0]) if unscored else plain_scores(score, names[2], source),
             *rest,
         ]
-        yield pa.record_batch(columns, names=["query", "doc", "score", "rank", "tag"][: len(columns)])
         done += batch.num_rows
+
+
+def _named(places: StreamColumns) -> list[str]:
+    return [name for name, place in zip(StreamColumns._fields, places, strict=True) if place >= 0]

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import RankproofError, UsageError, WorldError, visible
 
+_DENIED_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
 _USAGE_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 _BUFFER_BYTES = 1 << 20
 
@@ -20,6 +21,8 @@ def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
 
     A device or pipe is written to directly, and a symbolic link stays one.
     """
+    if not path:
+        raise UsageError("the path of the file to write is empty", fix="name the file")
     if "\0" in path:
         raise UsageError(f"{path} is no path", fix="leave out the NUL character")
     try:
@@ -103,4 +106,6 @@ def _unwritable(path: str, error: OSError) -> RankproofError:
     reason = error.strerror or str(error)
     if error.errno in _USAGE_ERRNOS:
         return UsageError(f"{path} cannot be written ({reason})", fix="name a file in a folder that exists")
+    if error.errno in _DENIED_ERRNOS:
+        return UsageError(f"{path} cannot be written ({reason})", fix="name a file that this user may write")
     return WorldError(visible(f"{path}: cannot be written ({reason}); free space or check the disk"))

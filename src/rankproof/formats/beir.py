@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..data.ids import checked_id
 from ..data.qrels import Judgement, Qrels
+from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from ..data.source import Source
 from .columns import Kind, is_header
@@ -30,6 +31,8 @@ class BeirFormat:
     def read_run(self, source: Source, name: str, options: Options) -> Run:
         if _has_header(source):
             return TSV.read_run(source, name, options)
+        if options.reading.order == "rank":
+            raise refusal("rank-missing", source=source.name)
         return run_of(_run_rows(source), name=name, source=source.name, reading=options.reading)
 
     def kind(self, source: Source, options: Options) -> Kind | None:

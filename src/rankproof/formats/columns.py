@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..data.reading import Order
+from ..data.refusals import refusal
 from ..errors import shown
 from .faults import fault
 
@@ -38,13 +40,29 @@ _BEIR = ("query_id", "corpus_id", "score")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the parts of a row stand; `value` is the score of a run or the grade of qrels."""
+    """Where the parts of a row stand; `value` is the score of a run or the grade of qrels.
+
+    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank.
+    """
 
     query: int
     doc: int
     value: int
     rank: int | None = None
     tag: int | None = None
+    scored: bool = True
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The columns that play a part, each once."""
+        parts = (self.query, self.doc, self.value, self.rank, self.tag)
+        return tuple(dict.fromkeys(place for place in parts if place is not None))
+
+    def alone(self) -> Columns:
+        """Where the parts stand once the columns of `places` are taken out, in that order."""
+        at = self.places.index
+        rank, tag = (None if place is None else at(place) for place in (self.rank, self.tag))
+        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
 
 
 def plain_name(name: str) -> str:
@@ -63,18 +81,21 @@ def is_header(names: Sequence[str]) -> bool:
     return place_of("query", names) is not None and place_of("document", names) is not None
 
 
-def columns_of(names: Sequence[str], kind: Kind, *, source: str = "", line: int | None = None) -> Columns:
+def columns_of(names: Sequence[str], kind: Kind, *, source: str = "", line: int | None = None, order: Order = "score") -> Columns:
     """Which column is which; a part that is missing or named twice is refused."""
     _refuse_repeats(names, source, line)
     value_role = "score" if kind == "run" else "grade"
-    places = {role: place_of(role, names) for role in ("query", "document", value_role)}
-    _refuse_swapped(names, kind, places[value_role], source, line)
-    for role, place in places.items():
-        if place is None:
-            example = "score" if kind == "run" else "relevance"
-            raise fault("header-missing", source=source, line=line, role=role, found=listed(names), example=example)
-    query, doc, value = (place for place in places.values() if place is not None)
-    return Columns(query, doc, value, *(place_of(role, names) if kind == "run" else None for role in ("rank", "tag")))
+    value = place_of(value_role, names)
+    rank, tag = (place_of(role, names) if kind == "run" else None for role in ("rank", "tag"))
+    scored = value is not None or rank is None or order == "score"
+    if scored:
+        _refuse_swapped(names, kind, value, source, line)
+    places = {"query": place_of("query", names), "document": place_of("document", names), value_role: value if scored else rank}
+    _refuse_missing(names, places, rank, source, line)
+    if kind == "run" and order == "rank" and rank is None:
+        raise refusal("rank-missing", source=source, line=line)
+    query, doc, number = (place for place in places.values() if place is not None)
+    return Columns(query, doc, number, rank, tag, scored)
 
 
 def kind_by_names(names: Sequence[str]) -> Kind | None:
@@ -100,6 +121,15 @@ def _refuse_repeats(names: Sequence[str], source: str, line: int | None) -> None
         if name in seen and name in known:
             raise fault("header-repeated", source=source, line=line, name=name)
         seen.add(name)
+
+
+def _refuse_missing(names: Sequence[str], places: dict[str, int | None], rank: int | None, source: str, line: int | None) -> None:
+    for role, place in places.items():
+        if place is None and role == "score" and rank is not None:
+            raise fault("header-unscored", source=source, line=line, found=listed(names))
+        if place is None:
+            example = "relevance" if "grade" in places else "score"
+            raise fault("header-missing", source=source, line=line, role=role, found=listed(names), example=example)
 
 
 def _refuse_swapped(names: Sequence[str], kind: Kind, value: int | None, source: str, line: int | None) -> None:

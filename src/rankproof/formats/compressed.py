@@ -7,8 +7,7 @@ from typing import Any
 
 from ..data.source import ByteStream
 from .faults import fault
-from .streams import LineCount
-from .trec import read_blocks
+from .streams import LineCount, read_blocks
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -87,6 +86,8 @@ def _zstd_frames(stream: ByteStream, name: str, lines: LineCount) -> Iterator[by
             try:
                 yield frame.decompress(data)
             except zstandard.ZstdError as error:
+                if "too much memory" in str(error):
+                    raise fault("window", source=name) from None
                 raise fault("damaged", source=name, codec="zstd", lines=lines.ended, reason=_plain(error)) from None
             data = frame.unused_data if frame.eof else b""
             if frame.eof:

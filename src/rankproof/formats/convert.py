@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from ..data.direction import Direction, direction
 from ..data.qrels import Qrels
 from ..data.reading import Reading
 from ..data.run import Run
@@ -14,7 +15,7 @@ from .faults import fault
 from .folder import write_folder
 from .grades import GradeMap
 from .opened import OpenedFile, open_file
-from .opening import StrPath
+from .opening import StrPath, path_text
 from .reading import is_remote, read_dataset, read_qrels
 from .rows import settled_run
 from .table import format_of_suffix
@@ -26,13 +27,19 @@ _KEEPS_EMPTY = ("json",)
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written: of which kind, how much, and how many queries without rows the target could not hold."""
+    """What was written: of which kind, how much, and what the target could not hold.
+
+    `lost_queries` have no rows. `lost_tags` counts the tags of a run with several, for a file that we write has one. `direction`
+    says how a run's scores, which order what is written, agree with its ranks.
+    """
 
     kind: ConvertKind
     format: str
     queries: int
     rows: int
     lost_queries: int = 0
+    lost_tags: int = 0
+    direction: Direction = field(default_factory=Direction)
 
 
 def convert(
@@ -48,7 +55,7 @@ def convert(
     reading: Reading | None = None,
 ) -> Converted:
     """Reads one, writes the other; what the source holds is told by its content unless `kind` says so."""
-    path, goal = os.fspath(source), os.fspath(target)
+    path, goal = path_text(source), path_text(target)
     if is_remote(path) or os.path.isdir(path):
         return _convert_dataset(path, goal, kind, target_format, grade_map)
     if kind == "dataset":
@@ -68,7 +75,15 @@ def _convert_file(
         return _convert_qrels(file.qrels(grade_map=grade_map), goal, name)
     run = settled_run(file.run(reading=reading), reading)
     write_run(run, goal, name)
-    return Converted("run", name, len(run), len(run.docs), 0 if name in _KEEPS_EMPTY else _empty_queries(run))
+    return Converted(
+        kind="run",
+        format=name,
+        queries=len(run),
+        rows=len(run.docs),
+        lost_queries=0 if name in _KEEPS_EMPTY else _empty_queries(run),
+        lost_tags=len(run.tags) if len(run.tags) > 1 else 0,
+        direction=direction(run.rows(), reading),
+    )
 
 
 def _convert_dataset(path: str, goal: str, kind: ConvertKind | None, format: str | None, grade_map: GradeMap | None) -> Converted:

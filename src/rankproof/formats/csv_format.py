@@ -17,7 +17,8 @@ from .grades import grade_of_text
 from .lines import numbered_text
 from .ranked import ranked_rows
 from .rows import Options, qrels_of, run_of
-from .trec import parse_rank, parse_score
+from .trec import parse_score
+from .values import rank_of_value, score_of_rank
 
 _OTHER_DELIMITERS = (";", "\t", ",", "|")
 
@@ -54,11 +55,14 @@ class Delimited:
     def _rows(self, source: Source, options: Options) -> Iterator[RunRow]:
         table = self._table(source, options)
         header, names = next(table)
-        columns = columns_of(names, "run", source=source.name, line=header)
+        columns = columns_of(names, "run", source=source.name, line=header, order=options.reading.order)
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
-            score = _score(fields[columns.value], source.name, line)
-            rank = None if columns.rank is None else parse_rank(fields[columns.rank].encode())
+            rank = None if columns.rank is None else rank_of_value(fields[columns.rank])
+            if columns.scored:
+                score = _score(fields[columns.value], source.name, line)
+            else:
+                score = score_of_rank(rank, source=source.name, line=line)
             yield RunRow(query, doc, score, rank, line, None if columns.tag is None else fields[columns.tag])
 
     def _judgements(self, source: Source, options: Options) -> Iterator[Judgement]:

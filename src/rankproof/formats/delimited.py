@@ -82,6 +82,8 @@ class _Quoted:
 def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter as one character; `\\t` in letters is a tab."""
     char = "\t" if delimiter in ("\\t", "tab") else delimiter
+    if char is not None and not isinstance(char, str):
+        raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='name one character, like ";" or "\\t"')
     if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
         raise UsageError(f'"{shown(char)}" cannot be a delimiter', fix='name one character, like ";" or "\\t"')
     return char

@@ -8,15 +8,14 @@ from ..data.refusals import refusal
 from ..data.source import Source
 from .columns import is_header
 from .faults import fault
-from .lines import BOM
-from .opening import first_bytes
+from .lines import BOM, UTF16_MARKS
+from .opening import PARQUET_MAGIC, first_bytes
 from .table import format_of_suffix
 
 HEAD_BYTES = 1 << 16
 _JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
 _LINE = re.compile(rb"[^\r\n]+")
 _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # Where in the file, which bytes, what such a file is, and what to give instead.
 _FOREIGN = (
@@ -40,7 +39,7 @@ def detect(source: Source) -> str:
     head = first_bytes(source.open, HEAD_BYTES)
     if not head:
         raise refusal("empty", source=source.name)
-    if head.startswith(b"PAR1"):
+    if head.startswith(PARQUET_MAGIC):
         return "parquet"
     _refuse_foreign(head, source.name)
     suffix = format_of_suffix(source.name)
@@ -66,7 +65,7 @@ def _refuse_foreign(head: bytes, name: str) -> None:
     for offset, magic, what, instead in _FOREIGN:
         if head.startswith(magic, offset):
             raise fault("foreign", source=name, what=what, instead=instead)
-    if head.startswith(_UTF16_MARKS):
+    if head.startswith(UTF16_MARKS):
         raise refusal("utf16", source=name)
 
 

@@ -13,7 +13,7 @@ from ..data.queries import Queries, Query
 from ..data.texts import TextRecord
 from ..errors import MissingExtraError, RankproofError, WorldError, visible
 from .faults import fault
-from .grades import GradeMap, grade_of_value
+from .grades import GradeMap, checked_grade_map, grade_of_value
 from .reading import REMOTE
 from .rows import qrels_of
 from .values import id_of_value
@@ -25,6 +25,7 @@ _TEXT_FIELDS = ("text", "title")
 
 def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None) -> Qrels:
     """The judgements of `irds:NAME`."""
+    checked_grade_map(grade_map)
     name = path.removeprefix(REMOTE)
     dataset = _loaded(name, "qrels")
     return _fetched(name, lambda: qrels_of(_judgements(dataset.qrels_iter(), path, grade_map), source=path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from ..data.qrels import Judgement, Qrels
@@ -29,13 +30,18 @@ class JsonFormat:
 
     def read_qrels(self, source: Source, options: Options) -> Qrels:
         found = _Content(source)
-        rows = records.judgements(found.items(), source.name, options) if found.is_array else _judgements(found, options)
-        return qrels_of(found.placed(rows), source=source.name)
+        if found.is_array:
+            return qrels_of(records.judgements(found.items(), source.name, options), source=source.name)
+        return qrels_of(found.placed(_judgements(found, options)), source=source.name)
 
     def read_run(self, source: Source, name: str, options: Options) -> Run:
         found = _Content(source)
-        rows = records.run_rows(found.items(), source.name) if found.is_array else _run_rows(found)
-        return run_of(found.placed(rows), name=name, source=source.name, reading=options.reading, queries=found.queries())
+        made = partial(run_of, name=name, source=source.name, reading=options.reading)
+        if found.is_array:
+            return made(records.run_rows(found.items(), source.name, options))
+        if options.reading.order == "rank":
+            raise refusal("rank-missing", source=source.name)
+        return made(found.placed(_run_rows(found)), queries=list(found.value))
 
     def kind(self, source: Source, options: Options) -> Kind | None:
         value = _Content(source).value
@@ -74,11 +80,9 @@ class _Content:
     def is_array(self) -> bool:
         return isinstance(self.value, list)
 
-    def items(self) -> Iterator[tuple[None, Any]]:
-        """The items of an array of rows."""
-        for index, item in enumerate(self.value):
-            self.path = (index,)
-            yield None, item
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """The items of an array of rows, with the line of each."""
+        return zip(strict_json.item_lines(self.text, source=self.source), self.value, strict=True)
 
     def cells(self, expected: str) -> Iterator[tuple[str, str, Any]]:
         """Query, document and number of a mapping of mappings."""
@@ -90,9 +94,6 @@ class _Content:
             for doc, number in docs.items():
                 self.path = (query, doc)
                 yield query, id_of_value(doc, "document", source=self.source, line=None), number
-
-    def queries(self) -> list[str]:
-        return [] if self.is_array else list(self.value)
 
     def placed(self, rows: Iterator[_Row]) -> Iterator[_Row]:
         """The rows; a fault among them gets the line of the item that has it."""

@@ -30,7 +30,7 @@ class JsonLinesFormat:
         return qrels_of(records.judgements(objects(source), source.name, options), source=source.name)
 
     def read_run(self, source: Source, name: str, options: Options) -> Run:
-        rows = records.run_rows(objects(source), source.name)
+        rows = records.run_rows(objects(source), source.name, options)
         return run_of(rows, name=name, source=source.name, reading=options.reading)
 
     def kind(self, source: Source, options: Options) -> Kind | None:

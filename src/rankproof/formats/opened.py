@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..data.qrels import Qrels
-from ..data.reading import Reading
+from ..data.reading import Order, Reading
 from ..data.run import Run
 from ..data.source import Source
 from .columns import Kind
 from .delimited import checked_delimiter
 from .detect import detect, is_split_by
 from .grades import GradeMap
-from .opening import StrPath, open_source
+from .opening import StrPath, open_source, path_text
 from .rows import Options
 from .streams import Progress
 from .table import format_named, system_name
@@ -41,13 +40,10 @@ class OpenedFile:
         options = Options(self.delimiter, reading=reading or Reading())
         return format_named(self.format).read_run(self.source, name or self.name, options)
 
-    def run_stream(self) -> tuple[ReopeningStream, StreamColumns] | None:
+    def run_stream(self, order: Order = "score") -> tuple[ReopeningStream, StreamColumns] | None:
         """The run in it as an Arrow stream for alignment, where the format has one."""
-        if self.format != "parquet":
-            return None
-        from .parquet import run_batches
-
-        return run_batches(self.source)
+        stream = getattr(format_named(self.format), "run_stream", None)
+        return None if stream is None else stream(self.source, order)
 
     def kind(self) -> Kind | None:
         """Whether it holds a run or qrels, None where its content does not tell."""
@@ -71,7 +67,7 @@ def open_file(
         format_named(format)
     char = checked_delimiter(delimiter)
     source = open_source(path, encoding=encoding, progress=progress)
-    name = system_name(os.fspath(path))
+    name = system_name(path_text(path))
     if format is None and char is not None and is_split_by(source, char):
         return OpenedFile(source, "csv", name, char)
     return OpenedFile(source, format or detect(source), name, char if format is not None else None)

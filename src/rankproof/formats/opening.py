@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from ..data.source import ByteStream, Source
-from ..errors import RankproofError
+from ..errors import RankproofError, UsageError
 from .compressed import codec_of, decompressed
 from .faults import fault
-from .streams import BlockStream, FileStream, Progress, Spool, unopenable
+from .streams import BlockStream, FileStream, Progress, Spool, read_blocks, unopenable
 from .transcoding import is_utf8, transcoded
 
 StrPath = str | os.PathLike[str]
@@ -22,6 +22,7 @@ STDIN = "-"
 STDIN_NAME = "<stdin>"
 _PIPE_BYTES = 1 << 18
 _MAGIC_BYTES = 4
+PARQUET_MAGIC = b"PAR1"
 
 Opener = Callable[[], ByteStream]
 _taken: list[Any] = [None]
@@ -30,18 +31,28 @@ _taken: list[Any] = [None]
 def open_source(path: StrPath, *, encoding: str = "utf-8", progress: Progress | None = None) -> Source:
     """The file as UTF-8 text that can be read again from the start; progress hears of bytes as they lie in the file.
 
-    A pipe and standard input (`-`) are read once and kept in memory.
+    A Parquet file is no text, and has no encoding. A pipe and standard input (`-`) are read once and kept in memory.
     """
     plain_utf8 = is_utf8(encoding)
-    name = os.fspath(path)
+    name = path_text(path)
     name, raw, regular = _standard_input(progress) if name == STDIN else _raw(name, progress)
     codec = codec_of(first_bytes(raw, _MAGIC_BYTES))
     opener = raw
     if codec is not None:
         opener = _layer(opener, lambda stream: decompressed(codec, stream, name))
-    if not plain_utf8:
+    if not plain_utf8 and first_bytes(opener, _MAGIC_BYTES) != PARQUET_MAGIC:
         opener = _layer(opener, lambda stream: transcoded(stream, encoding, name))
     return Source(name, opener, path=name if regular and opener is raw else None)
+
+
+def path_text(path: StrPath) -> str:
+    """The path as text; anything that is no path is refused."""
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise UsageError(f"a path cannot be a {type(name).__name__}", fix="pass it as text or as pathlib.Path")
+    if not name:
+        raise UsageError("the path of a file is empty", fix="name the file")
+    return name
 
 
 def first_bytes(opener: Opener, size: int) -> bytes:
@@ -58,8 +69,6 @@ def first_bytes(opener: Opener, size: int) -> bytes:
 
 def all_bytes(source: Source) -> bytes:
     """The whole of a source."""
-    from .trec import read_blocks
-
     stream = source.open()
     try:
         return b"".join(read_blocks(stream))

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..data.qrels import Qrels
+from ..data.reading import Order
 from ..data.run import Run
 from ..data.source import Source
 from ..errors import InputError
-from . import arrow
+from .arrow import load_pyarrow
+from .arrow_rows import judgements, run_rows
 from .arrow_stream import ReopeningStream, StreamColumns, run_stream, stream_layout
-from .columns import Kind, kind_by_names
+from .columns import Kind, columns_of, kind_by_names
 from .faults import fault
 from .opening import all_bytes
 from .ranked import ranked_rows
@@ -28,20 +30,32 @@ class ParquetFormat:
 
     def read_qrels(self, source: Source, options: Options) -> Qrels:
         file = _opened(source)
-        _, names = arrow.wanted(file.schema_arrow, "qrels", source.name)
-        return qrels_of(arrow.judgements(_batches(file, names, source.name), names, source.name, options), source=source.name)
+        columns = columns_of(file.schema_arrow.names, "qrels", source=source.name)
+        names = [file.schema_arrow.names[place] for place in columns.places]
+        rows = judgements(_batches(file, names, source.name), names, source.name, options.grade_map)
+        return qrels_of(rows, source=source.name)
 
     def read_run(self, source: Source, name: str, options: Options) -> Run:
         file = _opened(source)
-        columns, names = arrow.wanted(file.schema_arrow, "run", source.name)
-        rows = arrow.run_rows(_batches(file, names, source.name), names, columns, source.name)
+        places, names = stream_layout(file.schema_arrow, source.name, options.reading.order)
+        rows = run_rows(_batches(file, names, source.name), names, places, source.name)
         return run_of(rows, name=name, source=source.name, reading=options.reading)
+
+    def run_stream(self, source: Source, order: Order) -> tuple[ReopeningStream, StreamColumns]:
+        """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
+        places, names = stream_layout(_opened(source).schema_arrow, source.name, order)
+        dictionaries = [names[0], *names[places.tag :][: places.tag >= 0]]
+
+        def opened() -> pa.RecordBatchReader:
+            return run_stream(_batches(_opened(source, dictionaries), names, source.name), names, places, source.name)
+
+        return ReopeningStream(opened), places
 
     def kind(self, source: Source, options: Options) -> Kind | None:
         return kind_by_names(_opened(source).schema_arrow.names)
 
     def run_blocks(self, run: Run) -> Iterator[bytes]:
-        pa = arrow.load_pyarrow()
+        pa = load_pyarrow()
         rows = list(ranked_rows(run))
         columns = {
             "query_id": pa.array([row.query for row in rows], pa.string()),
@@ -54,26 +68,15 @@ class ParquetFormat:
         yield _written(pa.table(columns))
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        pa = arrow.load_pyarrow()
+        pa = load_pyarrow()
         rows = [(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()]
         queries, docs, grades = zip(*rows, strict=True) if rows else ((), (), ())
         columns = {"query_id": pa.array(queries, pa.string()), "doc_id": pa.array(docs, pa.string())}
         yield _written(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
 
 
-def run_batches(source: Source) -> tuple[ReopeningStream, StreamColumns]:
-    """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
-    columns, names = stream_layout(_opened(source).schema_arrow, source.name)
-    dictionaries = [names[0], *names[columns.tag :][: columns.tag >= 0]]
-
-    def opened() -> pa.RecordBatchReader:
-        return run_stream(_batches(_opened(source, dictionaries), names, source.name), names, source.name)
-
-    return ReopeningStream(opened), columns
-
-
 def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
-    pa = arrow.load_pyarrow()
+    pa = load_pyarrow()
     import pyarrow.parquet as pq
 
     place = source.path if source.path is not None else pa.BufferReader(all_bytes(source))
@@ -84,9 +87,9 @@ def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
 
 
 def _batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
-    pa = arrow.load_pyarrow()
+    pa = load_pyarrow()
     try:
-        yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=names, use_threads=False)
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=list(dict.fromkeys(names)), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(error, source) from None
     finally:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+import numpy as np
+
+from ..data.order import best_first
 from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 
 
 def ranked_rows(run: Run) -> Iterator[RunRow]:
-    """Every row, query by query: score descending, then document id descending by bytes; ranks count from 1."""
+    """Every row, query by query, best first; ranks count from 1."""
+    infinite = run.scores[~np.isfinite(run.scores)]
+    if len(infinite):
+        raise refusal("score-infinite", source=run.source, token=str(infinite[0]))
     for index, query in enumerate(run.queries):
         start, end = int(run.offsets[index]), int(run.offsets[index + 1])
-        scores = run.scores[start:end].tolist()
-        _refuse_infinite(scores, run.source)
-        # Text compares by code point, which for UTF-8 is the order of the bytes.
-        order = sorted(zip(scores, run.docs[start:end], strict=True), reverse=True)
-        for rank, (score, doc) in enumerate(order, start=1):
-            yield RunRow(query, doc, score, rank)
-
-
-def _refuse_infinite(scores: list[float], source: str) -> None:
-    for score in scores:
-        if not math.isfinite(score):
-            raise refusal("score-infinite", source=source, token=str(score))
+        docs, scores = run.docs[start:end], run.scores[start:end].tolist()
+        for rank, at in enumerate(best_first(docs, run.scores[start:end]).tolist(), start=1):
+            yield RunRow(query, docs[at], scores[at], rank)

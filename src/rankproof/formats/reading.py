@@ -10,7 +10,7 @@ from ..data.reading import Reading
 from ..data.run import Run
 from .grades import GradeMap
 from .opened import open_file
-from .opening import StrPath
+from .opening import StrPath, path_text
 from .rows import settled_run
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read_qrels(
     grade_map: GradeMap | None = None,
 ) -> Qrels:
     """The judgements in a file, in a dataset's folder, or of `irds:NAME`."""
-    name = os.fspath(path)
+    name = path_text(path)
     if is_remote(name):
         from .irds import read_irds_qrels
 
@@ -53,7 +53,7 @@ def read_run(
 
 def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
     """Documents, queries and judgements of a folder or of `irds:NAME`; `split` chooses among several files of qrels."""
-    name = os.fspath(path)
+    name = path_text(path)
     if is_remote(name):
         from .irds import read_irds_dataset
 

@@ -13,7 +13,7 @@ from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from ..errors import InputError
 from .faults import DamagedFileError
-from .grades import GradeMap
+from .grades import GradeMap, checked_grade_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,9 @@ class Options:
     delimiter: str | None = None
     grade_map: GradeMap | None = None
     reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        checked_grade_map(self.grade_map)
 
 
 def run_of(rows: Iterable[RunRow], *, name: str, source: str, reading: Reading, queries: Iterable[str] = ()) -> Run:

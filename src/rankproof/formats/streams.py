@@ -11,6 +11,7 @@ from ..errors import RankproofError, WorldError, visible
 from .faults import fault
 
 Progress = Callable[[int, int | None], None]
+BLOCK_BYTES = 1 << 20
 
 _FAULT_OF_ERRNO = {
     errno.ENOENT: "missing",
@@ -31,6 +32,14 @@ def unopenable(error: OSError | ValueError, name: str) -> RankproofError:
     if error.errno == errno.ENAMETOOLONG:
         return fault("path", source=name, reason="too long")
     return WorldError(visible(f"{name}: cannot be read ({error.strerror or error}); check the disk and try again"))
+
+
+def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The stream's bytes in blocks, to its end."""
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    while count := stream.readinto(view):
+        yield bytes(view[:count])
 
 
 class FileStream:

@@ -10,6 +10,7 @@ from ..errors import InputError
 from .faults import fault
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
+_NEXT = re.compile(r"[^ \t\r\n,]")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _MAX_DIGITS = 4300
 
@@ -49,6 +50,22 @@ def line_of(text: str, path: Path) -> int | None:
     """The line of the value that the path of keys and indices leads to."""
     at = next((at for at, keys, _ in _places(text) if keys == path), None)
     return None if at is None else _place(text, at)[0]
+
+
+def item_lines(text: str, *, source: str) -> Iterator[int]:
+    """The line of each item of the array that the text holds, and that was parsed before."""
+    import json
+
+    decode = json.JSONDecoder().raw_decode
+    line, counted, end = 1, 0, text.index("[") + 1
+    while (found := _NEXT.search(text, end)) and found.group() != "]":
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        yield line
+        try:
+            _, end = decode(text, counted)
+        except RecursionError:
+            raise fault("json-deep", source=source, line=line) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,10 @@ COMPRESSED = (".gz", ".zst")
 
 
 class FileFormat(Protocol):
-    """What a format can do; blocks are the bytes of a file in order."""
+    """What a format can do; blocks are the bytes of a file in order.
+
+    One whose runs alignment can take as an Arrow stream has `run_stream(source, order)` besides.
+    """
 
     def read_qrels(self, source: Source, options: Options) -> Qrels: ...
 
@@ -62,8 +65,8 @@ _OF_SUFFIX = {suffix: entry.name for entry in FORMATS.values() for suffix in ent
 
 def format_named(name: str) -> FileFormat:
     """The format of that name."""
-    if name not in FORMATS:
-        raise UsageError(f"no format is called {shown(name)}", fix=f"choose one of {', '.join(FORMATS)}")
+    if not isinstance(name, str) or name not in FORMATS:
+        raise UsageError(f"no format is called {shown(str(name))}", fix=f"choose one of {', '.join(FORMATS)}")
     return FORMATS[name].load()
 
 

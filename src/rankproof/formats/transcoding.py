@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from ..data.source import ByteStream
 from ..errors import InputError, UsageError, shown
 from .faults import fault
-from .streams import LineCount
-from .trec import read_blocks
+from .streams import LineCount, read_blocks
 
 _UTF8_NAMES = frozenset({"utf-8", "utf-8-sig"})
 _NOT_FOR_FILES = frozenset({"unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape", "idna", "punycode"})
@@ -19,8 +18,8 @@ def is_utf8(encoding: str) -> bool:
     """Whether the encoding is UTF-8 by any of its names; one that does not exist is refused."""
     try:
         codec = codecs.lookup(encoding)
-    except (LookupError, ValueError):
-        raise _no_encoding(encoding) from None
+    except (LookupError, ValueError, TypeError):
+        raise _no_encoding(str(encoding)) from None
     if not getattr(codec, "_is_text_encoding", True) or codec.name in _NOT_FOR_FILES or codec.incrementaldecoder is None:
         raise _no_encoding(encoding)
     return codec.name in _UTF8_NAMES

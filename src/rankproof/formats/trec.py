@@ -12,79 +12,26 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from ..data.qrels import Judgement, bounded_grade
-from ..data.refusals import MAX_LINE_BYTES, refusal
+from ..data.refusals import refusal
 from ..data.run import RunRow
-from ..data.source import ByteStream, Source
+from ..data.source import Source
 from ..errors import InputError
+from .lines import decoded, raw_lines
 
-BLOCK_BYTES = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(rb"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-
-def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The stream's bytes in blocks, to its end."""
-    buffer = bytearray(size)
-    view = memoryview(buffer)
-    while count := stream.readinto(view):
-        yield bytes(view[:count])
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a row, with its number from 1."""
-    number, rest, started, ended = 0, b"", False, False
-    stream = source.open()
-    try:
-        for block in read_blocks(stream):
-            rest += block
-            if not started:
-                _refuse_utf16(rest, source)
-            if not started and len(rest) >= len(_BOM):
-                rest, started = rest.removeprefix(_BOM), True
-            lines = rest.splitlines(keepends=True)
-            rest = lines.pop() if lines else b""
-            for line in lines:
-                number += 1
-                if row := _row(line, number, source):
-                    yield number, row
-            if len(rest) > MAX_LINE_BYTES + 2:
-                raise refusal("long-line", source=source.name, line=number + 1)
-            ended = True
-    finally:
-        stream.close()
-    if not ended:
-        raise refusal("empty", source=source.name)
-    for line in rest.removeprefix(b"" if started else _BOM).splitlines():
-        number += 1
-        if row := _row(line, number, source):
-            yield number, row
-
-
-def _row(line: bytes, number: int, source: Source) -> bytes:
-    """The line without its end, empty when it is blank or a comment."""
-    line = line.rstrip(b"\r\n")
-    if len(line) > MAX_LINE_BYTES:
-        raise refusal("long-line", source=source.name, line=number)
-    if line.startswith(b"#") or not line.strip():
-        return b""
-    if not line.isascii():
-        _refuse_bad_utf8(line, number, source)
-    return line
-
-
-def _refuse_utf16(start: bytes, source: Source) -> None:
-    if start.startswith(_UTF16_MARKS):
-        raise refusal("utf16", source=source.name)
-
-
-def _refuse_bad_utf8(line: bytes, number: int, source: Source) -> None:
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        raise refusal("utf8", source=source.name, line=number, byte=line[error.start], column=error.start + 1) from None
+    for number, line in raw_lines(source):
+        row = line.rstrip(b"\r\n")
+        if row.startswith(b"#") or not row.strip():
+            continue
+        if not row.isascii():
+            decoded(row, number, source.name)
+        yield number, row
 
 
 def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> float:
@@ -121,15 +68,14 @@ def run_columns_refusal(found: int, *, source: str, line: int) -> InputError:
 def run_rows(source: Source) -> Iterator[RunRow]:
     """The rows of a TREC run.
 
-    The tag is the rest of the line. Where that makes more than six columns the rank must be a whole number: otherwise an id
-    holds white space, and the columns are not where they should be.
+    The tag is the rest of the line. Where that makes more than six columns, a rank that is no whole number or a tag that begins
+    with a number is refused: then an id holds white space, and the columns are not where they should be.
     """
     for line, text in numbered_lines(source):
-        columns = text.split(maxsplit=5)
-        found = len(text.split())
-        if found < 6 or (found > 6 and parse_rank(columns[3]) is None):
-            raise run_columns_refusal(found, source=source.name, line=line)
-        query, _, doc, rank, score, tag = columns
+        found = text.split()
+        if len(found) < 6 or (len(found) > 6 and (parse_rank(found[3]) is None or _DECIMAL.fullmatch(found[5]))):
+            raise run_columns_refusal(len(found), source=source.name, line=line)
+        query, _, doc, rank, score, tag = text.split(maxsplit=5)
         value = parse_score(score, source=source.name, line=line)
         yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
 

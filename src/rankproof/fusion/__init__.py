@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .fuse import METHODS, NORMS, Method, Norm, fuse, partial_queries
+from .fuse import fuse, partial_queries
+from .settings import METHODS, NORMS, Method, Norm
 
 __all__ = ["METHODS", "NORMS", "Method", "Norm", "fuse", "partial_queries"]

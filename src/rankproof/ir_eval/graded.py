@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from ..errors import InputError, UsageError, shown
 from ..measures import DCG, RR, Measure, P, nDCG
-from .ranked import hits_of, value_of
+from .ranked import hits_of, listed, mapping, value_of
 
 Method = Literal["exponential", "linear"]
 _GAINS = {"exponential": "exp", "linear": "linear"}
@@ -18,10 +18,10 @@ def ndcg_at_k(ranked_ids: Iterable[Any], qrels: Mapping[Any, int], k: int, metho
     return value_of(_with_gain(nDCG, method) @ k, ranked_ids, qrels)
 
 
-def dcg_at_k(rels: Sequence[int], k: int, method: Method = "exponential") -> float:
+def dcg_at_k(rels: Iterable[int], k: int, method: Method = "exponential") -> float:
     """DCG@k of grades in rank order."""
-    docs = [str(rank) for rank in range(len(rels))]
-    return value_of(_with_gain(DCG, method) @ k, docs, dict(zip(docs, rels, strict=True)))
+    grades = {str(rank): grade for rank, grade in enumerate(listed(rels, "grades, best first"))}
+    return value_of(_with_gain(DCG, method) @ k, list(grades), grades)
 
 
 def precision_at_k(ranked_ids: Iterable[Any], qrels: Mapping[Any, int], k: int) -> float:
@@ -38,14 +38,16 @@ def evaluate_all(
     run: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[Any, int]], k: int, method: Method = "exponential"
 ) -> dict[str, float]:
     """Means over every judged query, a missing one counting 0, as {"P@k": …, "MRR": …, "NDCG@k": …} with k as its number."""
-    measures = {f"P@{k}": P @ k, "MRR": RR, f"NDCG@{k}": _with_gain(nDCG, method) @ k}
-    hits = hits_of(run, {query: docs for query, docs in qrels.items() if docs})
+    at = str(P @ k).removeprefix("P")
+    measures = {f"P{at}": P @ k, "MRR": RR, f"NDCG{at}": _with_gain(nDCG, method) @ k}
+    judged = {query: docs for query, docs in mapping(qrels, "qrels").items() if not isinstance(docs, Mapping) or docs}
+    hits = hits_of(run, judged)
     if not hits.present.any():
         raise InputError("no query of the run is judged", fix="check that the run and the qrels name queries the same way")
     return {name: measure.summarise(measure.values(hits)) for name, measure in measures.items()}
 
 
 def _with_gain(measure: Measure, method: str) -> Measure:
-    if method not in _GAINS:
+    if not isinstance(method, str) or method not in _GAINS:
         raise UsageError(f"method {shown(str(method))} is not known", fix=f"use {' or '.join(_GAINS)}")
     return measure(gain=_GAINS[method])

@@ -23,7 +23,7 @@ def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[A
     A ranking holds ids, or mappings with an `id`. A document that comes again takes its rank and gains nothing.
     """
     grades = Qrels.from_dict(qrels)
-    given = {checked_id(query, "query"): ids_of(ranking) for query, ranking in rankings.items()}
+    given = {checked_id(query, "query"): ids_of(ranking) for query, ranking in mapping(rankings, "run").items()}
     places = [_places(given.get(query, []), grades[query]) for query in grades]
     flat = [place for query in places for place in query]
     return Hits(
@@ -39,10 +39,22 @@ def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[A
 
 def ids_of(ranking: Iterable[Any]) -> list[str]:
     """The ids of a ranking, best first."""
-    if isinstance(ranking, str | bytes | Mapping | set | frozenset) or not isinstance(ranking, Iterable):
-        kind = type(ranking).__name__
-        raise UsageError(f"a ranking is {kind}, which has no order of ids", fix="pass a list of ids, best first")
-    return [checked_id(item.get("id") if isinstance(item, Mapping) else item, "document") for item in ranking]
+    items = listed(ranking, "ids, best first")
+    return [checked_id(item.get("id") if isinstance(item, Mapping) else item, "document") for item in items]
+
+
+def listed(values: Iterable[Any], what: str) -> list[Any]:
+    """The values as a list, refused where they have no order."""
+    if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
+        raise UsageError(f"{type(values).__name__} where a list of {what} was expected", fix=f"pass a list of {what}")
+    return list(values)
+
+
+def mapping(value: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
+    """The value, refused where it is no mapping."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} is {type(value).__name__}, not a mapping", fix=f"pass {name} as a dict by query")
+    return value
 
 
 def value_of(measure: Measure, ranking: Iterable[Any], grades: Mapping[Any, int]) -> float:

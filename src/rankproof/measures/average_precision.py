@@ -21,7 +21,7 @@ class AveragePrecision(CutBinary):
     source = "trec_eval map, map_cut"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         precision = np.where(those.ranks <= self.depth, those.nth / those.ranks, 0.0)
         return ratio(those.summed(precision), those.total)
 

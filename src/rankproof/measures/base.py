@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from ..align.hits import Hits
@@ -84,10 +84,10 @@ class Measure(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter with its value, in the order in which they are written."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def _changed(self) -> dict[str, Any]:
-        shown = [one for one in fields(self) if one.repr and one.name != self.at]
+        shown = [one for one in fields(self) if one.name != self.at]
         return {one.name: getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
 
     def _known(self, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -116,17 +116,17 @@ class Cut(Measure):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Binary(Measure):
-    """A measure for which a document is relevant, having a grade of at least rel, or not."""
+    """A measure for which a document is relevant, having a grade of at least rel, or not; a rel that nobody named is 1."""
 
-    rel: int = 1
-    rel_named: bool = field(default=False, compare=False, repr=False)
+    rel: int | None = None
 
-    def __call__(self, **parameters: Any) -> Measure:
-        named = self.rel_named or "rel" in parameters
-        return replace(self, **self._known(parameters), rel_named=named)
+    @property
+    def least(self) -> int:
+        """The least grade that counts as relevant."""
+        return 1 if self.rel is None else self.rel
 
     def with_rel(self, rel: int) -> Measure:
-        return self if self.rel_named or rel == self.rel else replace(self, rel=rel)
+        return self if self.rel is not None or rel == 1 else replace(self, rel=rel)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -15,7 +15,7 @@ from .once import once
 @once
 def _limits(judged: Judged, rel: int) -> IntArray:
     """The number of judged documents that are not relevant, at most the number that are, and at least 1 to divide by."""
-    others = np.bincount(judged.owners[(judged.grades >= 0) & (judged.grades < rel)], minlength=len(judged.queries))
+    others = judged.count((judged.grades >= 0) & (judged.grades < rel))
     return frozen(np.maximum(np.minimum(others, judged.relevant(rel)), 1))
 
 
@@ -31,9 +31,9 @@ class BinaryPreference(Binary):
     source = "Buckley and Voorhees 2004; trec_eval bpref"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
-        above = np.minimum(before(hits, self.rel).nonrelevant, those.total[those.owners])
-        kept = 1.0 - above / _limits(hits.judged, self.rel)[those.owners]
+        those = found(hits, self.least)
+        above = np.minimum(before(hits, self.least).nonrelevant, those.total[those.owners])
+        kept = 1.0 - above / _limits(hits.judged, self.least)[those.owners]
         return ratio(those.summed(kept), those.total)
 
 

@@ -28,7 +28,7 @@ class ElevenPointAverage(Binary):
     suffix: ClassVar[str | None] = "recalls"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         return np.asarray(sum(interpolated(those, recall) for recall in self.recalls) / len(self.recalls))
 
 

@@ -41,7 +41,7 @@ class ExpectedReciprocalRank(Cut):
     def values(self, hits: Hits) -> FloatArray:
         good = np.flatnonzero((hits.ranks <= self.depth) & (hits.grades > 0))
         owners, ranks = hits.owners[good], hits.ranks[good]
-        largest = float(hits.judged.grades.max(initial=0))
+        largest = float(max(hits.judged.highest, 0))
         satisfied = np.exp2(hits.grades[good] - largest) - np.exp2(-largest)
         terms = _still_reading(satisfied, np.bincount(owners, minlength=len(hits.queries))) * satisfied / ranks
         return summed(owners, terms, len(hits.queries))

@@ -21,7 +21,7 @@ class F1At(CutBinary):
     needs = "F1@10"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         return np.asarray(2.0 * those.within(self.depth) / (float(self.depth) + those.total))
 
 

@@ -53,4 +53,4 @@ def relevant_of(judged: Judged, rel: int) -> IntArray:
 
 def ratio(part: IntArray | FloatArray, whole: IntArray | FloatArray) -> FloatArray:
     """Part over whole, 0 where the whole is 0."""
-    return np.asarray(np.where(whole == 0, 0.0, part / np.where(whole == 0, 1, whole)))
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole != 0)

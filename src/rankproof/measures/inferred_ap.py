@@ -23,7 +23,7 @@ class InferredAP(Binary):
     source = "Yilmaz and Aslam 2006; trec_eval infAP"
 
     def values(self, hits: Hits) -> FloatArray:
-        those, above = found(hits, self.rel), before(hits, self.rel)
+        those, above = found(hits, self.least), before(hits, self.least)
         relevant = those.nth - 1
         share = (relevant + _EPSILON) / (relevant + above.nonrelevant + 2 * _EPSILON)
         return ratio(those.summed((1.0 + above.pooled * share) / those.ranks), those.total)

@@ -42,7 +42,7 @@ class InterpolatedPrecision(Binary):
 
     def values(self, hits: Hits) -> FloatArray:
         self.complete()
-        return interpolated(found(hits, self.rel), self.recall or 0.0)
+        return interpolated(found(hits, self.least), self.recall or 0.0)
 
 
 IPrec = InterpolatedPrecision()

@@ -18,12 +18,13 @@ from .once import once
 @once
 def ideal_dcg(judged: Judged, gain: Gain, depth: int) -> FloatArray:
     """The DCG of each query's judged documents in the best order, which is by grade unless gains are set by hand."""
-    worth = gains(judged.grades, gain)
-    if not isinstance(gain, str):
-        worth = worth[np.lexsort((-worth, judged.owners))]
-    counted = np.flatnonzero((judged.places <= depth) & (worth > 0))
-    terms = discounted(worth[counted], judged.places[counted])
-    return frozen(summed(judged.owners[counted], terms, len(judged.queries)))
+    owners, places, at = judged.top(depth)
+    if isinstance(gain, str):
+        worth = gains(judged.grades[at], gain)
+    else:
+        every = gains(judged.grades, gain)
+        worth = every[np.lexsort((-every, judged.owners))][at]
+    return frozen(summed(owners, discounted(worth, places), len(judged.queries)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -100,7 +100,10 @@ def pairs(parts: list[str]) -> dict[float, float]:
     split = [[side.strip() for side in re.split("[:=]", part, maxsplit=1)] for part in parts]
     if any(len(pair) != 2 for pair in split):
         raise UsageError(f'cannot read "{shown(",".join(parts))}" as gains', fix="write them like {1:3,2:9}")
-    return {number(grade, "grade"): number(gain, "gain") for grade, gain in split}
+    gains = {number(grade, "grade"): number(gain, "gain") for grade, gain in split}
+    if len(gains) != len(split):
+        raise UsageError(f'a grade stands twice in "{shown(",".join(parts))}"', fix="give each grade one gain")
+    return gains
 
 
 def number(text: str, what: str) -> float:

@@ -20,7 +20,7 @@ class NumberRelevant(Count, Binary):
     source = "trec_eval num_rel"
 
     def values(self, hits: Hits) -> FloatArray:
-        return relevant_of(hits.judged, self.rel).astype(np.float64)
+        return relevant_of(hits.judged, self.least).astype(np.float64)
 
 
 NumRel = NumberRelevant()

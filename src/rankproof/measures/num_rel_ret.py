@@ -21,7 +21,7 @@ class NumberRelevantRetrieved(Count, Binary):
     higher_is_better = True
 
     def values(self, hits: Hits) -> FloatArray:
-        return found(hits, self.rel).within(NO_LIMIT).astype(np.float64)
+        return found(hits, self.least).within(NO_LIMIT).astype(np.float64)
 
 
 NumRelRet = NumberRelevantRetrieved()

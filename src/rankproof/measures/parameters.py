@@ -11,19 +11,23 @@ from ..errors import UsageError, shown
 from .gain import NAMED, Gain
 
 _MOST = (1 << 63) - 1
+_MOST_GAIN = 1e15
 
 
 def _number(value: object, name: str) -> float | int:
-    """The value as a plain finite number."""
+    """The value as a plain finite number; -0.0 becomes 0.0, so that equal numbers are written alike."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise UsageError(f"{name} {shown(repr(value))} is not a number", fix=f"write {name} as a number")
-    plain = int(value) if isinstance(value, numbers.Integral) else float(value)
-    if isinstance(plain, float) and not math.isfinite(plain):
-        raise UsageError(f"{name} {plain} is not finite", fix=f"write {name} as a number")
-    return plain
+    try:
+        size = float(value)
+    except OverflowError:
+        size = math.inf
+    if not math.isfinite(size):
+        raise UsageError(f"{name} is not finite, or too large", fix=f"write {name} as a number")
+    return int(value) if isinstance(value, numbers.Integral) else size + 0.0
 
 
-def _whole(value: object, name: str) -> int:
+def _whole(value: object, name: str, *, too_large: str) -> int:
     """The value as a whole number from 1 to what 64 bits hold."""
     plain = _number(value, name)
     if plain != int(plain):
@@ -31,7 +35,7 @@ def _whole(value: object, name: str) -> int:
     if plain < 1:
         raise UsageError(f"{name} must be >= 1", fix=f"it is {shown(str(plain))}")
     if plain > _MOST:
-        raise UsageError(f"{name} {shown(str(plain))} is above 2^63 - 1", fix="leave it out to count every document")
+        raise UsageError(f"{name} {shown(str(plain))} is above 2^63 - 1", fix=too_large)
     return int(plain)
 
 
@@ -44,11 +48,11 @@ def _fraction(value: object, name: str) -> float:
 
 
 def _cutoff(value: object) -> int | None:
-    return None if value is None else _whole(value, "cutoff")
+    return None if value is None else _whole(value, "cutoff", too_large="leave it out to count every document")
 
 
-def _rel(value: object) -> int:
-    return _whole(value, "rel")
+def _rel(value: object) -> int | None:
+    return None if value is None else _whole(value, "rel", too_large="grades are at most 1000")
 
 
 def _recall(value: object) -> float | None:
@@ -80,14 +84,22 @@ def _beta(value: object) -> float:
 
 def _gain(value: object) -> Gain:
     """A known name, or the gain of each grade; a tuple of pairs is what a measure keeps."""
-    pairs = dict(value) if isinstance(value, tuple) else value
-    if isinstance(pairs, Mapping) and pairs:
-        return tuple(sorted((_grade(grade), float(_number(gain, "gain"))) for grade, gain in pairs.items()))
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if isinstance(pairs, tuple | list) and pairs and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        return tuple(sorted({_grade(grade): _worth(gain) for grade, gain in pairs}.items()))
     for name in NAMED:
         if value == name:
             return name
     choices = " or ".join(NAMED)
     raise UsageError(f"gain {shown(str(value))} is not known", fix=f"use {choices}, or the gain of each grade, like {{1:3,2:9}}")
+
+
+def _worth(value: object) -> float:
+    """A gain that keeps nDCG from 0 to 1 and can be summed over any collection."""
+    plain = float(_number(value, "gain"))
+    if not 0 <= plain <= _MOST_GAIN:
+        raise UsageError(f"gain {plain:g} is not from 0 to {_MOST_GAIN:g}", fix="write it like 3")
+    return plain
 
 
 def _grade(value: object) -> int:

@@ -20,7 +20,7 @@ class Precision(CutBinary):
     needs = "P@10"
 
     def values(self, hits: Hits) -> FloatArray:
-        return np.asarray(found(hits, self.rel).within(self.depth) / float(self.depth))
+        return np.asarray(found(hits, self.least).within(self.depth) / float(self.depth))
 
 
 P = Precision()

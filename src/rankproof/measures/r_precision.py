@@ -19,7 +19,7 @@ class RPrecision(Binary):
     source = "trec_eval Rprec"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         early = those.ranks <= those.total[those.owners]
         return ratio(np.bincount(those.owners[early], minlength=len(hits.queries)), those.total)
 

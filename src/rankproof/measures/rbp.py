@@ -26,7 +26,7 @@ class RankBiasedPrecision(CutBinary):
     suffix: ClassVar[str | None] = "p"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         weights = np.where(those.ranks <= self.depth, self.p ** (those.ranks - 1.0), 0.0)
         return np.asarray((1.0 - self.p) * those.summed(weights))
 

@@ -18,7 +18,7 @@ class Recall(CutBinary):
     needs = "R@100"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         return ratio(those.within(self.depth), those.total)
 
 

@@ -19,7 +19,7 @@ class ReciprocalRank(CutBinary):
     source = "trec_eval recip_rank"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         first = (those.nth == 1) & (those.ranks <= self.depth)
         values = np.zeros(len(hits.queries))
         values[those.owners[first]] = 1.0 / those.ranks[first]

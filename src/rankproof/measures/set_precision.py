@@ -17,7 +17,7 @@ class SetPrecision(Binary):
     source = "trec_eval set_P"
 
     def values(self, hits: Hits) -> FloatArray:
-        return ratio(found(hits, self.rel).within(NO_LIMIT), hits.retrieved)
+        return ratio(found(hits, self.least).within(NO_LIMIT), hits.retrieved)
 
 
 SetP = SetPrecision()

@@ -17,7 +17,7 @@ class SetRecall(Binary):
     source = "trec_eval set_recall"
 
     def values(self, hits: Hits) -> FloatArray:
-        those = found(hits, self.rel)
+        those = found(hits, self.least)
         return ratio(those.within(NO_LIMIT), those.total)
 
 

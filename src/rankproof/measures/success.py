@@ -20,7 +20,7 @@ class SuccessAt(CutBinary):
     needs = "Success@5"
 
     def values(self, hits: Hits) -> FloatArray:
-        return np.asarray(found(hits, self.rel).within(self.depth) > 0, dtype=np.float64)
+        return np.asarray(found(hits, self.least).within(self.depth) > 0, dtype=np.float64)
 
 
 Success = SuccessAt()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ..errors import visible
 from ..evaluation import Result, SystemResult
-from ..measures import Measure
-from .escape import for_trec
+from ..measures import Binary, Measure
 from .grid import shown_number
 from .look import Look
 
@@ -47,17 +47,32 @@ def render(result: Result, look: Look) -> str:
 
 def trec_name(measure: Measure, rel: int = 1) -> str:
     """trec_eval's name of the measure under `-l rel`, or ours where it has none."""
-    given, usual = measure.parameters(), type(measure)().parameters()
-    at = None if measure.at is None else given.pop(measure.at)
-    others = {name for name, value in given.items() if value != (rel if name == "rel" else usual[name])}
+    at = None if measure.at is None else measure.parameters()[measure.at]
     pattern = (_BARE if at is None else _CUT).get(measure.name)
-    return str(measure) if others or pattern is None else pattern.format(at)
+    return str(measure) if pattern is None or not _is_usual(measure, rel) else pattern.format(at)
+
+
+def query_labels(queries: Sequence[str]) -> dict[str, str]:
+    """What each query is called; one called `all` stays apart from the summary rows and from every other query."""
+    labels = {query: visible(query) for query in queries}
+    if "all" in labels:
+        taken = set(labels.values())
+        while labels["all"] in taken:
+            labels["all"] = f"query:{labels['all']}"
+    return labels
+
+
+def _is_usual(measure: Measure, rel: int) -> bool:
+    """Whether the measure's parameters are trec_eval's own, the cutoff apart."""
+    given, usual = measure.parameters(), type(measure)().parameters()
+    others = {name for name, value in given.items() if name not in (measure.at, "rel") and value != usual[name]}
+    return not others and (not isinstance(measure, Binary) or measure.least == rel)
 
 
 def _lines(system: SystemResult, result: Result, look: Look, *, several: bool) -> Iterator[str]:
-    names = {key: trec_name(one.measure, _common_rel(system)) for key, one in system.measures.items()}
+    names = {key: trec_name(one.measure, look.rel) for key, one in system.measures.items()}
     if several:
-        yield _line("runid", "all", for_trec(system.name))
+        yield _line("runid", "all", visible(system.name))
     if look.per_query:
         yield from _query_lines(system, names, result.queries)
     for key, one in system.measures.items():
@@ -66,16 +81,10 @@ def _lines(system: SystemResult, result: Result, look: Look, *, several: bool) -
 
 def _query_lines(system: SystemResult, names: dict[str, str], queries: tuple[str, ...]) -> Iterator[str]:
     shown = [(names[key], one, one.per_query) for key, one in system.measures.items() if one.measure.name not in _SUMMARY_ONLY]
-    for query in queries:
+    for query, label in query_labels(queries).items():
         for name, one, values in shown:
             if query in values:
-                yield _line(name, for_trec(query), shown_number(values[query], one))
-
-
-def _common_rel(system: SystemResult) -> int:
-    """The rel that all measures share, which trec_eval keeps out of the names; 1 where they differ."""
-    rels: set[int] = {one.measure.parameters().get("rel") or 0 for one in system.measures.values()} - {0}
-    return rels.pop() if len(rels) == 1 else 1
+                yield _line(name, label, shown_number(values[query], one))
 
 
 def _line(name: str, query: str, value: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ..errors import visible
+from ..errors import is_hidden, visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _QUOTED = re.compile("[\",']")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_JSON_HIDDEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_NOT_ASCII = re.compile("[^\\x00-\\x7e]")
 _MARKDOWN = {char: f"\\{char}" for char in "\\`*_[]|~$#"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _DASHES = re.compile("-(?=-)")
 _LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
@@ -22,6 +22,9 @@ _LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
     '"': "{''}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
+    # At the start of a row, \\ and \midrule would take these for their own arguments.
+    "[": "{[}",
+    "*": "{*}",
 }
 
 
@@ -39,7 +42,9 @@ def for_csv(text: str) -> str:
 
 def for_json(document: str) -> str:
     """A JSON document whose invisible characters and lone surrogates are written as \\u escapes; it means the same."""
-    return _JSON_HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+    import json
+
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], document)
 
 
 def for_markdown(text: str) -> str:
@@ -50,8 +55,3 @@ def for_markdown(text: str) -> str:
 def for_latex(text: str) -> str:
     """Text that LaTeX sets as it stands."""
     return _DASHES.sub("-{}", "".join(_LATEX.get(char, char) for char in visible(text)))
-
-
-def for_trec(query: str) -> str:
-    """A query id in trec_eval's layout; one that is called `all` stays apart from the summary rows."""
-    return "query:all" if query == "all" else visible(query)

@@ -19,6 +19,7 @@ from .look import Look
 
 _GAP = 3
 _BAR = 24
+_HEIGHT = 25
 _ENDLESS = 1 << 16
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _BEST = "bold green"
@@ -50,6 +51,7 @@ class Printer:
         self._console = Console(
             file=self._file,
             width=look.width if look.fold else _ENDLESS,
+            height=_HEIGHT,
             force_terminal=look.colour,
             color_system="standard" if look.colour else None,
             highlight=False,

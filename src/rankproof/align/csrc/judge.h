@@ -23,6 +23,7 @@ typedef struct {
     uint32_t *slots;
     size_t slots_count;
     size_t repeats;
+    int64_t highest; /* grade of all rows */
 } Judge;
 
 static inline void judge_free(Judge *judge) {
@@ -102,6 +103,7 @@ static inline Outcome judge_add(Judge *judge, size_t query, Slice doc, int64_t g
         return DONE;
     }
     judge->rows[judge->count] = (Judgement){hash, judge->text_size, doc.size, line, grade, (uint32_t)query};
+    if (judge->count == 0 || grade > judge->highest) judge->highest = grade;
     judge->slots[slot] = (uint32_t)++judge->count;
     judge->text_size += doc.size;
     return DONE;

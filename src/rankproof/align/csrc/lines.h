@@ -126,12 +126,16 @@ static inline size_t split(const char *text, size_t start, size_t end, Column *c
     }
 }
 
-/* Lets the last column run to the end of the line, unless the rank shows that the columns are not where they should be. */
+/* Lets the tag run to the end of the line. False where the rank is no whole number or the tag begins with a number: then an
+ * id holds white space, and the columns are not where they should be. */
 static inline bool take_rest(const char *text, size_t end, Column *columns) {
-    Column *last = &columns[MOST_COLUMNS - 1];
+    Column *rank = &columns[3], *tag = &columns[MOST_COLUMNS - 1];
+    double number;
+    if (parse_rank(text + rank->at, rank->size) == NO_RANK) return false;
+    if (any_score((Slice){text + tag->at, tag->size}, &number) != NOT_A_NUMBER) return false;
     while (is_space(text[end - 1])) end--;
-    last->size = (uint32_t)(end - last->at);
-    return parse_rank(text + columns[3].at, columns[3].size) != NO_RANK;
+    tag->size = (uint32_t)(end - tag->at);
+    return true;
 }
 
 /* Cuts any line; `found` is 0 for one that is blank or a comment. */

@@ -85,25 +85,25 @@ static uint8_t *kept_queries(const Judge *judge, PyObject *only) {
     return kept;
 }
 
-static PyObject *judged_tuple(Handle *handle, size_t repeats) {
+static PyObject *judged_tuple(Handle *handle, const Judge *judge) {
     PyObject *capsule = PyCapsule_New(handle, HANDLE_NAME, capsule_free);
     if (capsule == NULL) {
         handle_free(handle);
         return NULL;
     }
     const Judged *judged = &handle->judged;
-    return Py_BuildValue("(NNNNnN)", capsule, texts_of(&judged->queries, NULL, judged->count), offsets_bytes(judged),
-                         grades_bytes(judged), (Py_ssize_t)repeats, foreign_queries(judged));
+    return Py_BuildValue("(NNNNnLN)", capsule, texts_of(&judged->queries, NULL, judged->count), offsets_bytes(judged),
+                         grades_bytes(judged), (Py_ssize_t)judge->repeats, (long long)judge->highest, foreign_queries(judged));
 }
 
-/* (handle, queries, offsets, grades, repeats, queries with other than ASCII ids) of what was collected. */
+/* (handle, queries, offsets, grades, repeats, highest grade, queries with other than ASCII ids) of what was collected. */
 static PyObject *judge_object(Judge *judge, PyObject *only) {
     uint8_t *kept = only == Py_None ? NULL : kept_queries(judge, only);
     if (only != Py_None && kept == NULL) return NULL;
     Handle *handle = calloc(1, sizeof *handle);
     Outcome outcome = handle == NULL ? NO_MEMORY : judge_finish(judge, kept, &handle->judged);
     free(kept);
-    if (outcome == DONE) return judged_tuple(handle, judge->repeats);
+    if (outcome == DONE) return judged_tuple(handle, judge);
     if (handle != NULL) handle_free(handle);
     return PyErr_NoMemory();
 }
