@@ -32,7 +32,8 @@ def _summary(result: Result, printer: Printer, look: Look) -> None:
         printer.summary(turned)
     else:
         firsts = [next(iter(system.measures.values())) for system in result.systems]
-        printer.summary(grid, bars=Bars(grid.columns[0], [_share(one) for one in firsts]))
+        title = grid.columns[0] if len(grid.columns) > 1 else ""
+        printer.summary(grid, bars=Bars(title, [_share(one) for one in firsts]))
 
 
 def _queries(result: Result, printer: Printer) -> None:
