@@ -124,11 +124,6 @@ def test_payloads_in_texts_stay_text() -> None:
         assert {key: record.text for key, record in read(open_source(path)).items()} == expected
 
 
-@needs_shared
-def test_replies_of_language_models_are_not_read_yet() -> None:
-    pytest.skip("c28 is about judges by language model, which come later")
-
-
 @pytest.mark.parametrize("case", BAD_RUNS)
 def test_a_hostile_run_is_refused_with_place_and_fix(case: str, tmp_path: Path, capsys: Captured) -> None:
     name, content, expected = BAD_RUNS[case]
