@@ -246,6 +246,20 @@ def test_every_value_is_a_row_of_the_frame(library: Any) -> None:
     assert len(frame) == 4
 
 
+def test_a_fault_in_a_later_batch_is_told_with_its_row() -> None:
+    chunks: dict[str, Any] = {"query": [[b"q1"], [b"\xff"]], "doc": [[b"d1"], [b"d2"]], "score": [[2.0], [1.0]]}
+    columns: dict[str, Any] = {name: pyarrow.chunked_array(parts) for name, parts in chunks.items()}
+    table = pyarrow.table(columns)
+    with pytest.raises(rp.InputError, match="dense:2: not UTF-8"):
+        rp.evaluate(QRELS, {"dense": table})
+
+
+def test_a_score_that_is_not_finite_beside_long_integer_ids_is_refused() -> None:
+    table = pyarrow.table({"query": [1, 1, 1], "doc": [12345678901234567, 2, 99999999999999], "score": [3.0, 2.0, float("inf")]})
+    with pytest.raises(rp.InputError, match="run:3: score inf is not finite"):
+        rp.evaluate({"1": {"2": 1}}, table)
+
+
 def test_the_arguments_are_left_as_they_were() -> None:
     qrels, run = {"q": {"d": 1}}, {"q": {"d": 1.0, "e": 2.0}}
     rp.evaluate(qrels, run)

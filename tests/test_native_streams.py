@@ -12,6 +12,7 @@ import pytest
 
 from native_cases import assert_same_hits, source_of
 from rankproof.data.reading import Reading
+from rankproof.data.source import Source
 
 native = pytest.importorskip("rankproof.align.native", exc_type=ImportError)
 
@@ -61,3 +62,20 @@ def test_a_stream_that_lies_about_its_bytes_is_refused(count: int) -> None:
 
     with pytest.raises(ValueError, match="readinto gave"):
         native.judge_text(replace(source_of(b""), open=Lying))
+
+
+def test_a_buffer_is_out_of_reach_after_its_reader_failed() -> None:
+    kept: list[memoryview] = []
+
+    class Failing:
+        def readinto(self, buffer: memoryview) -> int:
+            kept.append(buffer)
+            raise OSError("gone")
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(OSError, match="gone"):
+        native.judge_text(Source("qrels", Failing))
+    with pytest.raises(ValueError, match="released"):
+        kept[0][0]

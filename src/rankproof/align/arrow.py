@@ -35,13 +35,14 @@ def align_arrow(judged: Judged, stream: Any, columns: Sequence[int], name: str, 
     except TypeError as error:
         raise InputError(str(error), fix=_TYPES, source=name) from None
     except OSError as error:
-        raise _broken(error, name) from None
+        raise _broken(error, stream, name) from None
     assert found is not None, "groups do not come back"
     return hits_of(judged, found)
 
 
-def _broken(error: OSError, name: str) -> BaseException:
-    """The error for a stream that fails; an interrupt inside of it comes out as such a failure too."""
-    if "KeyboardInterrupt" in str(error):
-        return KeyboardInterrupt()
+def _broken(error: OSError, stream: Any, name: str) -> BaseException:
+    """The error for a stream that fails: what stopped it, where it remembers that, an interrupt included."""
+    stopped = getattr(stream, "error", None)
+    if isinstance(stopped, BaseException):
+        return stopped
     return InputError(f"the table broke off ({error})", fix="check what it is read from", source=name)

@@ -23,7 +23,7 @@ from .hits import Hits, Judged
 from .reference import FEW_TAGS
 from .told import raise_told
 
-BLOCK_BYTES: Final = 1 << 17
+BLOCK_BYTES: Final = 1 << 18
 WIDEST_SCAN: Final = 3
 _PLAIN_DICTS: Final = (dict, defaultdict, Counter)
 _FLOATS: Final = (np.float64,)

@@ -30,28 +30,43 @@ class StreamColumns(NamedTuple):
     tag: int = -1
 
 
-class ReopeningStream:
-    """A stream that begins anew each time that it is asked for, so that nobody has to keep its batches; opened once already."""
+Batches = Callable[[], Iterable["pa.RecordBatch"]]
+
+
+class RowStream:
+    """A run's batches as an Arrow stream that begins anew each time that it is asked for, so that nobody has to keep them.
+
+    It is opened once when made, so that columns of a wrong type are refused then. `error` is what stopped it, which Arrow's
+    interface hands on as text only.
+    """
 
     reopens = True
 
-    def __init__(self, opened: Callable[[], pa.RecordBatchReader]) -> None:
-        self._opened, self._first = opened, [opened()]
+    def __init__(self, batches: Batches, names: list[str], places: StreamColumns, source: str) -> None:
+        self.error: BaseException | None = None
+        self._batches, self._names, self._places, self._source = batches, names, places, source
+        self._ready = [self._opened()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        reader: Any = self._first.pop() if self._first else self._opened()
+        reader: Any = self._ready.pop() if self._ready else self._opened()
         return reader.__arrow_c_stream__(requested_schema)
 
+    def _opened(self) -> pa.RecordBatchReader:
+        rows = self._rows()
+        first = next(rows, None)
+        if first is None:
+            raise refusal("no-rows", source=self._source)
+        reader: pa.RecordBatchReader = load_pyarrow().RecordBatchReader.from_batches(first.schema, chain((first,), rows))
+        return reader
 
-def run_stream(batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str) -> pa.RecordBatchReader:
-    """The batches as a stream; the first is read now, so that columns of a wrong type are refused here."""
-    arrow = load_pyarrow()
-    made = (arrow.record_batch(columns, names=_named(places)) for columns in plain_batches(batches, names, places, source))
-    first = next(made, None)
-    if first is None:
-        raise refusal("no-rows", source=source)
-    reader: pa.RecordBatchReader = arrow.RecordBatchReader.from_batches(first.schema, chain((first,), made))
-    return reader
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        arrow, labels = load_pyarrow(), _named(self._places)
+        try:
+            for columns in plain_batches(self._batches(), self._names, self._places, self._source):
+                yield arrow.record_batch(columns, names=labels)
+        except BaseException as error:
+            self.error = error
+            raise
 
 
 def stream_layout(schema: pa.Schema, source: str, order: Order) -> tuple[StreamColumns, list[str]]:

@@ -12,6 +12,7 @@ from .lines import BOM, UTF16_MARKS
 from .opening import PARQUET_MAGIC, first_bytes
 from .table import format_of_suffix
 
+SHORT_HEAD_BYTES = 1 << 12
 HEAD_BYTES = 1 << 16
 _JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
 _LINE = re.compile(rb"[^\r\n]+")
@@ -36,7 +37,7 @@ _FOREIGN = (
 
 def detect(source: Source) -> str:
     """The name of the source's format; an empty file and one of a kind that we do not read are refused."""
-    head = first_bytes(source.open, HEAD_BYTES)
+    head = _head(source)
     if not head:
         raise refusal("empty", source=source.name)
     if head.startswith(PARQUET_MAGIC):
@@ -52,13 +53,22 @@ def detect(source: Source) -> str:
 
 def is_split_by(source: Source, delimiter: str) -> bool:
     """Whether the first row is a header between such delimiters."""
-    line, _ = _first_row(first_bytes(source.open, HEAD_BYTES).removeprefix(BOM))
+    line, _ = _first_row(_head(source).removeprefix(BOM))
     return _is_header(line, delimiter.encode())
 
 
+def _head(source: Source) -> bytes:
+    """The start of the source: a little where that holds the first row and more, else more of it."""
+    head = first_bytes(source.open, SHORT_HEAD_BYTES)
+    whole = len(head) < SHORT_HEAD_BYTES or _first_row(head.removeprefix(BOM))[1]
+    return head if whole else first_bytes(source.open, HEAD_BYTES)
+
+
 def _is_header(line: bytes, delimiter: bytes) -> bool:
+    if delimiter not in line:
+        return False
     names = [field.strip(b'" ').decode(errors="replace") for field in line.split(delimiter)]
-    return len(names) > 1 and is_header(names)
+    return is_header(names)
 
 
 def _refuse_foreign(head: bytes, name: str) -> None:

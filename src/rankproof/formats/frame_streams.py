@@ -7,7 +7,7 @@ from typing import Any
 
 from ..data.reading import Order
 from .arrow import load_pyarrow
-from .arrow_stream import StreamColumns, run_stream, stream_layout
+from .arrow_stream import RowStream, StreamColumns, stream_layout
 from .columns import columns_of
 from .frame_tables import arrow_table, library_of, names_of
 from .values import rank_of_value
@@ -24,7 +24,7 @@ def frame_stream(frame: Any, name: str = "run", order: Order = "score") -> tuple
     if table is None:
         return None
     places, names = stream_layout(table.schema, name, order)
-    return run_stream(table.to_batches(), names, places, name), places
+    return RowStream(table.to_batches, names, places, name), places
 
 
 def _polars_stream(frame: Any, source: str, order: Order) -> tuple[object, StreamColumns] | None:

@@ -19,7 +19,7 @@ from .streams import Progress
 from .table import format_named, system_name
 
 if TYPE_CHECKING:
-    from .arrow_stream import ReopeningStream, StreamColumns
+    from .arrow_stream import RowStream, StreamColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OpenedFile:
         options = Options(self.delimiter, reading=reading or Reading())
         return format_named(self.format).read_run(self.source, name or self.name, options)
 
-    def run_stream(self, order: Order = "score") -> tuple[ReopeningStream, StreamColumns] | None:
+    def run_stream(self, order: Order = "score") -> tuple[RowStream, StreamColumns] | None:
         """The run in it as an Arrow stream for alignment, where the format has one."""
         stream = getattr(format_named(self.format), "run_stream", None)
         return None if stream is None else stream(self.source, order)

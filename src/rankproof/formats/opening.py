@@ -64,7 +64,7 @@ def first_bytes(opener: Opener, size: int) -> bytes:
             filled += count
     finally:
         stream.close()
-    return bytes(buffer[:filled])
+    return bytes(memoryview(buffer)[:filled])
 
 
 def all_bytes(source: Source) -> bytes:

@@ -12,7 +12,7 @@ from ..data.source import Source
 from ..errors import InputError
 from .arrow import load_pyarrow
 from .arrow_rows import judgements, run_rows
-from .arrow_stream import ReopeningStream, StreamColumns, run_stream, stream_layout
+from .arrow_stream import RowStream, StreamColumns, stream_layout
 from .columns import Kind, columns_of, kind_by_names
 from .faults import fault
 from .opening import all_bytes
@@ -41,15 +41,15 @@ class ParquetFormat:
         rows = run_rows(_batches(file, names, source.name), names, places, source.name)
         return run_of(rows, name=name, source=source.name, reading=options.reading)
 
-    def run_stream(self, source: Source, order: Order) -> tuple[ReopeningStream, StreamColumns]:
+    def run_stream(self, source: Source, order: Order) -> tuple[RowStream, StreamColumns]:
         """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
         places, names = stream_layout(_opened(source).schema_arrow, source.name, order)
         dictionaries = [names[0], *names[places.tag :][: places.tag >= 0]]
 
-        def opened() -> pa.RecordBatchReader:
-            return run_stream(_batches(_opened(source, dictionaries), names, source.name), names, places, source.name)
+        def batches() -> Iterator[pa.RecordBatch]:
+            return _batches(_opened(source, dictionaries), names, source.name)
 
-        return ReopeningStream(opened), places
+        return RowStream(batches, names, places, source.name), places
 
     def kind(self, source: Source, options: Options) -> Kind | None:
         return kind_by_names(_opened(source).schema_arrow.names)

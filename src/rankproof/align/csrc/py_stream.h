@@ -28,15 +28,24 @@ static Outcome count_of(PyObject *answer, size_t size, size_t *count) {
     return DONE;
 }
 
-/* Calls readinto on a view that is released after, so that nobody keeps it when the buffer moves. */
+/* Releases a view, so that nobody who kept it reads the buffer when it has moved; an exception on its way stays. */
+static bool release_view(PyObject *view) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *released = PyObject_CallMethod(view, "release", NULL);
+    bool done = released != NULL;
+    Py_XDECREF(released);
+    if (type != NULL) PyErr_Restore(type, value, traceback);
+    return done;
+}
+
 static Outcome call_readinto(PyObject *readinto, char *to, size_t size, size_t *count) {
     if (PyErr_CheckSignals() != 0) return STOPPED;
     PyObject *view = PyMemoryView_FromMemory(to, (Py_ssize_t)size, PyBUF_WRITE);
     if (view == NULL) return STOPPED;
-    PyObject *answer = PyObject_CallFunctionObjArgs(readinto, view, NULL), *released = NULL;
-    if (answer != NULL) released = PyObject_CallMethod(view, "release", NULL);
-    Outcome outcome = answer == NULL || released == NULL ? STOPPED : count_of(answer, size, count);
-    Py_XDECREF(released);
+    PyObject *answer = PyObject_CallFunctionObjArgs(readinto, view, NULL);
+    bool released = release_view(view);
+    Outcome outcome = answer == NULL || !released ? STOPPED : count_of(answer, size, count);
     Py_XDECREF(answer);
     Py_DECREF(view);
     return outcome;
