@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 
-.PHONY: demo test check bench fuzz clean
+.PHONY: demo test check bench fuzz sanitize clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
@@ -24,6 +24,9 @@ bench: $(VENV)/bench.stamp
 
 fuzz:
 	bash fuzz/run.sh $(SECONDS)
+
+sanitize: $(VENV)/test.stamp
+	bash fuzz/sanitize.sh
 
 NATIVE := $(wildcard src/rankproof/align/*.c src/rankproof/align/csrc/*.h)
 

@@ -14,18 +14,16 @@ static PyObject *texts_of(const Names *names, const size_t *chosen, size_t count
 }
 
 /* Hits in the order of the judged queries: offsets, ranks, grades. */
-static Outcome place_hits(const Result *result, int64_t *offsets, int64_t *ranks, int64_t *grades) {
+static void place_hits(const Result *result, int64_t *offsets, int64_t *ranks, int64_t *grades) {
     size_t at = 0;
     for (size_t query = 0; query < result->judged->count; query++) {
         offsets[query] = (int64_t)at;
-        const Found *found = result->found + result->starts[query];
         for (size_t i = 0; i < result->counts[query]; i++, at++) {
-            ranks[at] = found[i].rank;
-            grades[at] = found[i].grade;
+            ranks[at] = result->found[result->starts[query] + i].rank;
+            grades[at] = result->found[result->starts[query] + i].grade;
         }
     }
     offsets[result->judged->count] = (int64_t)at;
-    return DONE;
 }
 
 static PyObject *hits_tuple(const Result *result) {
