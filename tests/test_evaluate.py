@@ -225,6 +225,7 @@ def test_an_option_that_means_nothing_is_refused(option: str, value: Any) -> Non
 def test_a_faulty_frame_is_refused_alike_by_both_readers(
     library: Any, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("rankproof.align.native", exc_type=ImportError)
     good: dict[str, Any] = {"query_id": ["q1", "q1"], "doc_id": [10**16, 3], "score": [2.0, 1.0]}
     columns = {name: values for name, values in {**good, **fault}.items() if values is not None}
     frame = pyarrow.table(columns) if library is pyarrow else library.DataFrame(columns)
