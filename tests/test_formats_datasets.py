@@ -221,3 +221,18 @@ def test_without_ir_datasets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[datasets\]'"):
         read_qrels("irds:vaswani")
+
+
+def test_a_split_that_is_not_there_is_never_replaced_by_another(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    with pytest.raises(InputError, match="qrels"):
+        read_dataset(folder, split="train")
+
+
+def test_a_split_brings_its_own_queries_where_they_are_apart(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "queries.train.jsonl").write_text('{"_id": "t1", "text": "a training query"}\n')
+    (folder / "qrels.train.tsv").write_text("query-id\tcorpus-id\tscore\nt1\td1\t1\n")
+    dataset = read_dataset(folder, split="train")
+    assert list(dataset.queries) == ["t1"]
+    assert dict(dataset.qrels["t1"]) == {"d1": 1}

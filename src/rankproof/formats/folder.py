@@ -17,7 +17,7 @@ from .table import COMPRESSED
 from .texts_format import read_corpus, read_queries, text_blocks
 
 SPLIT = "test"
-_QRELS = ("qrels/{split}.tsv", "qrels.tsv", "qrels/{split}.jsonl", "qrels.jsonl", "qrels/{split}.txt", "qrels.txt")
+_SUFFIXES = ("tsv", "jsonl", "txt")
 
 
 def read_folder(folder: str, *, split: str = SPLIT) -> Dataset:
@@ -26,7 +26,7 @@ def read_folder(folder: str, *, split: str = SPLIT) -> Dataset:
         raise fault("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
     name = os.path.basename(os.path.abspath(folder))
     corpus = read_corpus(open_source(_found(folder, ("corpus.jsonl",), "documents")))
-    queries = read_queries(open_source(_found(folder, ("queries.jsonl",), "queries")))
+    queries = read_queries(open_source(_found(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
     return Dataset(name, corpus, queries, read_folder_qrels(folder, split=split))
 
 
@@ -36,8 +36,9 @@ def read_folder_qrels(folder: str, *, split: str = SPLIT) -> Qrels:
 
 
 def qrels_path(folder: str, *, split: str = SPLIT) -> str:
-    """The file in the folder that holds the judgements."""
-    return _found(folder, tuple(name.format(split=split) for name in _QRELS), "qrels")
+    """The file in the folder that holds the judgements; one that names no split holds those of the split `test`."""
+    stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == SPLIT else ()))
+    return _found(folder, [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems], "qrels")
 
 
 def write_folder(dataset: Dataset, folder: str) -> None:
