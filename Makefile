@@ -4,31 +4,41 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 
-.PHONY: demo test check bench fuzz sanitize clean
+.PHONY: demo test oracle check bench fuzz kills sanitize clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
-	$(BIN)/rankproof eval --sample
+	$(BIN)/rankproof models get minilm
+	$(BIN)/rankproof run
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto
 
+oracle: $(VENV)/oracle.stamp
+
 check: $(VENV)/check.stamp
-	$(BIN)/ruff format --check src tests bench setup.py
-	$(BIN)/ruff check src tests bench setup.py
+	$(BIN)/ruff format --check src tests bench fuzz setup.py
+	$(BIN)/ruff check src tests bench fuzz setup.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.lexical
+	$(BIN)/python -m bench.encoding
+	$(BIN)/python -m bench.searching
+	$(BIN)/python -m bench.fusing
 
 fuzz:
 	bash fuzz/run.sh $(SECONDS)
 
+kills: $(VENV)/test.stamp
+	$(BIN)/python -m fuzz.kills 50
+
 sanitize: $(VENV)/test.stamp
 	bash fuzz/sanitize.sh
 
-NATIVE := $(wildcard src/rankproof/align/*.c src/rankproof/align/csrc/*.h)
+NATIVE := $(wildcard src/rankproof/*/*.c src/rankproof/align/csrc/*.h)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -42,4 +52,4 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/rankproof/align/*.so bench/work fuzz/work
+	rm -rf $(VENV) build dist src/*.egg-info src/rankproof/*/*.so bench/work fuzz/work

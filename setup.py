@@ -1,4 +1,4 @@
-"""Builds the native reader where a C compiler is at hand; without one the install goes on with the plain-Python reader."""
+"""Builds the native reader, merge and sieve where a C compiler is at hand; without one the install goes on without them."""
 
 import os
 import sysconfig
@@ -9,17 +9,25 @@ from setuptools import Extension, setup
 # A free-threaded Python has no stable ABI to build for.
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
+
+def extension(name: str, source: str, headers: str = "") -> Extension:
+    """One extension that an install can do without."""
+    return Extension(
+        name,
+        sources=[source],
+        depends=sorted(glob(headers)),
+        define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0"],
+        py_limited_api=STABLE,
+        optional=True,
+    )
+
+
 setup(
     ext_modules=[
-        Extension(
-            "rankproof.align._native",
-            sources=["src/rankproof/align/_native.c"],
-            depends=sorted(glob("src/rankproof/align/csrc/*.h")),
-            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-            extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0"],
-            py_limited_api=STABLE,
-            optional=True,
-        )
+        extension("rankproof.align._native", "src/rankproof/align/_native.c", "src/rankproof/align/csrc/*.h"),
+        extension("rankproof.fusion._merge", "src/rankproof/fusion/_merge.c"),
+        extension("rankproof.stores._topk", "src/rankproof/stores/_topk.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

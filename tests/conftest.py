@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from minilm_weights import minilm_home
 from rankproof.align import engine
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -19,3 +20,19 @@ def pytest_sessionstart() -> None:
         raise pytest.UsageError("the native reader was not built")
     if not SHARED.is_dir():
         raise pytest.UsageError(f"there is no folder {SHARED}")
+
+
+@pytest.fixture(scope="session")
+def minilm_weights(request: pytest.FixtureRequest) -> Path:
+    """A cache folder with MiniLM in it, for all tests and workers."""
+    return minilm_home(request.config)
+
+
+@pytest.fixture
+def minilm_cache(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder of the test's own, but for MiniLM."""
+    cache = tmp_path / "minilm-cache"
+    cache.mkdir()
+    (cache / "models").symlink_to(minilm_weights / "models")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(cache))
+    return cache

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rankproof.data.run import Run, RunRow
 from rankproof.errors import InputError, UsageError
 from rankproof.fusion import METHODS, NORMS, Method, Norm, fuse, partial_queries
+from rankproof.fusion.merge import Given, best_kernel, merge
 
 ids = st.sampled_from(["a", "b", "c", "é", "𝔸", "007"])
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -144,6 +145,78 @@ def test_norms_do_not_see_the_scale(tables: Any, power: int) -> None:
         first, second = (fuse([Run.from_dict(t) for t in ts], "combsum", norm=norm) for ts in (small, scaled))
         assert first.docs == second.docs
         assert first.scores.tolist() == second.scores.tolist()
+
+
+def by_dictionary(
+    tables: list[dict[str, dict[str, float]]], query: str, method: str, norm: Norm, k: float
+) -> list[tuple[float, str]]:
+    """The definition, one document at a time."""
+    totals: dict[str, float] = {}
+    times: dict[str, int] = {}
+    for weight, table in enumerate(tables, start=1):
+        rows = sorted(((score, doc) for doc, score in table.get(query, {}).items()), reverse=True)
+        values = NORMS[norm](np.array([score for score, _ in rows])).tolist() if rows else []
+        for rank, ((_, doc), value) in enumerate(zip(rows, values, strict=True), start=1):
+            part = 1 / (k + rank) if method == "rrf" else value
+            totals[doc] = totals.get(doc, 0.0) + weight * part
+            times[doc] = times.get(doc, 0) + 1
+    return sorted(((total * (times[doc] if method == "combmnz" else 1), doc) for doc, total in totals.items()), reverse=True)
+
+
+@pytest.mark.parametrize(("method", "norm"), WAYS)
+@settings(max_examples=100, deadline=None)
+@given(tables=tables, k=st.sampled_from([0.0, 1.0, 60.0]))
+def test_every_method_follows_its_definition_to_the_last_bit(method: Any, norm: Any, tables: Any, k: float) -> None:
+    run = fused([Run.from_dict(table) for table in tables], method, norm, k=k)
+    for query in run.queries:
+        found = [(row.score, row.doc) for row in run.rows() if row.query == query]
+        assert found == by_dictionary(tables, query, method, norm, k)
+
+
+few_values = st.sampled_from([0.0, -0.0, 1.0, 1.0, 0.5, -2.0, 1e-310, -1e308, 3.0])
+names = st.one_of(ids, st.text(alphabet="ab\x00é\ufffd𝔸", min_size=1, max_size=3), st.integers(0, 300).map(str))
+rankings = st.lists(st.dictionaries(names, few_values | finite, max_size=60), max_size=4)
+
+
+@pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
+@settings(max_examples=200, deadline=None)
+@given(given_=rankings, times_found=st.booleans(), ahead=st.integers(0, 2))
+def test_the_native_merge_gives_the_bits_of_the_plain_one(given_: Any, times_found: bool, ahead: int) -> None:
+    parts: list[Given] = [
+        ([*["x"] * ahead, *table], ahead, np.array(list(table.values()), dtype=np.float64) / 8) for table in given_
+    ]
+    parts[1:] = [(tuple(docs), start, values) for docs, start, values in parts[1:]]
+    native, plain = (merge(parts, times_found=times_found, kernel=kernel) for kernel in ("native", "plain"))
+    assert native[0] == plain[0]
+    assert native[1].tobytes() == plain[1].tobytes()
+
+
+@pytest.mark.parametrize("kernel", ["plain", "native"])
+def test_a_merge_refuses_a_document_twice_in_one_ranking(kernel: Any) -> None:
+    if kernel == "native" and best_kernel() == "plain":
+        pytest.skip("the native merge was not built")
+    with pytest.raises(KeyError):
+        merge([(["a", "b", "a"], 0, np.ones(3))], times_found=False, kernel=kernel)
+
+
+@pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
+@pytest.mark.parametrize(
+    "given_",
+    [
+        [(["a"], 0, np.ones(2))],
+        [(["a"], -1, np.ones(1))],
+        [(["a"], 2, np.ones(0))],
+        [([1], 0, np.ones(1))],
+        [("a", 0, np.ones(1))],
+        [()],
+        3,
+    ],
+)
+def test_the_native_merge_refuses_what_is_no_ranking(given_: Any) -> None:
+    from rankproof.fusion import _merge
+
+    with pytest.raises((TypeError, ValueError)):
+        _merge.merge(given_, False)
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

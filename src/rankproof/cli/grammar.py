@@ -12,7 +12,7 @@ from .main import VERBS
 from .parsing import parser_of
 
 Takes = Literal["nothing", "choice", "file", "measures", "text"]
-_FILES = ("FILE", "IN", "OUT", "RUN")
+_FILES = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "RUN")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,14 @@ import sys
 from collections.abc import Sequence
 
 VERBS = {
+    "run": "climb the ladder of an experiment: quality, latency and cost of each system",
+    "init": "write a commented experiment file",
     "eval": "evaluate run files against judgements",
     "fuse": "join several runs into one, by reciprocal rank or by score",
     "convert": "turn a run, judgements or a dataset into another format",
     "measures": "list the measures, with definition, range, source and aliases",
+    "cache": "show or clear what is kept for the next run",
+    "models": "get and list model weights",
     "completion": "print the completion script of a shell",
 }
 

@@ -20,6 +20,8 @@ options:
   --quiet        no notes and no progress, errors only"""
 _EXAMPLES = """\
 examples:
+  rankproof run                                    start here: the ladder on the built-in sample
+  rankproof run --dataset my-data                  the same on your documents
   rankproof eval --sample                          the built-in sample, three systems
   rankproof eval qrels.txt bm25.run dense.run      the usual measures
   rankproof eval qrels.txt bm25.run -m nDCG@10,RR -q --format json

@@ -61,3 +61,18 @@ def query_ids(path: str, encoding: str) -> tuple[str, ...]:
 def first_few(ids: Sequence[str], most: int = 5) -> str:
     """How many ids there are, and the first of them, fit to be shown."""
     return f"{len(ids)} ({', '.join(map(shown, ids[:most]))}{', …' if len(ids) > most else ''})"
+
+
+def names(text: str) -> list[str]:
+    """Names between commas."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError(f"{shown(repr(text))} names nothing")
+    return found
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a whole number of at most {_DIGITS} digits")
+    return int(text)

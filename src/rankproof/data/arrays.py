@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Matrix = NDArray[np.float32]
 _Item = TypeVar("_Item", bound=np.generic)
 
 

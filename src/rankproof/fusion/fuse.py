@@ -1,17 +1,19 @@
-"""Fusion of runs: RRF (Cormack et al. 2009), CombSUM and CombMNZ (Fox and Shaw 1994)."""
+"""Fusion of runs, query by query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ..data.arrays import FloatArray, frozen
+from ..data.order import settled
 from ..data.reading import Order, Reading
 from ..data.run import Run
-from ..errors import InputError
-from .ranking import Ranking, ranked, rankings
-from .settings import NORMS, Method, Norm, checked_weights, refuse_choices, refuse_numbers, refuse_what_is_no_run
+from .ranking import Ranking
+from .recipe import Recipe
+from .settings import Method, Norm, checked_weights, refuse_choices, refuse_numbers, refuse_what_is_no_run
+from .slices import NOTHING, slices
 
 
 def fuse(
@@ -36,15 +38,18 @@ def fuse(
     refuse_what_is_no_run(runs)
     refuse_choices(method, norm, order, lower_is_better=lower_is_better)
     refuse_numbers(method, k, depth)
-    each = checked_weights(runs, weights)
+    recipe = Recipe(method, float(k), norm, tuple(checked_weights(runs, weights)))
     reading = Reading(order=order, lower_is_better=lower_is_better)
-    found = [rankings(run, reading) for run in runs]
+    found = [slices(run, reading) for run in runs]
     queries = list(dict.fromkeys(query for one in found for query in one))
-    parts = _parts(method, k, norm)
-    fused = [
-        _fused([(one.get(query), weight) for one, weight in zip(found, each, strict=True)], parts, method) for query in queries
-    ]
-    return _as_run(queries, [(docs[:depth], scores[:depth]) for docs, scores in fused], name or method)
+    try:
+        return _as_run(
+            queries, (recipe.merged([one.get(query, NOTHING) for one in found]) for query in queries), depth, name or method
+        )
+    except KeyError:
+        for run in runs:
+            settled(run, Reading())
+        raise
 
 
 def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -54,39 +59,19 @@ def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
 
 
-def _parts(method: Method, k: float, norm: Norm) -> Callable[[FloatArray], FloatArray]:
-    if method == "rrf":
-        return lambda scores: 1.0 / (k + np.arange(1, len(scores) + 1, dtype=np.float64))
-    return NORMS[norm]
-
-
-def _fused(given: list[tuple[Ranking | None, float]], parts: Callable[[FloatArray], FloatArray], method: Method) -> Ranking:
-    totals: dict[str, float] = {}
-    times: dict[str, int] = {}
-    for ranking, weight in given:
-        if ranking is None or not ranking[0]:
-            continue
-        docs, scores = ranking
-        for doc, part in zip(docs, (weight * parts(scores)).tolist(), strict=True):
-            totals[doc] = totals.get(doc, 0.0) + part
-        if method == "combmnz":
-            for doc in docs:
-                times[doc] = times.get(doc, 0) + 1
-    values = np.array([total * times.get(doc, 1) for doc, total in totals.items()], dtype=np.float64)
-    return ranked(list(totals), values)
-
-
-def _as_run(queries: list[str], fused: list[Ranking], name: str) -> Run:
-    scores = np.concatenate([scores for _, scores in fused]) if fused else np.zeros(0)
-    if not np.isfinite(scores).all():
-        raise InputError("a fused score is outside the range of a 64-bit float", fix="normalise with min-max or z-score")
-    lengths = [len(docs) for docs, _ in fused]
+def _as_run(queries: list[str], fused: Iterable[Ranking], depth: int | None, name: str) -> Run:
+    flat: list[str] = []
+    parts: list[FloatArray] = []
+    for docs, scores in fused:
+        flat.extend(docs if depth is None else docs[:depth])
+        parts.append(scores[:depth])
+    lengths = [len(part) for part in parts]
     return Run(
         name=name,
         queries=tuple(queries),
         offsets=frozen(np.cumsum([0, *lengths], dtype=np.int64)),
-        docs=tuple(doc for docs, _ in fused for doc in docs),
-        scores=frozen(scores),
-        ranks=frozen(np.concatenate([np.arange(1, length + 1) for length in lengths]).astype(np.int64)) if fused else None,
+        docs=tuple(flat),
+        scores=frozen(np.concatenate([np.zeros(0), *parts])),
+        ranks=frozen(np.concatenate([np.arange(1, length + 1, dtype=np.int64) for length in lengths])) if lengths else None,
         source=name,
     )

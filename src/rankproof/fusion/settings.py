@@ -50,7 +50,7 @@ def refuse_numbers(method: Method, k: float, depth: int | None) -> None:
         raise UsageError(f"depth is {shown(str(depth))}", fix="keep at least 1 document a query")
 
 
-def checked_weights(runs: Sequence[Run], weights: Sequence[float] | None) -> list[float]:
+def checked_weights(runs: Sequence[object], weights: Sequence[float] | None) -> list[float]:
     """A weight for each run, 1 where none is given."""
     if weights is None:
         return [1.0] * len(runs)

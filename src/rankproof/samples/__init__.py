@@ -1,12 +1,22 @@
-"""The built-in sample: a kitchen shop with 20 graded queries and three made-up systems that show what the tool shows."""
+"""The built-in sample: an imaginary kitchen shop with its help pages, judged queries, and runs of three real systems over it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-QRELS = "kitchen.qrels"
-RUNS = ("bm25.run", "dense.run", "hybrid.run")
+DATASET = "kitchen"
+QRELS = f"{DATASET}/qrels.tsv"
+RUNS = ("runs/bm25.run", "runs/static.run", "runs/hybrid.run")
+
+
+@contextmanager
+def sample_folder() -> Iterator[str]:
+    """The path of the dataset's folder, there for as long as the block runs."""
+    from importlib.resources import as_file, files
+
+    with as_file(files(__name__) / DATASET) as folder:
+        yield str(folder)
 
 
 @contextmanager

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ..errors import is_hidden, visible
+from ..errors import visible
+from ..formats.harmless import for_csv, for_json
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_QUOTED = re.compile("[\",']")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_NOT_ASCII = re.compile("[^\\x00-\\x7e]")
+__all__ = ["for_csv", "for_json", "for_latex", "for_markdown", "for_terminal"]
+
 _MARKDOWN = {char: f"\\{char}" for char in "\\`*_[]|~$#"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _DASHES = re.compile("-(?=-)")
 _LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
@@ -31,20 +30,6 @@ _LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
 def for_terminal(text: str) -> str:
     """No control character, direction mark or invisible character reaches the terminal."""
     return visible(text)
-
-
-def for_csv(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP: a leading apostrophe) and no reader splits."""
-    plain = _CONTROL.sub(lambda found: visible(found[0]), text)
-    safe = f"'{plain}" if text.startswith(_FORMULA_STARTS) else plain
-    return '"' + safe.replace('"', '""') + '"' if _QUOTED.search(safe) or safe != safe.strip() else safe
-
-
-def for_json(document: str) -> str:
-    """A JSON document whose invisible characters and lone surrogates are written as \\u escapes; it means the same."""
-    import json
-
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], document)
 
 
 def for_markdown(text: str) -> str:

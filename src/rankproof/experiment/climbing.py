@@ -1,0 +1,136 @@
+"""An experiment in, a Climb out."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..data.dataset import Dataset
+from ..data.identity import identity, key_of
+from ..data.queries import Queries, Query
+from ..data.run import Run
+from ..evaluation import Options, Result, evaluate_runs
+from ..formats import read_dataset
+from ..stages.base import Ground, Stage
+from .bench import Bench
+from .cache import StageCache
+from .climb import Climb, Rung
+from .experiment import SAMPLE, Experiment
+from .keep import JournalKeep, MemoryKeep
+from .outcome import Outcome, as_run
+from .provenance import provenance
+from .rungs import kind_of, over_of, with_below
+from .settings import Settings
+from .snippets import snippets_of
+from .toml_text import toml_of
+
+
+def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
+    """Climbs every system of the experiment, in order, and evaluates it."""
+    settings = settings or Settings()
+    start = time.monotonic()
+    dataset = dataset_of(experiment)
+    queries = asked_queries(dataset, experiment.limit, experiment.seed)
+    with _bench(dataset, queries, settings) as bench:
+        outcomes = {name: bench.outcome(stage, name) for name, stage in experiment.systems.items()}
+        found = dict(bench.found)
+    ids = tuple(query.id for query in queries)
+    runs = {name: as_run(name, ids, outcome.rankings) for name, outcome in outcomes.items()}
+    options = Options(rel=experiment.rel, queries=ids if experiment.limit else None)
+    result = evaluate_runs(dataset.qrels, runs, experiment.measures, options)
+    rungs = _rungs(experiment.systems, outcomes, found, result, runs)
+    return Climb(
+        name=experiment.name,
+        fingerprint=dataset.fingerprint(),
+        queries=ids,
+        result=result,
+        rungs=rungs,
+        qrels=dataset.qrels,
+        texts=Queries(queries, source=dataset.queries.source),
+        snippets=snippets_of(dataset, runs.values()),
+        experiment=toml_of(experiment),
+        provenance={
+            **provenance(),
+            "seconds": time.monotonic() - start,
+            "dataset": dataset.name,
+            "documents": len(dataset.corpus),
+            "seed": experiment.seed,
+            "limit": experiment.limit,
+            "threads": settings.threads,
+        },
+        notes=tuple(_notes(dataset)),
+    )
+
+
+def dataset_of(experiment: Experiment) -> Dataset:
+    """The dataset, read where it is a path."""
+    if isinstance(experiment.dataset, Dataset):
+        return experiment.dataset
+    if experiment.dataset == SAMPLE:
+        from ..samples import sample_folder
+
+        with sample_folder() as folder:
+            return read_dataset(folder)
+    return read_dataset(experiment.dataset, split=experiment.split)
+
+
+def asked_queries(dataset: Dataset, limit: int | None, seed: int) -> list[Query]:
+    """The judged queries that have a text, in the order of the judgements; `limit` of them drawn by the seed."""
+    queries = [dataset.queries[query] for query in dataset.qrels if query in dataset.queries]
+    if limit is None or limit >= len(queries):
+        return queries
+    drawn = set(random.Random(seed).sample(range(len(queries)), limit))
+    return [query for index, query in enumerate(queries) if index in drawn]
+
+
+@contextmanager
+def _bench(dataset: Dataset, queries: Sequence[Query], settings: Settings) -> Iterator[Bench]:
+    home = settings.cache
+    with JournalKeep(home, settings.progress) if home else MemoryKeep(settings.progress) as keep:
+        corpus_key = dataset.corpus.fingerprint()
+        ground = Ground(dataset.corpus, corpus_key, keep, settings.threads, settings.progress)
+        queries_key = key_of([(query.id, query.text) for query in queries])
+        yield Bench(ground, queries, queries_key, keep, StageCache(home) if home else None, {})
+
+
+def _rungs(
+    systems: Mapping[str, Stage],
+    outcomes: Mapping[str, Outcome],
+    found: Mapping[Stage, Outcome],
+    result: Result,
+    runs: Mapping[str, Run],
+) -> tuple[Rung, ...]:
+    over = over_of(systems, result)
+    rungs = []
+    for name, stage in systems.items():
+        own, every = outcomes[name], with_below(stage)
+        times = {part: np.sum([found[each].times[part] for each in every], axis=0) for part in own.times}
+        rungs.append(
+            Rung(
+                name=name,
+                kind=kind_of(stage),
+                stage=identity(stage),
+                run=runs[name],
+                times={**times, "total": np.sum(list(times.values()), axis=0)},
+                index_seconds=sum(found[each].cost.seconds for each in every),
+                index_bytes=sum(found[each].cost.bytes for each in every),
+                throughput=own.throughput,
+                over=over[name],
+                facts=own.facts,
+                notes=own.notes,
+                computed=own.computed,
+                from_cache=own.from_cache,
+            )
+        )
+    return tuple(rungs)
+
+
+def _notes(dataset: Dataset) -> Iterator[str]:
+    if missing := len(dataset.missing_documents()):
+        yield f"{missing} judged documents are not in the corpus: no system can find them"
+    if missing := len(dataset.missing_queries()):
+        yield f"{missing} judged queries have no text: they count 0 for every system"

@@ -1,0 +1,100 @@
+"""Models and stores of an experiment file: a name, or a table with a name and settings, for each value and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ..errors import UsageError, shown
+from .toml_keys import PartName
+
+IN_PYTHON = "python:"
+"""What stands before a name of something that was made in Python, and that no file can bring back."""
+_TORCH = "torch:"
+_FOLDER = "folder"
+_SECRET = "dsn"
+_CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
+_LEFT_OUT = f"{_SECRET} holds a password and is left out; name the variable that holds it in {_SECRET}_env"
+
+
+def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> Any:
+    """The model or store that the name or table stands for; relative paths begin at the folder."""
+    settings = {"name": value} if isinstance(value, str) else dict(value)
+    name = settings.pop("name")
+    if isinstance(settings.get(_FOLDER), str):
+        settings[_FOLDER] = absolute(settings[_FOLDER], folder)
+    return _maker(kind)(name if kind == "store" else _model_name(kind, name, folder), **settings)
+
+
+def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The table that stands for the model or store, and what a reader must know of it."""
+    names = {made: name for name, made in _known(kind).items()}
+    settings = {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
+    name = names.get(type(value)) or _source(kind, value, settings)
+    if name is None:
+        return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
+    secret = _has_password(settings.get(_SECRET))
+    kept = {key: one for key, one in settings.items() if one is not None and one != "" and not (secret and key == _SECRET)}
+    return {"name": name, **kept}, (_LEFT_OUT,) if secret else ()
+
+
+def absolute(path: str, folder: str) -> str:
+    """The path, taken from the folder where it is relative."""
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+
+
+def _model_name(kind: PartName, name: str, folder: str) -> str:
+    """The name as it is, or the folder of weights that it leads to from the experiment file."""
+    torch = _TORCH if name.startswith(_TORCH) else ""
+    source = name.removeprefix(_TORCH)
+    path = absolute(source, folder)
+    if source.startswith(_CLEARLY_A_PATH) and not os.path.isdir(path):
+        raise UsageError(f"there is no folder {shown(source)}", fix="name a folder with weights, relative to this file")
+    return f"{torch}{path}" if os.path.isdir(path) and name not in _known(kind) else name
+
+
+def _source(kind: PartName, value: Any, settings: dict[str, Any]) -> str | None:
+    """The folder or hub name that a model without a name of its own is opened by, taken out of its settings."""
+    from ..models.bert import Bert
+    from ..models.cross_encoder import CrossEncoder
+    from ..models.torch_model import SentenceTransformer, TorchCrossEncoder
+
+    for made, part, prefix in (
+        (Bert, "source", ""),
+        (CrossEncoder, "source", ""),
+        (SentenceTransformer, "name", _TORCH),
+        (TorchCrossEncoder, "name", _TORCH),
+    ):
+        if type(value) is made:
+            source = settings.pop(part)
+            return prefix + (absolute(source, "") if os.path.isdir(os.path.expanduser(source)) else source)
+    return None
+
+
+def _known(kind: PartName) -> Mapping[str, Any]:
+    """The classes that have names."""
+    if kind == "store":
+        from ..stores.registry import STORES, outside_stores
+
+        return {**outside_stores(), **STORES}
+    from ..models.registry import ENCODERS, outside_models
+
+    return {**outside_models("rankproof.models"), **ENCODERS} if kind == "encoder" else outside_models("rankproof.pair_models")
+
+
+def _maker(kind: PartName) -> Callable[..., Any]:
+    if kind == "store":
+        from ..stores.registry import store_named
+
+        return store_named
+    from ..models.registry import model_named, pair_model_named
+
+    return model_named if kind == "encoder" else pair_model_named
+
+
+def _has_password(dsn: Any) -> bool:
+    from ..stores.dsn import MASK, masked
+
+    return isinstance(dsn, str) and MASK in masked(dsn, ())

@@ -1,0 +1,1 @@
+"""Models behind small ports: text to vectors, query and passage to a score."""

@@ -1,0 +1,63 @@
+"""Text to vectors by a written graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import Matrix, frozen
+from .model_folder import Pooling
+from .onnx_session import Session, each
+from .tokenizer_file import TokenizerFile, Tokens
+from .unit import unit
+
+
+class OnnxEncoder:
+    """A loaded encoder of the BERT family; a text's bits depend on nothing but the text."""
+
+    def __init__(
+        self, session: Session, tokenizer: TokenizerFile, *, size: int, pooling: Pooling, threads: int, told: Mapping[str, Any]
+    ) -> None:
+        self._session, self._tokenizer = session, tokenizer
+        self._size, self._pooling, self._threads = size, pooling, threads
+        self._told = told
+        self._truncated = 0
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text."""
+        rows = np.zeros((len(texts), self._size), dtype=np.float32)
+        for row, vector in zip(rows, each(self._vector, self._tokens(texts), threads=self._threads), strict=True):
+            row[:] = vector
+        return frozen(rows)
+
+    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text one row a token, special tokens included."""
+        return each(self._token_vectors, self._tokens(texts), threads=self._threads)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What was told of the model, and how many texts were cut so far."""
+        return {
+            "library": self._session.library,
+            "dimensions": self._size,
+            "pooling": self._pooling,
+            "truncated": self._truncated,
+            **self._told,
+        }
+
+    def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        found = each(self._tokenizer.of, texts, threads=self._threads)
+        self._truncated += sum(tokens.cut for tokens in found)
+        return found
+
+    def _vector(self, tokens: Tokens) -> Matrix:
+        if not tokens.ids:
+            return np.zeros(self._size, dtype=np.float32)
+        states = self._session.run(tokens)
+        return unit(states[0] if self._pooling == "cls" else states.mean(axis=0, dtype=np.float32))
+
+    def _token_vectors(self, tokens: Tokens) -> Matrix:
+        if not tokens.ids:
+            return frozen(np.zeros((0, self._size), dtype=np.float32))
+        return frozen(unit(self._session.run(tokens)))

@@ -1,0 +1,133 @@
+"""sentence-transformers behind the ports; code that comes with a model is never run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ..data.arrays import FloatArray, Matrix, frozen
+from ..errors import MissingExtraError, WorldError, shown, visible
+from .unit import unit
+
+
+class TorchEncoder:
+    """An encoder of sentence-transformers."""
+
+    def __init__(self, inner: Any, told: Mapping[str, Any]) -> None:
+        self._inner, self._told = inner, told
+        self._truncated = 0
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text; the batches follow from the list, so the same list gives the same bits."""
+        if not texts:
+            return frozen(np.zeros((0, self._size()), dtype=np.float32))
+        self._count(texts)
+        rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+        return frozen(unit(rows.astype(np.float32)))
+
+    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text one row a token, special tokens included."""
+        self._count(texts)
+        found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
+        return [frozen(unit(rows.cpu().numpy().astype(np.float32))) for rows in found]
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the library says of the model, and how many texts were cut so far."""
+        return {
+            "library": library(),
+            "dimensions": self._size(),
+            "max_tokens": self._inner.max_seq_length,
+            "truncated": self._truncated,
+            "precision": "fp32",
+            **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
+            **self._told,
+        }
+
+    def _size(self) -> int:
+        return int(self._inner.get_sentence_embedding_dimension())
+
+    def _count(self, texts: Sequence[str]) -> None:
+        longest = self._inner.max_seq_length
+        ids = self._inner.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"] if texts and longest else []
+        self._truncated += sum(len(one) > longest for one in ids)
+
+
+class TorchPairScorer:
+    """A cross-encoder of sentence-transformers; of two labels the score is the second's logit less the first's."""
+
+    def __init__(self, inner: Any, told: Mapping[str, Any]) -> None:
+        self._inner, self._told = inner, told
+
+    def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """One score a passage."""
+        from torch.nn import Identity
+
+        if not passages:
+            return frozen(np.zeros(0))
+        pairs = [(query, passage) for passage in passages]
+        logits = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False).astype(np.float64)
+        return frozen(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the library says of the model."""
+        return {"library": library(), "max_tokens": self._inner.max_length, "precision": "fp32", **self._told}
+
+
+def torch_folder(name: str, revision_name: str | None) -> Path:
+    """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
+    if Path(name).is_dir():
+        return Path(name)
+    _required()
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(name, revision=revision_name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"])
+        )
+    except Exception as error:  # whatever the hub, the network or the name bring about
+        raise _failed(name, error) from None
+
+
+def open_torch(kind: Literal["SentenceTransformer", "CrossEncoder"], folder: Path, threads: int) -> Any:
+    """The library's own object, on the processor."""
+    _required()
+    import sentence_transformers
+    import torch
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    torch.set_num_threads(threads)
+    try:
+        return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # the libraries below raise whatever they meet
+        raise _failed(str(folder), error) from None
+
+
+def library() -> str:
+    """Which versions made the numbers."""
+    return f"sentence-transformers {version('sentence-transformers')}, torch {version('torch')}"
+
+
+def _required() -> None:
+    from importlib.util import find_spec
+
+    for needed in ("torch", "sentence_transformers"):
+        if find_spec(needed) is None:
+            raise MissingExtraError(needed.replace("_", "-"), "torch")
+
+
+def _prompts(inner: Any) -> dict[str, str]:
+    return {name: text for name, text in (getattr(inner, "prompts", None) or {}).items() if text}
+
+
+def _failed(name: str, error: Exception) -> WorldError:
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return WorldError(
+        visible(
+            f"{shown(name)}: sentence-transformers cannot load it ({shown(first)}); check the name, the folder and the network"
+        )
+    )

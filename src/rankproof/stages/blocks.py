@@ -1,0 +1,28 @@
+"""Passages cut into blocks of like length, so that a model pads little and a start goes on where the last one stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..data.corpus import Corpus
+from .passages import passages
+
+BLOCK = 256
+
+
+def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Ids and passages, shortest first, in blocks that follow from the corpus alone and not from the order of its lines."""
+    texts = passages(corpus, fields)
+    ordered = sorted(texts.items(), key=lambda item: (len(item[1]), item[0]))
+    return [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
+
+
+def prompted(prompt: str, text: str) -> str:
+    """The text behind its prompt; an empty text stays empty, as a prompt alone says nothing about it."""
+    return f"{prompt}{text}" if text else ""
+
+
+def truncated_so_far(facts: Mapping[str, object]) -> int:
+    """How many texts a model has cut, by its own account."""
+    found = facts.get("truncated", 0)
+    return found if isinstance(found, int) else 0

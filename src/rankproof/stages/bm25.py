@@ -1,0 +1,125 @@
+"""BM25 over words: the rung that every other one is measured against."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.corpus import Corpus
+from ..data.queries import Query
+from ..fusion.ranking import Ranking
+from . import settings
+from .base import Cost, Ground, Stage
+from .bm25_parts import TermPart, term_parts
+from .clock import Clock
+from .compiled import numba_is_there, search_compiled
+from .passages import DEFAULT_FIELDS, passage, passages
+from .postings import Postings, best_rows, postings
+from .versions import version_of
+from .words import Terms, refuse_language
+
+
+@dataclass(frozen=True)
+class BM25:
+    """Robertson's BM25 by bm25s; `stop_words` is true for the language's list, false for none, or a tuple of words."""
+
+    k1: float = 1.5
+    b: float = 0.75
+    language: str = "english"
+    stemming: bool = True
+    stop_words: bool | tuple[str, ...] = True
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k1", settings.number("k1", self.k1, 0, 1000))
+        object.__setattr__(self, "b", settings.number("b", self.b, 0, 1))
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+        settings.text("language", self.language)
+        settings.flag("stemming", self.stemming)
+        settings.whole("depth", self.depth)
+        if not isinstance(self.stop_words, bool):
+            object.__setattr__(self, "stop_words", settings.names("stop_words", self.stop_words))
+        refuse_language(self.language, stemming=self.stemming, stop_words=self.stop_words)
+
+    def below(self) -> tuple[Stage, ...]:
+        """Nothing: it searches the documents themselves."""
+        return ()
+
+    def revision(self) -> str:
+        """The libraries whose arithmetic and word forms the scores follow from."""
+        return ", ".join(map(version_of, ("bm25s", "PyStemmer")))
+
+    def build(self, ground: Ground) -> BM25Searcher:
+        """Indexes the passages."""
+        start = time.perf_counter()
+        texts = passages(ground.corpus, self.fields)
+        docs = sorted(texts, reverse=True)
+        terms = Terms(self.language, stemming=self.stemming, stop_words=self.stop_words)
+        index = postings([terms.of(texts[doc]) for doc in docs], self.k1, self.b)
+        return BM25Searcher(self, ground.corpus, terms, docs, index, time.perf_counter() - start)
+
+
+class BM25Searcher:
+    """The index, ready to search."""
+
+    def __init__(self, stage: BM25, corpus: Corpus, terms: Terms, docs: list[str], index: Postings, seconds: float) -> None:
+        self.stage, self.corpus, self.terms, self.docs, self.index = stage, corpus, terms, docs, index
+        self._cost = Cost(seconds=seconds, bytes=index.size())
+        self._names = np.array(docs, dtype=object)
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        """The documents that share a term with the query, best first."""
+        with clock.part("search"):
+            known = self.index.known(self.terms.of(query.text))
+            rows, scores = best_rows(self.index.totals(known), self.stage.depth)
+            return self._names[rows].tolist(), scores.astype(np.float64)
+
+    def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
+        """The same rankings to the last bit, compiled where numba is installed; the first call compiles."""
+        if not numba_is_there():
+            return [self.search(query, (), Clock()) for query in queries]
+        return self.search_terms([self.terms.of(query.text) for query in queries])
+
+    def search_terms(self, queries: Sequence[Sequence[str]]) -> list[Ranking]:
+        """The compiled search of queries that are terms already."""
+        known = [self.index.known(query) for query in queries]
+        rows, scores, lengths = search_compiled(self.index, known, self.stage.depth)
+        names, values = self._names[rows], scores.astype(np.float64)
+        return [(names[at, :length].tolist(), values[at, :length]) for at, length in enumerate(lengths.tolist())]
+
+    def parts(self, text: str, doc: str) -> list[TermPart]:
+        """What each term of a query adds to one document's score; the weights added in order, in 32 bits, are the score."""
+        document = self.terms.of(passage(self.corpus[doc], self.stage.fields))
+        return term_parts(self.index, self.terms.of(text), document, self.docs.index(doc), self.stage.k1, self.stage.b)
+
+    def cost(self) -> Cost:
+        """Tokenising and indexing, and the bytes of the index."""
+        return self._cost
+
+    def facts(self) -> Mapping[str, Any]:
+        """The libraries, and what the index holds."""
+        lengths = self.index.lengths
+        return {
+            "library": self.stage.revision(),
+            "batch": version_of("numba") if numba_is_there() else "one by one; the extra numba makes it faster",
+            "documents": len(self.docs),
+            "documents_without_words": int(np.count_nonzero(lengths == 0)),
+            "mean_length": float(lengths.mean()) if len(lengths) else 0.0,
+            "vocabulary": len(self.index.vocabulary),
+        }
+
+    def notes(self) -> Sequence[str]:
+        """Documents that no query can find."""
+        fields = " and ".join(self.stage.fields)
+        if not self.index.vocabulary:
+            return [f"no document has a word in {fields}: nothing is retrieved"]
+        silent = int(np.count_nonzero(self.index.lengths == 0))
+        return [f"{silent} documents have no word in {fields} and cannot be found"] if silent else []
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,29 @@
+"""A clock for one query: how long embedding, searching and reranking took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, get_args
+
+Part = Literal["embed", "search", "rerank"]
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+class Clock:
+    """Milliseconds by part; parts that never ran are 0."""
+
+    __slots__ = ("milliseconds",)
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
+
+    @contextmanager
+    def part(self, name: Part) -> Iterator[None]:
+        """Adds the time that the block takes."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.milliseconds[name] += (time.perf_counter() - start) * 1000

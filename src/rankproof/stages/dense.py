@@ -1,0 +1,133 @@
+"""Dense retrieval: passages and queries as vectors, the nearest found by a vector store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..data.identity import key_of
+from ..data.queries import Query
+from ..fusion.ranking import Ranking
+from ..models.ports import Encoder, EncoderModel
+from ..stores.memory import Memory
+from ..stores.ports import OpenStore, Store
+from . import settings
+from .base import Cost, Ground, Stage
+from .blocks import prompted
+from .clock import Clock
+from .passage_notes import vector_facts, vector_notes
+from .passage_vectors import PassageVectors, passage_vectors
+from .passages import DEFAULT_FIELDS
+from .recall_of_exact import Recall
+
+INGEST = 4096
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The passages nearest to the query by inner product; the prompts, put before the texts, are part of what the stage is."""
+
+    model: EncoderModel
+    query_prompt: str = ""
+    passage_prompt: str = ""
+    store: Store = field(default_factory=Memory)
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        settings.text("query_prompt", self.query_prompt)
+        settings.text("passage_prompt", self.passage_prompt)
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+        settings.whole("depth", self.depth)
+
+    def below(self) -> tuple[Stage, ...]:
+        """Nothing: it searches the documents themselves."""
+        return ()
+
+    def build(self, ground: Ground) -> DenseSearcher:
+        """Encodes the passages, or takes the vectors that another stage had made, and fills the store."""
+        encoder = self.model.load(threads=ground.threads)
+        vectors = passage_vectors(ground, self.model, encoder, self.passage_prompt, self.fields)
+        start = time.perf_counter()
+        with ExitStack() as stack:
+            store = None
+            if vectors.ids:
+                key = key_of(ground.corpus_key, self)
+                opened = self.store.open(f"rankproof_{key[:16]}", vectors.matrix.shape[1], ground.keep.folder(key))
+                store = stack.enter_context(opened)
+                _fill(store, vectors, ground)
+            seconds = vectors.seconds + time.perf_counter() - start
+            return DenseSearcher(self, encoder, vectors, store, seconds, stack.pop_all())
+
+
+def _fill(store: OpenStore, vectors: PassageVectors, ground: Ground) -> None:
+    total = len(vectors.ids)
+    for start in range(0, total, INGEST):
+        ground.progress("filling the store", start, total)
+        store.add(vectors.ids[start : start + INGEST], vectors.matrix[start : start + INGEST])
+    ground.progress("filling the store", total, total)
+
+
+class DenseSearcher:
+    """The encoder and the filled store; without any document there is no store."""
+
+    def __init__(
+        self, stage: Dense, encoder: Encoder, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack
+    ) -> None:
+        self._stage, self._encoder, self._vectors, self._store, self._stack = stage, encoder, vectors, store, stack
+        self._cost = Cost(seconds=seconds, bytes=store.size() if store else 0)
+        self._recall = None if stage.store.exact else Recall(vectors, stage.depth)
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        """The nearest passages' documents."""
+        with clock.part("embed"):
+            vectors = self._encoder.encode([prompted(self._stage.query_prompt, query.text)])
+        with clock.part("search"):
+            found = self._nearest(vectors)
+        if self._recall:
+            self._recall.remember(query.id, vectors[0], found[0][0])
+        return found[0]
+
+    def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
+        """The same in one batch."""
+        if not queries:
+            return []
+        vectors = self._encoder.encode([prompted(self._stage.query_prompt, query.text) for query in queries])
+        found = self._nearest(vectors)
+        if self._recall:
+            for query, vector, (docs, _) in zip(queries, vectors, found, strict=True):
+                self._recall.remember(query.id, vector, docs)
+        return found
+
+    def _nearest(self, vectors: np.ndarray[Any, Any]) -> list[Ranking]:
+        if self._store is None:
+            return [([], np.zeros(0))] * len(vectors)
+        return self._store.search(vectors, self._stage.depth)
+
+    def cost(self) -> Cost:
+        """Encoding, remembered or not, and filling the store; the bytes that the store takes."""
+        return self._cost
+
+    def facts(self) -> Mapping[str, Any]:
+        """Model, store, prompts, and how the vectors lie."""
+        return {
+            "model": dict(self._encoder.facts()),
+            "store": dict(self._store.facts()) if self._store else {},
+            "query_prompt": self._stage.query_prompt,
+            "passage_prompt": self._stage.passage_prompt,
+            **vector_facts(self._vectors),
+            **(self._recall.facts() if self._recall else {}),
+        }
+
+    def notes(self) -> Sequence[str]:
+        """Vectors that all lie on one point, passages that were cut or are empty."""
+        return vector_notes(self._vectors)
+
+    def close(self) -> None:
+        """Closes the store."""
+        self._stack.close()

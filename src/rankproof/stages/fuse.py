@@ -1,0 +1,83 @@
+"""Fusion: the rankings of several stages made one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.queries import Query
+from ..errors import UsageError
+from ..fusion.ranking import Ranking
+from ..fusion.recipe import Recipe
+from ..fusion.settings import Method, Norm, checked_weights, refuse_choices, refuse_numbers
+from .base import Cost, Ground, Stage
+from .clock import Clock
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Reciprocal ranks with the constant k (`rrf`), or weighted sums of normalised scores (`combsum`, `combmnz`).
+
+    k counts for `rrf` alone, norm for the others alone; both are as they are by default where they do not count.
+    """
+
+    stages: tuple[Stage, ...]
+    method: Method = "rrf"
+    k: float = 60
+    weights: tuple[float, ...] | None = None
+    norm: Norm = "min-max"
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:
+            raise UsageError("there is nothing to fuse", fix="give a list of stages, better two than one")
+        object.__setattr__(self, "stages", tuple(self.stages))
+        refuse_choices(self.method, self.norm, "score", lower_is_better=False)
+        refuse_numbers("rrf", self.k, self.depth)
+        object.__setattr__(self, "k", float(self.k))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(checked_weights(self.stages, self.weights)))
+
+    def below(self) -> tuple[Stage, ...]:
+        """The stages that it fuses."""
+        return self.stages
+
+    def build(self, ground: Ground) -> FuseSearcher:
+        """Nothing is made in advance."""
+        return FuseSearcher(self)
+
+
+def RRF(stages: Sequence[Stage], k: float = 60, *, weights: Sequence[float] | None = None, depth: int = 100) -> Fuse:  # noqa: N802
+    """Reciprocal rank fusion, by its short name."""
+    return Fuse(tuple(stages), k=k, weights=None if weights is None else tuple(weights), depth=depth)
+
+
+class FuseSearcher:
+    """Fuses what the stages below found."""
+
+    def __init__(self, stage: Fuse) -> None:
+        weights = stage.weights or (1.0,) * len(stage.stages)
+        self._recipe, self._stage = Recipe(stage.method, stage.k, stage.norm, weights), stage
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        """The documents of all rankings below, best sum first."""
+        with clock.part("search"):
+            docs, scores = self._recipe.fused(below)
+            return docs[: self._stage.depth], scores[: self._stage.depth]
+
+    def cost(self) -> Cost:
+        """Nothing."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The formula's settings."""
+        constant = {"k": self._stage.k} if self._stage.method == "rrf" else {"norm": self._stage.norm}
+        return {"method": self._stage.method, "weights": list(self._recipe.weights), **constant}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""

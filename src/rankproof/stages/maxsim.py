@@ -1,0 +1,73 @@
+"""Late interaction as a scorer (Khattab and Zaharia 2020): every token of the query finds its best match in the passage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import FloatArray
+from ..data.queries import Query
+from ..errors import UsageError
+from ..models.ports import EncoderModel, TokenEncoder
+from . import settings
+from .base import Cost, Ground
+from .passage_notes import truncation_note
+from .passages import DEFAULT_FIELDS
+from .token_vectors import TokenVectors, token_vectors, without_ends
+
+
+@dataclass(frozen=True)
+class MaxSim:
+    """The mean, over the query's tokens, of the best inner product with a token of the passage."""
+
+    model: EncoderModel
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+
+    def build(self, ground: Ground) -> MaxSimScorer:
+        """Encodes every token of every passage, or takes what an earlier start had made."""
+        encoder = self.model.load(threads=ground.threads)
+        if not isinstance(encoder, TokenEncoder):
+            name = type(self.model).__name__
+            raise UsageError(f"{name} gives no vector for each token", fix="choose an encoder that does, such as minilm")
+        return MaxSimScorer(encoder, token_vectors(ground, self.model, encoder, self.fields))
+
+
+class MaxSimScorer:
+    """The encoder and the vectors of all passages' tokens."""
+
+    def __init__(self, encoder: TokenEncoder, vectors: TokenVectors) -> None:
+        self._encoder, self._vectors = encoder, vectors
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """From -1 to 1; 0 where the query or the passage has no token."""
+        asked = without_ends(self._encoder.tokens([query.text])[0])
+        if not len(asked):
+            return np.zeros(len(docs))
+        return np.array([self._score(asked, self._vectors.of(doc)) for doc in docs], dtype=np.float64)
+
+    def _score(self, asked: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> float:
+        if not len(there):
+            return 0.0
+        return float((there.astype(np.float32) @ asked.T).max(axis=0).mean(dtype=np.float64))
+
+    def cost(self) -> Cost:
+        """Encoding, remembered or not, and the vectors' bytes."""
+        return Cost(seconds=self._vectors.seconds, bytes=self._vectors.size())
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, and how many vectors there are."""
+        return {"kind": "maxsim", "model": dict(self._encoder.facts()), "token_vectors": self._vectors.count()}
+
+    def notes(self) -> Sequence[str]:
+        """Passages that were cut."""
+        cut = self._vectors.truncated
+        return [truncation_note(cut, len(self._vectors))] if cut else []
+
+    def close(self) -> None:
+        """Nothing is open."""

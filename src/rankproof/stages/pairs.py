@@ -1,0 +1,62 @@
+"""A cross-encoder as a scorer: query and passage are read together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import FloatArray
+from ..data.queries import Query
+from ..models.ports import PairModel, PairScorer
+from . import settings
+from .base import Cost, Ground
+from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Scores by a model that reads pairs."""
+
+    model: PairModel
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+
+    def build(self, ground: Ground) -> PairsScorer:
+        """Loads the model."""
+        refuse_unknown_fields(ground.corpus, self.fields)
+        start = time.perf_counter()
+        model = self.model.load(threads=ground.threads)
+        return PairsScorer(self, ground, model, time.perf_counter() - start)
+
+
+class PairsScorer:
+    """The loaded model, and where the passages are."""
+
+    def __init__(self, value: Pairs, ground: Ground, model: PairScorer, seconds: float) -> None:
+        self._value, self._corpus, self._model, self._seconds = value, ground.corpus, model, seconds
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The model's own scores."""
+        texts = [passage(self._corpus[doc], self._value.fields) for doc in docs]
+        return np.asarray(self._model.scores(query.text, texts), dtype=np.float64)
+
+    def cost(self) -> Cost:
+        """Loading the model."""
+        return Cost(seconds=self._seconds)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model's."""
+        return {"kind": "pairs", "model": dict(self._model.facts())}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""

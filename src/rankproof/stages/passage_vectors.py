@@ -1,0 +1,46 @@
+"""The vectors of all passages under one model and prompt, made once and shared by every stage that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.arrays import Matrix
+from ..data.identity import key_of
+from ..models.ports import Encoder, EncoderModel
+from .base import Block, Ground
+from .blocks import passage_blocks, prompted, truncated_so_far
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PassageVectors:
+    """A row for each document, how many passages are empty (their rows are zeros) or were cut, and what encoding took."""
+
+    ids: tuple[str, ...]
+    matrix: Matrix
+    empty: int
+    truncated: int
+    seconds: float
+
+
+def passage_vectors(ground: Ground, model: EncoderModel, encoder: Encoder, prompt: str, fields: Sequence[str]) -> PassageVectors:
+    """Encoded now, or remembered: the key has nothing but the documents, the model, the prompt and the fields."""
+    blocks = passage_blocks(ground.corpus, fields)
+
+    def make(at: int) -> Block:
+        before = truncated_so_far(encoder.facts())
+        vectors = encoder.encode([prompted(prompt, text) for _, text in blocks[at]])
+        cut = truncated_so_far(encoder.facts()) - before
+        return {"vectors": np.ascontiguousarray(vectors, dtype=np.float32), "truncated": np.array([cut], dtype=np.int64)}
+
+    key = key_of("passage vectors", ground.corpus_key, model, prompt, list(fields))
+    made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding passages")
+    return PassageVectors(
+        ids=tuple(doc for block in blocks for doc, _ in block),
+        matrix=np.concatenate([block["vectors"] for block in made]) if made else np.zeros((0, 0), dtype=np.float32),
+        empty=sum(not text for block in blocks for _, text in block),
+        truncated=sum(int(block["truncated"][0]) for block in made),
+        seconds=seconds,
+    )

@@ -1,0 +1,111 @@
+"""Reranking: the top of the ranking below, put in the order of a scorer, or of a blend of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import FloatArray
+from ..data.queries import Query
+from ..errors import WorldError
+from ..fusion.ranking import Ranking
+from ..fusion.settings import NORMS, Norm
+from . import settings
+from .base import Cost, Ground, Stage
+from .clock import Clock
+from .scorers import Scorer, ScorerValue
+
+FINEST_STEP = 2.0**-30
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """The first `top` documents of the stage below, re-sorted; those after them keep their order behind them.
+
+    weight 1 sorts by the scorer alone, 0 leaves the ranking as it is, and between them the score is
+    (1 - weight) x norm(scores below) + weight x norm(scorer's), both normalised within the top. No document is added or lost.
+    """
+
+    stage: Stage
+    by: ScorerValue
+    top: int = 50
+    weight: float = 1.0
+    norm: Norm = "z-score"
+
+    def __post_init__(self) -> None:
+        settings.whole("top", self.top)
+        object.__setattr__(self, "weight", settings.number("weight", self.weight, 0, 1))
+        settings.choice("norm", self.norm, tuple(NORMS))
+
+    @property
+    def depth(self) -> int:
+        """As many as the stage below keeps: reranking cuts nothing off."""
+        return self.stage.depth
+
+    def below(self) -> tuple[Stage, ...]:
+        """The stage that finds the documents."""
+        return (self.stage,)
+
+    def build(self, ground: Ground) -> RerankSearcher:
+        """Makes the scorer ready."""
+        return RerankSearcher(self, self.by.build(ground))
+
+
+class RerankSearcher:
+    """A scorer over the ranking below."""
+
+    def __init__(self, stage: Rerank, scorer: Scorer) -> None:
+        self._stage, self._scorer = stage, scorer
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        """The same documents in another order."""
+        docs, scores = below[0]
+        if self._stage.weight == 0 or not docs:
+            return docs, scores
+        with clock.part("rerank"):
+            top = self._stage.top
+            given = np.asarray(self._scorer.scores(query, docs[:top]), dtype=np.float64)
+            found = resorted(docs, self._blended(scores[:top], given), top)
+        assert sorted(found[0]) == sorted(docs), "a reranker neither adds nor loses documents"
+        return found
+
+    def _blended(self, below: FloatArray, given: FloatArray) -> FloatArray:
+        if not np.isfinite(given).all():
+            raise WorldError("the reranker's model gave a score that is not a finite number")
+        weight, norm = self._stage.weight, NORMS[self._stage.norm]
+        return given if weight == 1 else (1 - weight) * norm(below) + weight * norm(given)
+
+    def cost(self) -> Cost:
+        """The scorer's."""
+        return self._scorer.cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """How the scores are put together, and the scorer's own facts."""
+        stage = self._stage
+        return {"top": stage.top, "weight": stage.weight, "norm": stage.norm, "scorer": dict(self._scorer.facts())}
+
+    def notes(self) -> Sequence[str]:
+        """The scorer's."""
+        return self._scorer.notes()
+
+    def close(self) -> None:
+        """Closes the scorer."""
+        self._scorer.close()
+
+
+def resorted(docs: list[str], scores: FloatArray, top: int) -> Ranking:
+    """The top by the new scores, documents of equal score in the order they had, and the rest behind in theirs.
+
+    Scores descend strictly: equal ones are told apart by the last bit, and each of the rest lies a step below the one before.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ordered = [docs[at] for at in order.tolist()] + docs[top:]
+    falling = scores[order]
+    for at in range(1, len(falling)):
+        falling[at] = min(falling[at], np.nextafter(falling[at - 1], -np.inf))
+    least = float(falling[-1])
+    steps = max(1.0, abs(least) * FINEST_STEP) * np.arange(1, len(docs) - len(falling) + 1)
+    return ordered, np.concatenate([falling, least - steps])

@@ -1,0 +1,69 @@
+"""A bi-encoder as a scorer: the cosine of query and passage, as a dense stage has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import FloatArray
+from ..data.queries import Query
+from ..models.ports import Encoder, EncoderModel
+from . import settings
+from .base import Cost, Ground
+from .blocks import prompted
+from .passage_notes import vector_facts, vector_notes
+from .passage_vectors import PassageVectors, passage_vectors
+from .passages import DEFAULT_FIELDS
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Scores by inner product; the passages' vectors are shared with dense stages of the same model, prompt and fields."""
+
+    model: EncoderModel
+    query_prompt: str = ""
+    passage_prompt: str = ""
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        settings.text("query_prompt", self.query_prompt)
+        settings.text("passage_prompt", self.passage_prompt)
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+
+    def build(self, ground: Ground) -> SimilarityScorer:
+        """Encodes the passages, or takes the vectors that another stage had made."""
+        encoder = self.model.load(threads=ground.threads)
+        return SimilarityScorer(self, encoder, passage_vectors(ground, self.model, encoder, self.passage_prompt, self.fields))
+
+
+class SimilarityScorer:
+    """The encoder and the passages' vectors."""
+
+    def __init__(self, value: Similarity, encoder: Encoder, vectors: PassageVectors) -> None:
+        self._value, self._encoder, self._vectors = value, encoder, vectors
+        self._row = {doc: at for at, doc in enumerate(vectors.ids)}
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """Cosines; 0 for an empty passage."""
+        vector = self._encoder.encode([prompted(self._value.query_prompt, query.text)])[0]
+        rows = [self._row[doc] for doc in docs]
+        return np.asarray(self._vectors.matrix[rows] @ vector, dtype=np.float64)
+
+    def cost(self) -> Cost:
+        """Encoding, remembered or not, and the vectors' bytes."""
+        return Cost(seconds=self._vectors.seconds, bytes=self._vectors.matrix.nbytes)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Model, prompts, and how the vectors lie."""
+        prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
+        return {"kind": "similarity", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
+
+    def notes(self) -> Sequence[str]:
+        """As of a dense stage."""
+        return vector_notes(self._vectors)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,1 @@
+"""Vector databases behind one port: memory, pgvector, Chroma."""

@@ -1,0 +1,72 @@
+"""What every store asks of the vectors, ids and depths that it is given, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..data.arrays import FloatArray, Matrix
+from ..data.ids import checked_id
+from ..errors import InputError, UsageError, shown
+
+LONGEST = 1e9
+"""Far above the length 1 that is meant; below it no inner product leaves the range of float32."""
+
+
+def lengths(vectors: Matrix) -> FloatArray:
+    """Each row's length, summed as doubles."""
+    found: FloatArray = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return found
+
+
+def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ()) -> Matrix:
+    """The vectors as contiguous float32 rows of the store's width, all finite; a fault names the row or its id."""
+    if np.ndim(vectors) != 2 or np.shape(vectors)[1] != dimensions:
+        what = f"vectors of shape {np.shape(vectors)} where the store has {dimensions} dimensions"
+        raise UsageError(what, fix="use the model that the store was opened for, one row for each text")
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(vectors, np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        faults = np.flatnonzero(~(lengths(rows) <= LONGEST))
+    if len(faults):
+        which = shown(names[faults[0]]) if names else f"number {faults[0] + 1}"
+        raise InputError(f"vector {which} is not finite, or longer than {LONGEST:g}", fix="mend the model that gave it")
+    return rows
+
+
+def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple[list[str], Matrix]:
+    """Ids and their vectors; of an id that stands twice, the last."""
+    names = [checked_id(name, "document") for name in ids]
+    if len(names) != len(vectors):
+        raise UsageError(f"{len(names)} ids for {len(vectors)} vectors", fix="give one id for each vector")
+    rows = checked_vectors(vectors, dimensions, names)
+    last = {name: at for at, name in enumerate(names)}
+    if len(last) == len(names):
+        return names, rows
+    return list(last), rows[list(last.values())]
+
+
+def checked_settings(store: object, whole: Mapping[str, tuple[int, int]], texts: Sequence[str] = ()) -> None:
+    """Refuses a setting that is no whole number within its limits, or no text."""
+    for name, (least, most) in whole.items():
+        value = getattr(store, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise UsageError(f"{name} is {value!r}", fix=f"choose a whole number from {least} to {most:,}")
+    for name in texts:
+        if not isinstance(getattr(store, name), str):
+            raise UsageError(f"{name} is not text", fix="write it in quotes")
+
+
+def checked_depth(k: int) -> int:
+    """How many are asked for: a whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise UsageError(f"a search for the {k!r} nearest", fix="ask for a whole number of at least 1")
+    return int(k)
+
+
+def checked_width(dimensions: int) -> int:
+    """How wide a store is: a whole number of at least 1."""
+    if isinstance(dimensions, bool) or not isinstance(dimensions, int | np.integer) or dimensions < 1:
+        raise UsageError(f"a store of {dimensions!r} dimensions", fix="give a whole number of at least 1")
+    return int(dimensions)

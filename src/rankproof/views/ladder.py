@@ -1,0 +1,75 @@
+"""The ladder for people: a table that fits the terminal, and in words which rungs do not pay."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from ..experiment.climb import Climb, Rung
+from .grid import shown_number
+from .ladder_grid import COUNTS, deciding, is_share, ladder_grid, main_measure, shown_time
+from .look import Look
+from .tables import Printer, fits
+
+
+def render(climb: Climb, look: Look) -> str:
+    """The table, what its marks mean, and the rungs that add nothing."""
+    printer = Printer(look)
+    printer.line(_headline(climb), style="bold")
+    printer.line()
+    printer.summary(ladder_grid(climb, lambda grid: fits(grid, look)))
+    for sentence in (*_legend(climb, look), *sentences(climb)):
+        for line in wrap(sentence, look.width):
+            printer.line(line)
+    return printer.text()
+
+
+def sentences(climb: Climb) -> list[str]:
+    """A sentence for each rung whose first measure is not above that of the rung it is measured against."""
+    return [sentence for rung in climb.rungs if (sentence := _shortfall(climb, rung))]
+
+
+def _shortfall(climb: Climb, rung: Rung) -> str | None:
+    name = main_measure(climb)
+    one = climb.result.systems[0].measures[name]
+    gain = climb.gain(rung, name)
+    if gain is None or rung.over is None or gain > 0:
+        return None
+    lost = f"{-100 * gain:.2f} pp {name}" if is_share(one) else f"{shown_number(-gain, one)} {name}"
+    verdict = f"loses {lost} against {rung.over}" if gain < 0 else f"adds nothing to the {name} of {rung.over}"
+    return f"{rung.name} {verdict} and {_price(climb, rung, climb.rung(rung.over))}."
+
+
+def _price(climb: Climb, rung: Rung, over: Rung) -> str:
+    more = rung.time_of("total")["p50"] - over.time_of("total")["p50"]
+    return f"costs {shown_time(more)} ms more a query (p50)" if more >= 0 else f"saves {shown_time(-more)} ms a query (p50)"
+
+
+def _headline(climb: Climb) -> str:
+    documents = climb.provenance.get("documents")
+    dataset = climb.provenance.get("dataset")
+    parts = [
+        f"{climb.name}{f' on {dataset}' if dataset else ''}",
+        *([f"{documents} documents"] if documents is not None else []),
+        f"{len(climb.queries)} queries",
+        f"{len(climb.rungs)} {'system' if len(climb.rungs) == 1 else 'systems'}",
+    ]
+    return ", ".join(parts)
+
+
+def _legend(climb: Climb, look: Look) -> list[str]:
+    name = main_measure(climb)
+    unit = "pp: percentage points" if is_share(climb.result.systems[0].measures[name]) else "gain:"
+    best = f"{'In bold' if look.colour else '*'}: the best of its measure."
+    return [f"{best} {unit} of {name} gained over the rung in brackets.", *_stages(climb)]
+
+
+def _stages(climb: Climb) -> list[str]:
+    """Which measure matters at which stage, for the stages that are there."""
+    finders = [rung for rung in climb.rungs if rung.kind != "rerank"]
+    orderers = [rung for rung in climb.rungs if rung.kind == "rerank"]
+    parts = []
+    if finders and (found := deciding(climb, finders[0])):
+        parts.append(f"where documents are found, {found[0]}, the ceiling of any reranker")
+    if orderers and (ordered := deciding(climb, orderers[0])):
+        parts.append(f"where they are put in order, {' and '.join(ordered)}")
+    return [f"{COUNTS} what matters at its stage: {'; '.join(parts)}."] if parts else []

@@ -1,0 +1,37 @@
+"""The ladder for programs and pages: JSON, CSV, markdown."""
+
+from __future__ import annotations
+
+from ..experiment.climb import Climb
+from ..experiment.folder_json import document, written
+from ..experiment.folder_tables import summary_csv
+from .escape import for_markdown
+from .grid import Cell
+from .ladder import sentences
+from .ladder_grid import ladder_grid
+from .look import Look
+
+
+def as_json(climb: Climb, look: Look) -> str:
+    """What `result.json` holds, without the values of single queries."""
+    return written(document(climb, per_query=False))
+
+
+def as_csv(climb: Climb, look: Look) -> str:
+    """What `summary.csv` holds."""
+    return summary_csv(climb)
+
+
+def as_markdown(climb: Climb, look: Look) -> str:
+    """The ladder as a table with every column, the best of each measure in bold, and the sentences below it."""
+    grid = ladder_grid(climb)
+    head = " | ".join(for_markdown(text) for text in (grid.corner, *grid.columns))
+    rule = " | ".join([":---"] + ["---:"] * len(grid.columns))
+    lines = [" | ".join([for_markdown(row), *map(_cell, cells)]) for row, cells in zip(grid.rows, grid.cells, strict=True)]
+    table = "".join(f"| {line} |\n" for line in (head, rule, *lines))
+    return table + "".join(f"\n{for_markdown(sentence)}\n" for sentence in sentences(climb))
+
+
+def _cell(cell: Cell) -> str:
+    text = cell.text.strip()
+    return f"**{text}**" if cell.best else text

@@ -1,0 +1,209 @@
+"""The bench computes each distinct stage once, keeps it, and says plainly when the cache fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from rankproof.data.corpus import Corpus, Document
+from rankproof.data.dataset import Dataset
+from rankproof.data.qrels import Qrels
+from rankproof.data.queries import Queries, Query
+from rankproof.errors import UsageError, WorldError
+from rankproof.experiment import Climb, Experiment, Settings, climb
+from rankproof.experiment.climbing import asked_queries
+from rankproof.fusion.ranking import Ranking
+from rankproof.stages import BM25, RRF, Keywords, Rerank
+from rankproof.stages.base import Cost, Ground
+from rankproof.stages.clock import Clock
+
+WORDS = ("apple", "bread", "carrot", "dough", "egg", "flour", "garlic", "honey")
+
+
+def kitchen(queries: int = 40) -> Dataset:
+    docs = [Document(f"d{n}", f"{WORDS[n % 8]} {WORDS[n // 8 % 8]} note {n}", title=WORDS[n % 8]) for n in range(64)]
+    asked = [Query(f"q{n}", f"{WORDS[n % 8]} with {WORDS[(n * 3 + 1) % 8]}") for n in range(queries)]
+    grades = {query.id: {f"d{(n * 5) % 64}": 2, f"d{(n * 5 + 1) % 64}": 1} for n, query in enumerate(asked)}
+    return Dataset("kitchen", Corpus(docs), Queries(asked), Qrels.from_dict(grades))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A stage that counts its builds and searches, and can stop half way."""
+
+    name: str = "counted"
+    depth: int = 10
+    built: ClassVar[list[str]] = []
+    asked: ClassVar[list[str]] = []
+    stop_at: ClassVar[str | None] = None
+
+    def below(self) -> tuple[()]:
+        return ()
+
+    def build(self, ground: Ground) -> CountedSearcher:
+        self.built.append(self.name)
+        return CountedSearcher(list(ground.corpus)[: self.depth])
+
+
+@dataclass
+class CountedSearcher:
+    docs: list[str]
+    closed: ClassVar[list[bool]] = []
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        if query.id == Counted.stop_at:
+            raise KeyboardInterrupt
+        Counted.asked.append(query.id)
+        with clock.part("search"):
+            return self.docs, np.arange(len(self.docs), 0, -1, dtype=np.float64) + len(query.id)
+
+    def cost(self) -> Cost:
+        return Cost(0.5, 100)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"documents": len(self.docs)}
+
+    def notes(self) -> Sequence[str]:
+        return ["counted, not searched"]
+
+    def close(self) -> None:
+        self.closed.append(True)
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    for seen in (Counted.built, Counted.asked, CountedSearcher.closed):
+        seen.clear()
+    Counted.stop_at = None
+
+
+def numbers(found: Climb) -> dict[str, Any]:
+    return {rung.name: (list(rung.run.docs), rung.run.scores.tolist(), found.result.per_query(rung.name)) for rung in found.rungs}
+
+
+def experiment(**changes: Any) -> Experiment:
+    bm25 = BM25()
+    systems = {"counted": Counted(), "bm25": bm25, "both": RRF((bm25, Counted())), "judge": Rerank(bm25, Keywords())}
+    return replace(Experiment(systems, kitchen()), **changes)
+
+
+def test_equal_stages_are_built_once_in_a_ladder(tmp_path: Path) -> None:
+    found = climb(experiment(), Settings(cache=tmp_path))
+    assert Counted.built == ["counted"]
+    assert [rung.over for rung in found.rungs] == [None, "counted", "bm25", "bm25"]
+    assert [rung.kind for rung in found.rungs] == ["retrieval", "retrieval", "fusion", "rerank"]
+    assert found.rung("both").index_bytes == found.rung("bm25").index_bytes + 100
+    assert found.rung("counted").notes == ("counted, not searched",)
+    assert CountedSearcher.closed == [True]
+
+
+def test_the_times_of_a_rung_are_its_own_and_those_below(tmp_path: Path) -> None:
+    found = climb(experiment(), Settings(cache=tmp_path))
+    for rung in found.rungs:
+        assert np.allclose(rung.times["total"], sum(rung.times[part] for part in ("embed", "search", "rerank")))
+        assert len(rung.times["total"]) == len(found.queries)
+    assert (found.rung("judge").times["search"] == found.rung("bm25").times["search"]).all()
+    assert (found.rung("judge").times["rerank"] > 0).all()
+    both = found.rung("both").times["search"]
+    assert (both > found.rung("bm25").times["search"] + found.rung("counted").times["search"]).all()
+
+
+def test_a_second_run_computes_nothing_and_finds_the_same(tmp_path: Path) -> None:
+    first = climb(experiment(), Settings(cache=tmp_path))
+    Counted.asked.clear()
+    second = climb(experiment(), Settings(cache=tmp_path))
+    assert Counted.asked == []
+    assert numbers(first) == numbers(second)
+    assert all(rung.from_cache for rung in second.rungs)
+    assert [rung.computed for rung in first.rungs] == [rung.computed for rung in second.rungs]
+    for one, other in zip(first.rungs, second.rungs, strict=True):
+        assert one.facts == other.facts
+        assert all((one.times[part] == other.times[part]).all() for part in one.times)
+
+
+def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    cached, bare = climb(experiment(), Settings(cache=tmp_path / "other")), climb(experiment(), Settings(cache=None))
+    assert numbers(cached) == numbers(bare)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_interrupted_stage_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    whole = climb(experiment(), Settings(cache=None))
+    Counted.asked.clear()
+    Counted.stop_at = "q35"
+    with pytest.raises(KeyboardInterrupt):
+        climb(experiment(), Settings(cache=tmp_path))
+    assert CountedSearcher.closed[-1]
+    Counted.stop_at = None
+    Counted.asked.clear()
+    again = climb(experiment(), Settings(cache=tmp_path))
+    warm_up = ["q0", "q1", "q2"]
+    assert Counted.asked == [*warm_up, *(f"q{n}" for n in range(32, 40))]
+    assert numbers(again) == numbers(whole)
+
+
+def test_a_change_of_documents_queries_or_stage_is_computed_anew(tmp_path: Path) -> None:
+    climb(experiment(), Settings(cache=tmp_path))
+    climb(experiment(dataset=kitchen(39)), Settings(cache=tmp_path))
+    climb(experiment(systems={"deeper": Counted(depth=11)}), Settings(cache=tmp_path))
+    assert len(Counted.built) == 3
+    climb(experiment(measures=None, rel=2), Settings(cache=tmp_path))
+    assert len(Counted.built) == 3
+
+
+def test_a_damaged_stage_is_told_set_aside_and_computed_anew(tmp_path: Path) -> None:
+    first = climb(experiment(), Settings(cache=tmp_path))
+    for path in (tmp_path / "stages").iterdir():
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    for _ in first.rungs:
+        with pytest.raises(WorldError, match=r"damaged .*set aside; run again") as told:
+            climb(experiment(), Settings(cache=tmp_path))
+        assert told.value.exit_code == 1
+    assert numbers(climb(experiment(), Settings(cache=tmp_path))) == numbers(first)
+
+
+def test_a_limit_draws_queries_by_the_seed() -> None:
+    dataset = kitchen()
+    one, same, other = (asked_queries(dataset, 10, seed) for seed in (0, 0, 1))
+    assert one == same
+    assert one != other
+    assert len(one) == len(other) == 10
+    found = climb(experiment(limit=10), Settings(cache=None))
+    assert found.queries == tuple(query.id for query in one)
+    assert found.result.queries == found.queries
+
+
+def test_what_the_dataset_lacks_is_said(tmp_path: Path) -> None:
+    dataset = kitchen()
+    judged = {query: dict(docs) for query, docs in dataset.qrels.items()}
+    judged["unknown"] = {"d1": 1}
+    judged["q1"]["no-such-document"] = 1
+    lacking = Dataset("lacking", dataset.corpus, dataset.queries, Qrels.from_dict(judged))
+    found = climb(experiment(dataset=lacking), Settings(cache=None))
+    assert found.notes == (
+        "1 judged documents are not in the corpus: no system can find them",
+        "1 judged queries have no text: they count 0 for every system",
+    )
+    assert found.result.per_query("bm25")["nDCG@10"]["unknown"] == 0
+
+
+def test_snippets_cover_what_is_judged_and_what_is_on_top() -> None:
+    found = climb(experiment(), Settings(cache=None))
+    judged = {doc for docs in found.qrels.values() for doc in docs}
+    assert judged <= set(found.snippets)
+    assert found.snippets["d1"].startswith("bread · bread apple")
+
+
+def test_an_experiment_without_systems_or_with_a_silly_limit_is_refused() -> None:
+    with pytest.raises(UsageError, match="no system"):
+        Experiment({})
+    with pytest.raises(UsageError, match="limit is 0"):
+        experiment(limit=0)

@@ -1,0 +1,377 @@
+"""The results folder: saved whole, loaded as the same climb, refused where it is damaged."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankproof import evaluate
+from rankproof.cli.main import main
+from rankproof.data.run import Run
+from rankproof.errors import InputError, RankproofError, UsageError, WorldError
+from rankproof.experiment import Climb
+from rankproof.experiment.climb import TIMES
+from rankproof.experiment.folder import check_folder, load, save
+from rankproof.experiment.folder_names import file_names
+from rankproof.experiment.folder_tables import per_query_csv, summary_csv
+from small_climbs import MEASURES, small_climb
+
+HOSTILE = [
+    "a b",
+    "#1",
+    "=cmd|' /C calc'!A0",
+    '"x",y',
+    "tab\there",
+    "new\nline",
+    "\ufeffmark",
+    "文書-é",
+    "\u202eabc",
+    "é",
+    "é",
+    "\r",
+    "\x1b[31m",
+]
+
+
+def rows_of(run: Run) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {query: {} for query in run.queries}
+    for row in run.rows():
+        found[row.query][row.doc] = row.score
+    return found
+
+
+def assert_same(one: Climb, other: Climb) -> None:
+    """Every number bit by bit, every text, every order."""
+    for name in ("name", "fingerprint", "queries", "experiment", "notes"):
+        assert getattr(one, name) == getattr(other, name)
+    assert dict(one.qrels) == dict(other.qrels)
+    assert [*one.qrels] == [*other.qrels]
+    assert dict(one.texts) == dict(other.texts)
+    assert dict(one.snippets) == dict(other.snippets)
+    assert json.dumps(dict(one.provenance)) == json.dumps(dict(other.provenance))
+    assert one.result.queries == other.result.queries
+    assert one.result.means == other.result.means
+    assert one.result.notes == other.result.notes
+    for mine, theirs in zip(one.rungs, other.rungs, strict=True):
+        assert one.result.per_query(mine.name) == other.result.per_query(theirs.name)
+        assert mine.run.queries == theirs.run.queries
+        assert rows_of(mine.run) == rows_of(theirs.run)
+        assert all(np.array_equal(mine.times[part], theirs.times[part]) for part in TIMES)
+        for one_field in fields(mine):
+            if one_field.name not in ("run", "times"):
+                assert getattr(mine, one_field.name) == getattr(theirs, one_field.name)
+
+
+def test_a_climb_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+    climb = small_climb()
+    save(climb, tmp_path / "out")
+    assert_same(load(tmp_path / "out"), climb)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "experiment.toml", "per_query.csv", "qrels.tsv", "queries.jsonl", "result.json", "runs", "snippets.jsonl", "summary.csv",
+    ]  # fmt: skip
+    assert sorted(os.listdir(tmp_path)) == ["out"]
+    assert sorted(os.listdir(tmp_path / "out" / "runs")) == [f"{name}.trec.gz" for name in ("bm25", "dense", "hybrid", "late")]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
+    climb = small_climb((hostile, "b"), (hostile, "q2"), ("d1", hostile))
+    save(climb, tmp_path / "out")
+    assert_same(load(tmp_path / "out"), climb)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text), min_size=2, max_size=4, unique=True))
+def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    climb = small_climb(ids, ids, ids)
+    save(climb, folder / "out")
+    assert_same(load(folder / "out"), climb)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4))
+def test_every_score_keeps_its_bits(tmp_path_factory: pytest.TempPathFactory, scores: list[float]) -> None:
+    folder = tmp_path_factory.mktemp("bits")
+    given_scores = dict(zip(("d1", "d2", "d3", "d4"), scores, strict=True))
+    climb = small_climb(("a",), ("q1",), scores={"a": {"q1": given_scores}})
+    save(climb, folder / "out")
+    assert rows_of(load(folder / "out").rungs[0].run) == {"q1": given_scores}
+
+
+def test_queries_without_answer_and_rungs_without_rows_survive(tmp_path: Path) -> None:
+    some = small_climb(("a", "b"), scores={"a": {"q1": {"d1": 1.0}, "q2": {}}, "b": {"q1": {}, "q2": {}, "q3": {}}})
+    save(some, tmp_path / "out")
+    again = load(tmp_path / "out")
+    assert_same(again, some)
+    assert again.rungs[0].run.queries == ("q1", "q2")
+
+
+def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_path: Path) -> None:
+    climb = small_climb(("a",))
+    asked = replace(climb, queries=("q3", "q1"), rungs=(replace(climb.rungs[0], times={part: np.zeros(2) for part in TIMES}),))
+    save(asked, tmp_path / "out")
+    again = load(tmp_path / "out")
+    assert (again.queries, again.result.queries) == (("q3", "q1"), ("q1", "q2", "q3"))
+
+
+def test_other_verbs_read_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    climb = small_climb()
+    folder = tmp_path / "out"
+    save(climb, folder)
+    runs = {name: str(folder / "runs" / f"{name}.trec.gz") for name in ("bm25", "late")}
+    assert evaluate(str(folder), runs, MEASURES).means["late"] == climb.result.means["late"]
+    assert main(["eval", str(folder), runs["bm25"], "--quiet", "--format", "csv", "-m", "RR"]) == 0
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> None:
+    climb = small_climb()
+    rows = table(summary_csv(climb))
+    assert [row["system"] for row in rows] == ["bm25", "dense", "hybrid", "late"]
+    last, rung = rows[-1], climb.rungs[-1]
+    assert [float(last[name]) for name in MEASURES] == list(climb.result.means["late"].values())
+    for part in TIMES:
+        for which in ("mean", "p50", "p95"):
+            assert float(last[f"{part}_ms_{which}"]) == rung.time_of(part)[which]
+    assert (float(last["index_seconds"]), int(last["index_bytes"]), last["throughput"]) == (1.0, 3000, "")
+    assert (last["over"], float(last["gain_pp RR@10"])) == ("hybrid", 100 * (climb.gain(rung, "RR@10") or 0))
+    assert (last["gain_pp NumRet"], rows[0]["gain_pp RR@10"]) == ("", "")
+
+
+def test_the_table_of_queries_has_a_row_for_each_system_and_query() -> None:
+    climb = small_climb()
+    rows = table(per_query_csv(climb))
+    assert [(row["system"], row["query"]) for row in rows[:4]] == [
+        ("bm25", "q1"),
+        ("bm25", "q2"),
+        ("bm25", "q3"),
+        ("dense", "q1"),
+    ]
+    row = rows[3]
+    assert json.loads(row["top_10"]) == ["d2", "d3", "d4", "d1"]
+    assert (row["first_relevant"], row["retrieved"], row["text"], row["RR@10"]) == ("4", "4", "what is 0?", "0.25")
+    assert float(row["total_ms"]) == climb.rungs[1].times["total"][0]
+
+
+def test_the_first_relevant_document_is_the_first_of_at_least_rel() -> None:
+    climb = replace(small_climb(("a",)), experiment="rel = 3\n")
+    assert table(per_query_csv(climb))[0]["first_relevant"] == ""
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+def test_no_cell_is_a_formula_and_no_row_is_split(hostile: str) -> None:
+    climb = small_climb((hostile, "b"), (hostile, "q2"), ("d1", hostile))
+    for text, count in ((summary_csv(climb), 2), (per_query_csv(climb), 4)):
+        rows = list(csv.reader(io.StringIO(text)))
+        assert len(rows) == count + 1
+        assert len({len(row) for row in rows}) == 1
+        assert not any(row[0].startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows)
+    assert json.loads(table(per_query_csv(climb))[0]["top_10"]) == ["d1", hostile]
+
+
+WINDOWS = [
+    "con",
+    "NUL.x",
+    "Com1",
+    "lpt9.trec",
+    "a",
+    "A",
+    "a.",
+    "a ",
+    "a/b",
+    "a\\b",
+    "a:b",
+    "",
+    "...",
+    "é",
+    "é",
+    "x" * 300,
+    "x" * 301,
+    "-a",
+    "a-2",
+]
+
+
+def test_names_of_files_are_safe_and_differ_on_every_system() -> None:
+    found = file_names(WINDOWS)
+    assert list(found) == list(dict.fromkeys(WINDOWS))
+    assert len({name.lower() for name in found.values()}) == len(found)
+    for name in found.values():
+        assert name.encode().decode("ascii").replace("-", "").replace("_", "").replace(".", "").isalnum()
+        assert name.split(".")[0].lower() not in {"con", "nul", "com1", "lpt9"}
+        assert name[0] not in ".-"
+        assert name[-1] != "."
+        assert len(name) < 100
+
+
+def test_an_older_results_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
+    save(small_climb(("old", "older")), tmp_path / "out")
+    save(small_climb(("new",)), tmp_path / "out")
+    assert [rung.name for rung in load(tmp_path / "out").rungs] == ["new"]
+    assert os.listdir(tmp_path / "out" / "runs") == ["new.trec.gz"]
+    (tmp_path / "mine").mkdir()
+    save(small_climb(("new",)), tmp_path / "mine")
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "result.json").write_text('{"format": "mine"}')
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("thesis", "file", "loop", ""):
+        with pytest.raises(UsageError):
+            check_folder(str(tmp_path / name) if name else "")
+        with pytest.raises(UsageError):
+            save(small_climb(), str(tmp_path / name) if name else "")
+    assert (tmp_path / "thesis" / "result.json").read_text() == '{"format": "mine"}'
+    assert sorted(os.listdir(tmp_path)) == ["file", "loop", "mine", "out", "thesis"]
+
+
+def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(small_climb(("old",)), tmp_path / "out")
+    left = 0
+    real = os.replace
+
+    def failing(*paths: Any) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise OSError(28, "No space left on device")
+        real(*paths)
+
+    monkeypatch.setattr(os, "replace", failing)
+    for limit in range(1, 9):
+        left = limit
+        with pytest.raises(WorldError, match="No space left"):
+            save(small_climb(("new",)), tmp_path / "out")
+        assert [rung.name for rung in load(tmp_path / "out").rungs] == ["old"]
+        assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "out", tmp_path / "file" / "more" / "out"):
+        with pytest.raises(UsageError, match="cannot be made"):
+            check_folder(path)
+        with pytest.raises(UsageError, match="cannot be made"):
+            save(small_climb(), path)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save(small_climb(), tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize(
+    "name", ["result.json", "qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "runs/late.trec.gz"]
+)
+def test_a_missing_or_cut_file_is_named(saved: Path, name: str) -> None:
+    file = saved / name
+    content = file.read_bytes()
+    file.unlink()
+    with pytest.raises(InputError, match=file.name):
+        load(saved)
+    if name not in ("experiment.toml", "queries.jsonl", "snippets.jsonl", "qrels.tsv"):
+        file.write_bytes(content[: len(content) // 2])
+        with pytest.raises(InputError, match=file.name):
+            load(saved)
+    if name.endswith(("json", "tsv", "jsonl")):
+        file.write_bytes(b"\xff\xfe\x00")
+        with pytest.raises(InputError, match=file.name):
+            load(saved)
+
+
+def test_a_run_with_other_rows_than_were_saved_is_refused(saved: Path) -> None:
+    with gzip.open(saved / "runs" / "late.trec.gz", "at") as file:
+        file.write("q1 Q0 dX 9 0 t\n")
+    with pytest.raises(InputError, match=r"late\.trec\.gz: 13 rows where result\.json counts 12"):
+        load(saved)
+
+
+DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
+    (("format",), "other", "no result of rankproof"),
+    (("schema",), 2, "schema 2 where this rankproof knows 1"),
+    (("schema",), None, "schema is not a whole number"),
+    (("systems",), {}, "systems is not an array"),
+    (("systems",), [], "systems without name"),
+    (("systems", 0), 3, r"systems\[0\] is no object"),
+    (("systems", 1, "name"), "bm25", "with the same name"),
+    (("systems", 1, "kind"), "magic", "kind is not one of"),
+    (("systems", 1, "over"), "nobody", "over nobody, which is not there"),
+    (("systems", 1, "index"), None, "index is not an object"),
+    (("systems", 1, "index", "bytes"), 1.5, r"systems\[1\]\.index\.bytes is not a whole number"),
+    (("systems", 1, "index", "seconds"), 10**400, "not a 64-bit float"),
+    (("systems", 1, "throughput"), "fast", "not a number"),
+    (("systems", 1, "from_cache"), 1, "not true or false"),
+    (("systems", 1, "times_ms", "total", "per_query"), [1.0], "1 times for 3 queries"),
+    (("systems", 1, "times_ms", "total", "per_query"), [1.0, True, 2.0], "not an array of numbers"),
+    (("systems", 1, "measures"), {}, "different measures"),
+    (("systems", 1, "measures"), {"nDGC@10": {"value": 1, "per_query": {}}}, "unknown measure nDGC"),
+    (("systems", 1, "run", "file"), "../../etc/passwd", "is no file of this folder"),
+    (("systems", 1, "run", "file"), "runs/../x.trec.gz", "is no file of this folder"),
+    (("query_ids",), [1], "not an array of texts"),
+    (("provenance",), [], "not an object"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what"), DAMAGES)
+def test_a_damaged_document_is_refused(saved: Path, path: tuple[str | int, ...], value: Any, what: str) -> None:
+    document = json.loads((saved / "result.json").read_text())
+    inner = document
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    (saved / "result.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=what):
+        load(saved)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_document_that_lacks_any_key_never_crashes_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("lacks") / "out"
+    save(small_climb(("a",), ("q1",)), folder)
+    document = json.loads((folder / "result.json").read_text())
+    inner, free = document, ("facts", "stage", "provenance", "gain_pp")
+    while True:
+        key = data.draw(st.sampled_from(sorted(inner)))
+        if key in free or not isinstance(inner[key], dict) or not inner[key] or data.draw(st.booleans()):
+            break
+        inner = inner[key]
+    del inner[key]
+    (folder / "result.json").write_text(json.dumps(document))
+    with suppress(RankproofError):
+        load(folder)
+    shutil.rmtree(folder)
+
+
+def test_no_invisible_character_stands_in_the_document(tmp_path: Path) -> None:
+    save(small_climb(("a\u202e",)), tmp_path / "out")
+    assert "\u202e" not in (tmp_path / "out" / "result.json").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["systems"][0]["name"] == "a\u202e"
+
+
+def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "results-folder.md").read_text(encoding="utf-8")
+    save(small_climb(), tmp_path / "out")
+    document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    headers = [next(csv.reader(io.StringIO(text))) for text in (summary_csv(small_climb()), per_query_csv(small_climb()))]
+    columns = [name for header in headers for name in header if name not in MEASURES and not name.startswith("gain_pp")]
+    files = [path.name for path in (tmp_path / "out").iterdir() if path.is_file()]
+    names = [*files, *columns, *document, *document["systems"][0], *document["systems"][0]["run"]]
+    assert [name for name in names if f"`{name}`" not in page] == []

@@ -1,0 +1,125 @@
+"""Dense retrieval: shared vectors, prompts, empty passages, and what is said of models and stores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plain_keep import PlainKeep, asked, climbed, corpus_of, ground_of
+from plain_models import HashedWords, OneByOne
+from rankproof.data.identity import key_of
+from rankproof.data.queries import Query
+from rankproof.errors import UsageError
+from rankproof.models.wordllama_model import WordLlama
+from rankproof.stages import Dense, Similarity
+from rankproof.stages.blocks import BLOCK, passage_blocks
+from rankproof.stages.clock import Clock
+from rankproof.stages.passage_vectors import passage_vectors
+
+TEXTS = {"d1": "red apple pie", "d2": "green pear", "d3": "", "d4": "apple"}
+MODEL = HashedWords()
+
+
+def test_the_nearest_passage_comes_first_and_an_empty_one_scores_zero() -> None:
+    docs, scores = climbed(Dense(MODEL), ground_of(corpus_of(TEXTS)), "apple")
+    assert docs[0] == "d4"
+    assert scores[0] == pytest.approx(1)
+    assert scores[docs.index("d3")] == 0
+
+
+def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -> None:
+    keep = PlainKeep()
+    ground = ground_of(corpus_of(TEXTS), keep)
+    for stage in (Dense(MODEL), Dense(MODEL, store=OneByOne()), Dense(MODEL, query_prompt="query: "), Dense(MODEL, depth=1)):
+        stage.build(ground)
+    Similarity(MODEL, query_prompt="other: ").build(ground)
+    assert keep.made == 1
+    for stage in (Dense(MODEL, passage_prompt="passage: "), Dense(MODEL, fields=("text",)), Dense(HashedWords(16))):
+        stage.build(ground)
+    assert keep.made == 4
+
+
+def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vectors() -> None:
+    plain, prompted = Dense(WordLlama()), Dense(WordLlama(), query_prompt="question: ", passage_prompt="answer: ")
+    assert key_of(plain) != key_of(prompted)
+    keep = PlainKeep()
+    ground, encoder = ground_of(corpus_of(TEXTS), keep), WordLlama().load()
+    one, other = (
+        passage_vectors(ground, WordLlama(), encoder, stage.passage_prompt, stage.fields) for stage in (plain, prompted)
+    )
+    assert len(keep.kept) == 2
+    assert one.ids == other.ids
+    differing = np.any(one.matrix != other.matrix, axis=1)
+    assert differing.tolist() == [doc != "d3" for doc in one.ids]
+    assert climbed(plain, ground, "apple")[1].tolist() != climbed(prompted, ground, "apple")[1].tolist()
+
+
+def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> None:
+    texts = {f"d{at}": "w " * (at % 7) for at in range(2 * BLOCK + 1)}
+    blocks = passage_blocks(corpus_of(texts), ("text",))
+    assert [len(block) for block in blocks] == [BLOCK, BLOCK, 1]
+    assert blocks == passage_blocks(corpus_of(dict(reversed(texts.items()))), ("text",))
+    lengths = [len(text) for block in blocks for _, text in block]
+    assert lengths == sorted(lengths)
+
+
+def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_remembered() -> None:
+    stage = Dense(HashedWords(max_words=2))
+    ground = ground_of(corpus_of(TEXTS))
+    for _ in range(2):
+        searcher = stage.build(ground)
+        assert searcher.facts()["truncated_passages"] == 1
+        assert list(searcher.notes()) == [
+            "1 of 4 passages (25%) are longer than the model reads and were cut",
+            "1 passages are empty; their score is 0 for every query",
+        ]
+
+
+def test_a_model_that_maps_everything_to_one_point_is_noted() -> None:
+    searcher = Dense(HashedWords(max_words=1)).build(ground_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
+    assert searcher.facts()["collapse"] == pytest.approx(1)
+    assert "nearly one point" in searcher.notes()[0]
+
+
+def test_the_recall_of_an_approximate_store_is_a_fact() -> None:
+    corpus = corpus_of({f"d{at}": f"w{at} common" for at in range(20)})
+    for forgets, expected in ((2, 0.5), (4, 0.75)):
+        stage = Dense(MODEL, store=OneByOne(forgets=forgets), depth=20)
+        searcher = stage.build(ground_of(corpus))
+        searcher.search_all([Query("q1", "w1 common"), Query("q2", "w2")])
+        searcher.search(Query("q1", "w1 common"), (), Clock())
+        facts = searcher.facts()
+        assert (facts["recall_of_exact"], facts["recall_depth"], facts["recall_queries"]) == (expected, 20, 2)
+    assert "recall_of_exact" not in Dense(MODEL).build(ground_of(corpus)).facts()
+
+
+def test_the_clock_tells_embedding_from_searching() -> None:
+    clock = Clock()
+    Dense(MODEL).build(ground_of(corpus_of(TEXTS))).search(Query("q", "apple"), (), clock)
+    assert clock.milliseconds["embed"] > 0
+    assert clock.milliseconds["search"] > 0
+    assert clock.milliseconds["rerank"] == 0
+
+
+def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
+    keep = PlainKeep()
+    ground = ground_of(corpus_of(TEXTS), keep)
+    first, second = (Dense(MODEL).build(ground).cost() for _ in range(2))
+    encoding = next(iter(keep.kept.values()))[1]
+    assert min(first.seconds, second.seconds) > encoding
+    assert first.bytes == second.bytes == 4 * 32 * 4
+
+
+def test_no_documents_at_all_give_nothing() -> None:
+    stage = Dense(MODEL)
+    ground = ground_of(corpus_of({}))
+    searcher = stage.build(ground)
+    assert asked(stage, searcher, ground, "apple")[0] == []
+    assert searcher.search_all([Query("q", "apple")])[0][0] == []
+    assert searcher.facts()["collapse"] == 0
+    searcher.close()
+
+
+def test_a_prompt_must_be_text() -> None:
+    with pytest.raises(UsageError, match="query_prompt is a NoneType; give text"):
+        Dense(MODEL, query_prompt=None)  # type: ignore[arg-type]

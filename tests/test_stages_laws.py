@@ -1,0 +1,126 @@
+"""Laws that every stage on the shelf keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plain_keep import asked, climbed, corpus_of, ground_of
+from plain_models import HashedWords, OneByOne, SharedWords
+from rankproof import stages
+from rankproof.data.identity import identity, key_of
+from rankproof.data.queries import Query
+from rankproof.stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
+from rankproof.stages.base import BatchSearcher, Stage
+from rankproof.stages.scorers import ScorerValue
+
+LEXICAL = BM25(stemming=False, stop_words=False, depth=4)
+DENSE = Dense(HashedWords(), depth=5)
+HYBRID = Fuse((LEXICAL, DENSE), "combsum", norm="z-score", depth=6)
+SCORERS: list[ScorerValue] = [
+    Keywords(),
+    Pairs(SharedWords()),
+    Similarity(HashedWords()),
+    MaxSim(HashedWords()),
+]
+SHELF: list[Stage] = [
+    LEXICAL,
+    DENSE,
+    Dense(HashedWords(), query_prompt="query: ", passage_prompt="passage: ", store=OneByOne(), depth=3),
+    RRF((LEXICAL, DENSE), depth=7),
+    HYBRID,
+    Fuse((LEXICAL, DENSE, LEXICAL), "combmnz", weights=(1.0, 2.0, 0.5), depth=2),
+    *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
+    Rerank(Rerank(DENSE, Keywords(), top=9), Similarity(HashedWords()), top=1, norm="min-max", weight=0.5),
+]
+NAMES = [f"{at}-{type(stage).__name__}" for at, stage in enumerate(SHELF)]
+words = st.text(alphabet="abcdé ", max_size=10)
+corpora = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z", "y", "x"]), words, min_size=1)
+
+
+def test_every_stage_and_scorer_is_on_the_shelf() -> None:
+    there = {type(stage).__name__ for stage in SHELF} | {type(scorer).__name__ for scorer in SCORERS} | {"RRF"}
+    assert there == set(stages.__all__)
+
+
+@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+@settings(max_examples=15, deadline=None)
+@given(texts=corpora, query=words)
+def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, str], query: str) -> None:
+    ground = ground_of(corpus_of(texts))
+    docs, scores = climbed(stage, ground, query)
+    assert len(set(docs)) == len(docs) == len(scores) <= stage.depth
+    assert set(docs) <= set(texts)
+    assert scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+    rows = list(zip(scores.tolist(), docs, strict=True))
+    assert rows == sorted(rows, reverse=True)
+    again, same = climbed(stage, ground, query)
+    assert (again, same.tolist()) == (docs, scores.tolist())
+
+
+@pytest.mark.parametrize("stage", [stage for stage in SHELF if not stage.below()])
+@settings(max_examples=10, deadline=None)
+@given(texts=corpora, queries=st.lists(words, max_size=3))
+def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:
+    ground = ground_of(corpus_of(texts))
+    searcher = stage.build(ground)
+    assert isinstance(searcher, BatchSearcher)
+    batch = searcher.search_all([Query(f"q{at}", text) for at, text in enumerate(queries)])
+    single = [asked(stage, searcher, ground, text) for text in queries]
+    assert [docs for docs, _ in batch] == [docs for docs, _ in single]
+    for (_, one), (_, other) in zip(batch, single, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+RERANKERS = [stage for stage in SHELF if isinstance(stage, Rerank)]
+
+
+@pytest.mark.parametrize("stage", RERANKERS)
+@settings(max_examples=15, deadline=None)
+@given(texts=corpora, query=words)
+def test_a_reranker_keeps_exactly_the_documents_below_so_that_recall_at_its_depth_is_equal(
+    stage: Rerank, texts: dict[str, str], query: str
+) -> None:
+    ground = ground_of(corpus_of(texts))
+    below, above = climbed(stage.stage, ground, query), climbed(stage, ground, query)
+    assert sorted(above[0]) == sorted(below[0])
+    assert set(above[0][: stage.top]) == set(below[0][: stage.top])
+    assert above[0][stage.top :] == below[0][stage.top :]
+
+
+@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+def test_equal_stages_are_one_and_their_identity_is_json(stage: Stage) -> None:
+    twin: Any = replace(stage)  # type: ignore[type-var]
+    assert twin == stage
+    assert hash(twin) == hash(stage)
+    assert json.loads(json.dumps(identity(stage), allow_nan=False)) == identity(stage)
+    assert key_of(twin) == key_of(stage)
+
+
+def test_all_stages_of_the_shelf_have_keys_of_their_own() -> None:
+    assert len({key_of(stage) for stage in SHELF}) == len(SHELF)
+
+
+@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+def test_what_a_stage_says_of_itself_is_json(stage: Stage) -> None:
+    ground = ground_of(corpus_of({"d1": "a b", "d2": ""}))
+    searcher = stage.build(ground)
+    asked(stage, searcher, ground, "a")
+    json.dumps(searcher.facts(), allow_nan=False)
+    assert all(isinstance(note, str) for note in searcher.notes())
+    assert searcher.cost().seconds >= 0
+    searcher.close()
+
+
+def test_numbers_written_otherwise_make_the_same_stage() -> None:
+    assert key_of(BM25(k1=2, b=1)) == key_of(BM25(k1=2.0, b=1.0))
+    assert key_of(RRF((LEXICAL,), k=60)) == key_of(RRF([LEXICAL], k=60.0))
+    assert key_of(Rerank(LEXICAL, Keywords(), weight=1)) == key_of(Rerank(LEXICAL, Keywords(), weight=1.0))
+    assert {part.name for part in fields(Rerank)} == {"stage", "by", "top", "weight", "norm"}

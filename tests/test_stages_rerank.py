@@ -1,0 +1,148 @@
+"""Reranking: re-sorts, blends, what stays below the top, and each scorer's sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plain_keep import PlainKeep, climbed, corpus_of, ground_of
+from plain_models import HashedWords, SentencesOnly, SharedWords
+from rankproof.data.queries import Query
+from rankproof.errors import UsageError, WorldError
+from rankproof.fusion.norms import z_score
+from rankproof.stages import BM25, Dense, Keywords, MaxSim, Pairs, Rerank, Similarity
+from rankproof.stages.clock import Clock
+from rankproof.stages.rerank import resorted
+
+TEXTS = {"d1": "apple apple apple", "d2": "apple pie recipe", "d3": "pie crust", "d4": "pear pie", "d5": "apple tart"}
+GROUND = ground_of(corpus_of(TEXTS))
+FIRST = BM25()
+QUERY = "apple pie"
+finite = st.floats(-1e300, 1e300)
+
+
+def test_weight_zero_leaves_the_ranking_below_as_it_is() -> None:
+    below, above = climbed(FIRST, GROUND, QUERY), climbed(Rerank(FIRST, Keywords(), weight=0), GROUND, QUERY)
+    assert (above[0], above[1].tolist()) == (below[0], below[1].tolist())
+
+
+def test_weight_one_is_the_scorers_order_and_scores() -> None:
+    stage = Rerank(FIRST, Pairs(SharedWords()))
+    docs, scores = climbed(stage, GROUND, QUERY)
+    own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
+    assert scores == pytest.approx(own)
+    assert own.tolist() == sorted(own, reverse=True)
+
+
+def test_between_them_normalised_scores_are_blended() -> None:
+    below = dict(zip(*climbed(FIRST, GROUND, QUERY), strict=True))
+    docs, scores = climbed(Rerank(FIRST, Pairs(SharedWords()), weight=0.25), GROUND, QUERY)
+    own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
+    expected = 0.75 * z_score(np.array([below[doc] for doc in docs])) + 0.25 * z_score(own)
+    assert scores == pytest.approx(expected)
+
+
+def test_documents_that_score_alike_keep_the_order_they_had() -> None:
+    docs, scores = climbed(Rerank(FIRST, Keywords()), GROUND, QUERY)
+    below = climbed(FIRST, GROUND, QUERY)[0]
+    assert docs[0] == "d2"
+    assert docs[1:] == [doc for doc in below if doc != "d2"]
+    assert scores == pytest.approx([2, 1, 1, 1, 1])
+
+
+@given(scores=st.lists(finite, min_size=1, max_size=8), more=st.integers(0, 5))
+def test_a_resorted_ranking_falls_strictly_and_stays_finite(scores: list[float], more: int) -> None:
+    docs = [f"d{at}" for at in range(len(scores) + more)]
+    found, values = resorted(docs, np.array(scores), len(scores))
+    assert found[len(scores) :] == docs[len(scores) :]
+    assert np.isfinite(values).all()
+    assert (values[1:] < values[:-1]).all()
+    places = [docs.index(doc) for doc in found[: len(scores)]]
+    assert places == sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+
+
+def test_what_is_below_the_top_is_not_scored() -> None:
+    asked: list[str] = []
+
+    class Listening:
+        def scores(self, query: Query, docs: Any) -> Any:
+            asked.extend(docs)
+            return np.zeros(len(docs))
+
+    stage = Rerank(FIRST, Keywords(), top=2)
+    searcher = stage.build(GROUND)
+    searcher._scorer = Listening()  # type: ignore[assignment]
+    below = climbed(FIRST, GROUND, QUERY)
+    searcher.search(Query("q", QUERY), [below], Clock())
+    assert asked == below[0][:2]
+
+
+def test_similarity_is_the_dense_stages_score() -> None:
+    dense = dict(zip(*climbed(Dense(HashedWords()), GROUND, QUERY), strict=True))
+    docs, scores = climbed(Rerank(FIRST, Similarity(HashedWords())), GROUND, QUERY)
+    assert scores == pytest.approx([dense[doc] for doc in docs], rel=1e-6)
+
+
+def test_late_interaction_is_the_mean_of_the_best_matches_of_the_querys_words() -> None:
+    encoder = HashedWords().load()
+    docs, scores = climbed(Rerank(FIRST, MaxSim(HashedWords())), GROUND, QUERY)
+    query = encoder.tokens([QUERY])[0][1:-1]
+    for doc, score in zip(docs, scores.tolist(), strict=True):
+        there = encoder.tokens([TEXTS[doc]])[0][1:-1]
+        assert score == pytest.approx(float(np.mean([max(token @ word for word in there) for token in query])), abs=2e-3)
+    assert docs[0] == "d2"
+
+
+def test_late_interaction_remembers_its_vectors_in_16_bits_and_needs_token_vectors() -> None:
+    keep = PlainKeep()
+    ground = ground_of(corpus_of({**TEXTS, "d6": ""}), keep)
+    for _ in range(2):
+        scorer = MaxSim(HashedWords(max_words=2)).build(ground)
+        assert scorer.cost().bytes == scorer.facts()["token_vectors"] * 32 * 2
+        assert list(scorer.notes()) == ["2 of 6 passages (33%) are longer than the model reads and were cut"]
+        assert scorer.scores(Query("q", "apple"), ["d6"]).tolist() == [0.0]
+        assert scorer.scores(Query("q", ""), ["d1"]).tolist() == [0.0]
+    assert keep.made == 1
+    with pytest.raises(UsageError, match="SentencesOnly gives no vector for each token"):
+        MaxSim(SentencesOnly()).build(ground)
+
+
+def test_keywords_counts_the_distinct_words_of_the_query_that_stand_in_the_passage() -> None:
+    scorer = Keywords().build(GROUND)
+    assert scorer.scores(Query("q", "Apple apple, a PIE"), ["d1", "d2", "d3"]).tolist() == [1.0, 2.0, 1.0]
+
+
+def test_a_model_that_gives_no_number_is_an_error_of_the_world() -> None:
+    with pytest.raises(WorldError, match="not a finite number"):
+        climbed(Rerank(FIRST, Pairs(SharedWords(broken=True))), GROUND, QUERY)
+
+
+def test_time_goes_to_reranking() -> None:
+    clock = Clock()
+    searcher = Rerank(FIRST, Keywords()).build(GROUND)
+    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    assert clock.milliseconds["rerank"] > 0
+    assert clock.milliseconds["embed"] == clock.milliseconds["search"] == 0
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"top": 0}, "top is 0"),
+    ({"weight": 1.5}, "weight is 1.5; choose a number from 0 to 1"),
+    ({"norm": "max"}, "norm is max; choose one of min-max, z-score, none"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG)
+def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Rerank(FIRST, Keywords(), **options)
+
+
+@pytest.mark.parametrize("scorer", [Keywords, lambda **more: Pairs(SharedWords(), **more)])
+def test_scorers_refuse_fields_that_nobody_has(scorer: Any) -> None:
+    with pytest.raises(UsageError, match="no document has a text field called colour"):
+        scorer(fields=("colour",)).build(GROUND)

