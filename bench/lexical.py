@@ -1,6 +1,6 @@
 """`python -m bench.lexical`: our BM25 and bm25s itself over the same 20,000 documents, in batch and query by query.
 
-Timed is CPU time on one thread, in a fresh process each, the best of several rounds, the contenders taking turns. Indexing, imports
+Timed is CPU time on one thread, in a fresh process each, the best of several rounds, the tools taking turns. Indexing, imports
 and compiling come before the clock starts. Queries are terms, which leaves tokenising out for both, or text, which takes it in.
 """
 

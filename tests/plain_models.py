@@ -41,7 +41,12 @@ class LoadedHashedWords:
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
         self.encoded += len(texts)
-        return [np.array([_unit(self._vector(word)) for word in (MARKS[0], *self._words(text), MARKS[1])]) for text in texts]
+        return [self._token_vectors(self._words(text)) for text in texts]
+
+    def _token_vectors(self, found: list[str]) -> Matrix:
+        if not found:
+            return np.zeros((0, self._value.dimensions), dtype=np.float32)
+        return np.array([_unit(self._vector(word)) for word in (MARKS[0], *found, MARKS[1])])
 
     def facts(self) -> Mapping[str, Any]:
         return {"dimensions": self._value.dimensions, "truncated": self._cut}

@@ -38,6 +38,7 @@ def small_climb(
         experiment='name = "small"\nrel = 2\n[systems.bm25]\nstage = "bm25"\n',
         provenance={"rankproof": "0", "documents": len(docs), "dataset": "tiny", "seconds": 1 / 3},
         notes=("a note",),
+        rel=2,
     )
 
 

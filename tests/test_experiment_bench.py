@@ -19,7 +19,7 @@ from rankproof.experiment import Climb, Experiment, Settings, climb
 from rankproof.experiment.climbing import asked_queries
 from rankproof.fusion.ranking import Ranking
 from rankproof.stages import BM25, RRF, Keywords, Rerank
-from rankproof.stages.base import Cost, Ground
+from rankproof.stages.base import Cost, Ground, Stage
 from rankproof.stages.clock import Clock
 
 WORDS = ("apple", "bread", "carrot", "dough", "egg", "flour", "garlic", "honey")
@@ -88,7 +88,12 @@ def numbers(found: Climb) -> dict[str, Any]:
 
 def experiment(**changes: Any) -> Experiment:
     bm25 = BM25()
-    systems = {"counted": Counted(), "bm25": bm25, "both": RRF((bm25, Counted())), "judge": Rerank(bm25, Keywords())}
+    systems: dict[str, Stage] = {
+        "counted": Counted(),
+        "bm25": bm25,
+        "both": RRF((bm25, Counted())),
+        "judge": Rerank(bm25, Keywords()),
+    }
     return replace(Experiment(systems, kitchen()), **changes)
 
 

@@ -90,7 +90,6 @@ def test_a_cross_encoder_gives_the_logits_of_transformers(kind: str, labels: int
         assert ours == pytest.approx(logits[0] if labels == 1 else logits[1] - logits[0], abs=1e-4)
 
 
-
 @pytest.mark.parametrize("kind", ["half", "bfloat16"])
 def test_weights_of_half_the_precision_are_read_as_what_they_are(kind: str, tmp_path: Path) -> None:
     model = getattr(saved("bert", "Model", tmp_path / "m"), kind)()
@@ -108,9 +107,11 @@ def test_pooling_is_as_sentence_transformers_pools(mode: str, pooling: Any, tmp_
     modes = {"pooling_mode_cls_token": mode == "cls", "pooling_mode_mean_tokens": mode == "mean"}
     write_modules(tmp_path / "m", pooling={"word_embedding_dimension": 32, **modes})
     ours = Bert(str(tmp_path / "m"), precision="fp32", pooling=pooling).load().encode(TEXTS)
-    write_modules(tmp_path / "m", pooling={"word_embedding_dimension": 32, **modes} | (
-        {"pooling_mode_cls_token": pooling == "cls", "pooling_mode_mean_tokens": pooling == "mean"} if pooling else {}
-    ))
+    write_modules(
+        tmp_path / "m",
+        pooling={"word_embedding_dimension": 32, **modes}
+        | ({"pooling_mode_cls_token": pooling == "cls", "pooling_mode_mean_tokens": pooling == "mean"} if pooling else {}),
+    )
     theirs = st.SentenceTransformer(str(tmp_path / "m"), device="cpu").encode(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
@@ -120,4 +121,6 @@ def test_a_cross_encoder_agrees_with_sentence_transformers(tmp_path: Path) -> No
     saved("bert", "ForSequenceClassification", tmp_path / "m", num_labels=1)
     theirs = st.CrossEncoder(str(tmp_path / "m"), device="cpu", max_length=32)
     expected = theirs.predict([("bake bread", text) for text in TEXTS], activation_fn=torch.nn.Identity())
-    np.testing.assert_allclose(CrossEncoder(str(tmp_path / "m"), max_tokens=32).load().scores("bake bread", TEXTS), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        CrossEncoder(str(tmp_path / "m"), max_tokens=32).load().scores("bake bread", TEXTS), expected, atol=1e-4
+    )

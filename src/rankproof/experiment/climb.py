@@ -57,7 +57,8 @@ class Climb:
     """An experiment's outcome: everything that analysis and report need, in memory as on disk.
 
     `queries` are the judged queries that were asked, in the order of every rung's times; `result` has a system for each rung, in
-    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows.
+    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows; `rel` is the least
+    grade that counted as relevant.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Climb:
     experiment: str
     provenance: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    rel: int = 1
 
     def rung(self, name: str) -> Rung:
         """The rung of that name."""

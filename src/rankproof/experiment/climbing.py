@@ -63,6 +63,7 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
             "threads": settings.threads,
         },
         notes=tuple(_notes(dataset)),
+        rel=experiment.rel,
     )
 
 

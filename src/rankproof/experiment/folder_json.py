@@ -24,6 +24,7 @@ def document(climb: Climb, *, per_query: bool, files: Mapping[str, str] | None =
         "schema": SCHEMA,
         "name": climb.name,
         "fingerprint": climb.fingerprint,
+        "rel": climb.rel,
         "queries": len(climb.result.queries),
         **listed,
         "systems": [_system(climb, rung, system, files or {}, per_query=per_query) for rung, system in systems],

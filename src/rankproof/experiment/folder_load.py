@@ -24,6 +24,7 @@ from ..formats.texts_format import MAX_TEXT_BYTES, read_queries
 from ..measures import parse
 from .climb import TIMES, Climb, Rung, RungKind
 from .folder_json import FORMAT, SCHEMA
+from .folder_swap import recover
 from .folder_values import Values
 
 RESULT, EXPERIMENT, QRELS, QUERIES, SNIPPETS, RUNS = (
@@ -36,6 +37,7 @@ _RUN_FILE = re.compile(rf"{RUNS}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl)\.gz")
 def load(path: StrPath) -> Climb:
     """The climb that was saved as the folder at the path."""
     folder = path_text(path)
+    recover(os.path.realpath(folder))
     values = _document(folder)
     queries = tuple(values.texts("query_ids"))
     result = Result(tuple(values.texts("judged_ids")), tuple(map(_system, values.each("systems"))))
@@ -53,6 +55,7 @@ def load(path: StrPath) -> Climb:
         experiment=all_bytes(open_source(os.path.join(folder, EXPERIMENT))).decode(errors="replace"),
         provenance=values.inside("provenance").plain,
         notes=tuple(values.texts("notes")),
+        rel=values.count("rel"),
     )
 
 

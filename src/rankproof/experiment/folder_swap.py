@@ -32,8 +32,9 @@ def replaced_folder(path: str, may_replace: Callable[[str], bool]) -> Iterator[s
     """A new folder to write into; when the block ends it takes the place of what is at the path, else it vanishes."""
     check_place(path, may_replace)
     target = os.path.realpath(path)
-    beside = f"{_hidden(target)}.tmp"
+    beside = f"{_hidden(target)}-{os.urandom(8).hex()}.tmp"
     try:
+        recover(target)
         os.makedirs(beside)
         yield beside
         _synced(beside)
@@ -44,11 +45,19 @@ def replaced_folder(path: str, may_replace: Callable[[str], bool]) -> Iterator[s
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def recover(target: str) -> None:
+    """Puts the old folder back where a kill came between its being set aside and the new one's taking its place."""
+    old = f"{_hidden(target)}.old"
+    if os.path.isdir(old) and not os.path.lexists(target):
+        os.rename(old, target)
+
+
 def _put(beside: str, target: str) -> None:
     if not os.path.lexists(target):
         os.rename(beside, target)
     else:
         old = f"{_hidden(target)}.old"
+        shutil.rmtree(old, ignore_errors=True)
         os.rename(target, old)
         try:
             os.rename(beside, target)
@@ -60,7 +69,7 @@ def _put(beside: str, target: str) -> None:
 
 
 def _hidden(target: str) -> str:
-    return os.path.join(os.path.dirname(target), f".rankproof-{os.urandom(8).hex()}")
+    return os.path.join(os.path.dirname(target), f".rankproof-{os.path.basename(target)}")
 
 
 def _is_empty(path: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..data.order import best_first
@@ -48,7 +47,6 @@ def _summary(climb: Climb, rung: Rung, measures: list[str]) -> list[str]:
 
 def _queries(climb: Climb, rung: Rung) -> Iterator[list[str]]:
     values = climb.result.per_query(rung.name)
-    rel = _rel(climb)
     rankings = dict(_rankings(rung.run))
     for at, query in enumerate(climb.queries):
         docs = rankings.get(query, [])
@@ -58,7 +56,7 @@ def _queries(climb: Climb, rung: Rung) -> Iterator[list[str]]:
             for_csv(query),
             for_csv(climb.texts[query].text if query in climb.texts else ""),
             *(_number(per_query.get(query)) for per_query in values.values()),
-            _number(_first_relevant(docs, grades, rel)),
+            _number(_first_relevant(docs, grades, climb.rel)),
             str(len(docs)),
             for_csv(_listed(docs[:TOP])),
             *(repr(float(rung.times[part][at])) for part in TIMES),
@@ -74,11 +72,6 @@ def _rankings(run: Run) -> Iterator[tuple[str, list[str]]]:
 
 def _first_relevant(docs: list[str], grades: Mapping[str, int], rel: int) -> int | None:
     return next((rank for rank, doc in enumerate(docs, start=1) if grades.get(doc, 0) >= rel), None)
-
-
-def _rel(climb: Climb) -> int:
-    """The least grade that counts as relevant, which the experiment says."""
-    return int(tomllib.loads(climb.experiment).get("rel", 1))
 
 
 def _listed(docs: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,8 +114,6 @@ def library() -> str:
 
 
 def _required() -> None:
-    from importlib.util import find_spec
-
     for needed in ("torch", "sentence_transformers"):
         if find_spec(needed) is None:
             raise MissingExtraError(needed.replace("_", "-"), "torch")

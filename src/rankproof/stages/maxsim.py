@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arrays import FloatArray
+from ..data.arrays import FloatArray, Matrix
 from ..data.queries import Query
 from ..errors import UsageError
 from ..models.ports import EncoderModel, TokenEncoder
@@ -16,7 +16,7 @@ from . import settings
 from .base import Cost, Ground
 from .passage_notes import truncation_note
 from .passages import DEFAULT_FIELDS
-from .token_vectors import TokenVectors, token_vectors, without_ends
+from .token_vectors import TokenVectors, token_vectors
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,8 @@ class MaxSimScorer:
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """From -1 to 1; 0 where the query or the passage has no token."""
-        asked = without_ends(self._encoder.tokens([query.text])[0])
-        if not len(asked):
-            return np.zeros(len(docs))
-        return np.array([self._score(asked, self._vectors.of(doc)) for doc in docs], dtype=np.float64)
-
-    def _score(self, asked: np.ndarray[Any, Any], there: np.ndarray[Any, Any]) -> float:
-        if not len(there):
-            return 0.0
-        return float((there.astype(np.float32) @ asked.T).max(axis=0).mean(dtype=np.float64))
+        asked = self._encoder.tokens([query.text])[0]
+        return np.array([_mean_of_best(self._vectors.products(doc, asked)) for doc in docs], dtype=np.float64)
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and the vectors' bytes."""
@@ -67,7 +60,12 @@ class MaxSimScorer:
     def notes(self) -> Sequence[str]:
         """Passages that were cut."""
         cut = self._vectors.truncated
-        return [truncation_note(cut, len(self._vectors))] if cut else []
+        return [truncation_note(cut, len(self._vectors.places))] if cut else []
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _mean_of_best(products: Matrix) -> float:
+    """The best product of each column, on average over the columns."""
+    return float(products.max(axis=0).mean(dtype=np.float64)) if products.size else 0.0

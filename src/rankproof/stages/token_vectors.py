@@ -1,4 +1,8 @@
-"""A vector for every token of every passage, in 16 bits, as late interaction needs them."""
+"""A vector for every token of every passage, in 8 bits a number, as late interaction needs them.
+
+Each vector is stored as whole numbers from -127 to 127 and one scale. An inner product of two vectors of length 1 is then off by
+a thousandth or so, and the vectors of a corpus fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -14,38 +18,41 @@ from ..models.ports import EncoderModel, TokenEncoder
 from .base import Block, Ground
 from .blocks import passage_blocks, truncated_so_far
 
-Halves = NDArray[np.float16]
+LEVELS = 127
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A document's block, and its rows there."""
+
+    block: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TokenVectors:
-    """Blocks of token vectors, and for each document its block and its rows there."""
+    """Blocks of whole numbers with a scale for each row, and where each document's rows are."""
 
-    blocks: tuple[Halves, ...]
-    places: dict[str, tuple[int, int, int]]
+    numbers: tuple[NDArray[np.int8], ...]
+    scales: tuple[Matrix, ...]
+    places: dict[str, Place]
     truncated: int
     seconds: float
 
-    def of(self, doc: str) -> Halves:
-        """One row a token of the passage."""
-        block, start, end = self.places[doc]
-        return self.blocks[block][start:end]
+    def products(self, doc: str, vectors: Matrix) -> Matrix:
+        """The inner products of a document's tokens, a row each, with the vectors, a column each."""
+        at = self.places[doc]
+        numbers, scales = self.numbers[at.block][at.start : at.end], self.scales[at.block][at.start : at.end]
+        return np.asarray(numbers.astype(np.float32) @ vectors.T * scales[:, np.newaxis], dtype=np.float32)
 
     def count(self) -> int:
         """Vectors in all."""
-        return sum(len(block) for block in self.blocks)
+        return sum(len(block) for block in self.numbers)
 
     def size(self) -> int:
         """Bytes."""
-        return sum(block.nbytes for block in self.blocks)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-def without_ends(tokens: Matrix) -> Matrix:
-    """The tokens of the text alone: the first and the last are the model's own marks."""
-    return tokens[1:-1]
+        return sum(block.nbytes for block in self.numbers) + sum(block.nbytes for block in self.scales)
 
 
 def token_vectors(ground: Ground, model: EncoderModel, encoder: TokenEncoder, fields: Sequence[str]) -> TokenVectors:
@@ -54,16 +61,27 @@ def token_vectors(ground: Ground, model: EncoderModel, encoder: TokenEncoder, fi
 
     def make(at: int) -> Block:
         before = truncated_so_far(encoder.facts())
-        found = [without_ends(one) for one in encoder.tokens([text for _, text in blocks[at]])]
+        found = encoder.tokens([text for _, text in blocks[at]])
         cut = truncated_so_far(encoder.facts()) - before
         lengths = np.array([len(one) for one in found], dtype=np.int64)
-        return {"tokens": np.concatenate(found).astype(np.float16), "lengths": lengths, "truncated": np.array([cut])}
+        return {**_packed(np.concatenate(found)), "lengths": lengths, "truncated": np.array([cut], dtype=np.int64)}
 
     key = key_of("token vectors", ground.corpus_key, model, list(fields))
     made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding tokens")
-    places: dict[str, tuple[int, int, int]] = {}
+    places: dict[str, Place] = {}
     for number, (block, one) in enumerate(zip(blocks, made, strict=True)):
         ends = np.cumsum(one["lengths"]).tolist()
-        places.update({doc: (number, start, end) for (doc, _), start, end in zip(block, [0, *ends], ends, strict=False)})
-    truncated = sum(int(one["truncated"][0]) for one in made)
-    return TokenVectors(tuple(one["tokens"] for one in made), places, truncated, seconds)
+        places.update({doc: Place(number, *span) for (doc, _), *span in zip(block, [0, *ends], ends, strict=False)})
+    return TokenVectors(
+        numbers=tuple(one["numbers"] for one in made),
+        scales=tuple(one["scales"] for one in made),
+        places=places,
+        truncated=sum(int(one["truncated"][0]) for one in made),
+        seconds=seconds,
+    )
+
+
+def _packed(vectors: Matrix) -> Block:
+    scales = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(LEVELS)
+    whole = np.rint(vectors / np.where(scales == 0, np.float32(1), scales)[:, np.newaxis])
+    return {"numbers": whole.astype(np.int8), "scales": scales.astype(np.float32)}

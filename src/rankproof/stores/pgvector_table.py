@@ -81,15 +81,18 @@ class OpenPgVector:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            self._database.do("dropping the table", DROP, table=self._table)
-        except WorldError:
-            if error is None:
-                raise
-        finally:
-            self._database.close()
-            if self._server:
-                self._server.close()
+        troubles: list[WorldError] = []
+        for step in (self._drop, self._database.close, self._server.close if self._server else None):
+            try:
+                if step:
+                    step()
+            except WorldError as trouble:
+                troubles.append(trouble)
+        if troubles and error is None:
+            raise troubles[0]
+
+    def _drop(self) -> None:
+        self._database.do("dropping the table", DROP, table=self._table)
 
     def _write(self, names: list[str], rows: Matrix) -> None:
         keys = [sha256(name.encode()).digest() for name in names]

@@ -1,0 +1,85 @@
+"""Names at the door become values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_models import write_bert
+
+from rankproof.errors import UsageError
+from rankproof.models.bert import Bert
+from rankproof.models.cross_encoder import CrossEncoder
+from rankproof.models.minilm import MiniLM
+from rankproof.models.registry import is_ready, model_named, pair_model_named
+from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
+from rankproof.models.wordllama_model import WordLlama
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A model of another package."""
+
+    size: int = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "value"),
+    [
+        ("wordllama", {}, WordLlama()),
+        ("wordllama", {"dimensions": 64}, WordLlama(64)),
+        ("minilm", {}, MiniLM("int8", 256)),
+        ("minilm", {"precision": "fp32"}, MiniLM(precision="fp32")),
+        ("acme/tiny", {"pooling": "cls"}, Bert("acme/tiny", pooling="cls")),
+        ("./folder", {"max_tokens": 64}, Bert("./folder", max_tokens=64)),
+        ("torch:acme/any", {"max_tokens": 9}, SentenceTransformer("acme/any", max_tokens=9)),
+    ],
+)
+def test_an_encoders_name_becomes_its_value(name: str, settings: dict[str, Any], value: object) -> None:
+    assert model_named(name, **settings) == value
+    assert hash(model_named(name, **settings)) == hash(value)
+
+
+def test_a_pair_scorers_name_becomes_its_value() -> None:
+    assert pair_model_named("acme/cross", precision="int8") == CrossEncoder("acme/cross", "int8")
+    assert pair_model_named("torch:acme/cross") == TorchCrossEncoder("acme/cross")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("minilm", {"precison": "fp32"}, "model minilm has no setting precison; its settings: precision, max_tokens"),
+        ("acme/tiny", {"source": "x"}, "has no setting source; its settings: precision, max_tokens, pooling"),
+        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, torch:NAME, a folder"),
+        ("", {}, "no model is called"),
+        ("torch:", {}, "is no model"),
+        ("minilm", {"max_tokens": "many"}, "max_tokens is 'many'"),
+        (3, {}, "3 is no model's name"),
+    ],
+)
+def test_a_name_or_setting_that_nobody_knows_is_refused(name: Any, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        model_named(name, **settings)
+
+
+def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([entry]).select(group=group))
+    assert model_named("mine", size=5) == Outside(5)
+    with pytest.raises(UsageError, match="no model is called mine"):
+        pair_model_named("mine")
+
+
+def test_what_is_ready_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    write_bert(tmp_path / "m", labels=1)
+    assert is_ready(WordLlama())
+    assert is_ready(Bert(str(tmp_path / "m")))
+    assert is_ready(CrossEncoder(str(tmp_path / "m")))
+    assert not is_ready(MiniLM())
+    assert not is_ready(Bert("acme/tiny"))
+    assert not is_ready(SentenceTransformer("acme/tiny"))
+    assert is_ready(Outside())  # type: ignore[arg-type]

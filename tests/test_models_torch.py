@@ -1,0 +1,120 @@
+"""Models by sentence-transformers: the same numbers as by the written graph, and no code of strangers."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_models import TEXTS, write_bert, write_modules
+from torch_oracle import oracle
+
+from rankproof.data.identity import key_of
+from rankproof.errors import MissingExtraError, WorldError
+from rankproof.models import torch_loading
+from rankproof.models.bert import Bert
+from rankproof.models.cross_encoder import CrossEncoder
+from rankproof.models.ports import TokenEncoder
+from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    oracle("sentence_transformers")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    return write_bert(tmp_path / "m", labels=1)
+
+
+def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    theirs, ours = SentenceTransformer(str(folder)).load(), Bert(str(folder), precision="fp32").load()
+    np.testing.assert_allclose(theirs.encode(TEXTS), ours.encode(TEXTS), atol=1e-4)
+    for left, right in zip(theirs.tokens(TEXTS), ours.tokens(TEXTS), strict=True):
+        np.testing.assert_allclose(left, right, atol=1e-4)
+    assert isinstance(theirs, TokenEncoder)
+    assert theirs.encode([]).shape == (0, 32)
+    assert theirs.tokens([]) == []
+    facts = theirs.facts()
+    assert (facts["dimensions"], facts["max_tokens"], facts["truncated"]) == (32, 32, 2)
+    assert facts["revision"] == SentenceTransformer(str(folder)).revision()
+    assert "torch" in facts["library"]
+
+
+def test_a_length_that_is_asked_for_counts(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    encoder = SentenceTransformer(str(folder), max_tokens=6).load()
+    assert [len(rows) for rows in encoder.tokens(["a pan", "a pan of steel and salt"])] == [4, 6]
+
+
+def test_a_cross_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
+    theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
+    np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
+    assert theirs.scores("bake bread", []).shape == (0,)
+    assert theirs.facts()["max_tokens"] == 32
+
+
+def test_of_two_labels_the_score_is_the_difference(folder: Path) -> None:
+    write_bert(folder, labels=2)
+    theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
+    np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
+
+
+def test_the_revision_follows_the_files_and_not_the_place(folder: Path, tmp_path: Path) -> None:
+    other = write_bert(tmp_path / "other", labels=1)
+    assert key_of(SentenceTransformer(str(folder))) == key_of(SentenceTransformer(str(other)))
+    (other / "config.json").write_text((other / "config.json").read_text() + " ")
+    assert key_of(SentenceTransformer(str(folder))) != key_of(SentenceTransformer(str(other)))
+
+
+@pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])
+def test_without_the_extra_it_is_named(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_loading, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[torch\]'"):
+        SentenceTransformer("acme/any").load()
+    with pytest.raises(MissingExtraError):
+        TorchCrossEncoder(str(tmp_path)).load()
+
+
+def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    stranger = {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": "evil"}
+    (folder / "config.json").write_text(json.dumps({**config, **stranger}))
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\nclass Model: pass\n")
+    with pytest.raises(WorldError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(str(folder)).load()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pickle_that_runs_code_is_not_loaded(folder: Path, tmp_path: Path) -> None:
+    torch = oracle("torch")
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    (folder / "model.safetensors").unlink()
+    torch.save({"x": Runs(str(tmp_path / "ran"))}, folder / "pytorch_model.bin")
+    with pytest.raises(WorldError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(str(folder)).load()
+    assert not (tmp_path / "ran").exists()
+
+
+class Runs:
+    """What a pickle can do: a folder is made when it is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "acme/nothing/here"])
+def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
+    oracle("sentence_transformers")
+    with pytest.raises(WorldError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(name).load()
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+    oracle("sentence_transformers")
+    with pytest.raises(WorldError, match="sentence-transformers cannot load it"):
+        TorchCrossEncoder(str(tmp_path)).load()
