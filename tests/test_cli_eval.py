@@ -303,21 +303,21 @@ def test_the_sample_is_a_command_away(capsys: pytest.CaptureFixture[str], monkey
         "\n"
         "measure                 bm25    static    hybrid\n"
         "────────────────────────────────────────────────\n"
-        "nDCG@10               0.6126    0.6401   *0.6557\n"
-        "nDCG(gain='exp')@10   0.6238    0.6502   *0.6623\n"
-        "RR@10                 0.6825    0.6957   *0.7153\n"
-        "R@100                 0.6966   *0.7638    0.7512\n"
-        "P@10                  0.1492    0.1597   *0.1677\n"
-        "Success@1             0.6371    0.6129   *0.6532\n"
-        "Success@3             0.7177    0.7500   *0.7581\n"
-        "Success@5             0.7500   *0.8226    0.8065\n"
-        "Success@10            0.7742    0.8306   *0.8468\n"
+        "nDCG@10               0.6126    0.6406   *0.6527\n"
+        "nDCG(gain='exp')@10   0.6253    0.6508   *0.6616\n"
+        "RR@10                 0.6671    0.6926   *0.6956\n"
+        "R@100                 0.6910   *0.7572    0.7447\n"
+        "P@10                  0.1460    0.1565   *0.1621\n"
+        "Success@1             0.6210    0.6129   *0.6290\n"
+        "Success@3             0.7016   *0.7500    0.7419\n"
+        "Success@5             0.7419   *0.8226    0.7903\n"
+        "Success@10            0.7581    0.8226   *0.8306\n"
         "\n"
         "Means run over all 124 judged queries. *: the best of its measure.\n"
     )
     assert shown.err == (
-        "note: bm25: 313 judged documents share their score with another one; the larger document id goes first\n"
-        "note: hybrid: 132 judged documents share their score with another one; the larger document id goes first\n"
+        "note: bm25: 322 judged documents share their score with another one; the larger document id goes first\n"
+        "note: hybrid: 140 judged documents share their score with another one; the larger document id goes first\n"
     )
 
 

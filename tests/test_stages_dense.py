@@ -86,7 +86,7 @@ def test_the_recall_of_an_approximate_store_is_a_fact() -> None:
     for forgets, expected in ((2, 0.5), (4, 0.75)):
         stage = Dense(MODEL, store=OneByOne(forgets=forgets), depth=20)
         searcher = stage.build(ground_of(corpus))
-        searcher.search_all([Query("q1", "w1 common"), Query("q2", "w2")])
+        searcher.search_all([Query("q1", "w1 common"), Query("q2", "w2"), Query("q3", "")])
         searcher.search(Query("q1", "w1 common"), (), Clock())
         facts = searcher.facts()
         assert (facts["recall_of_exact"], facts["recall_depth"], facts["recall_queries"]) == (expected, 20, 2)
@@ -108,6 +108,15 @@ def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
     encoding = next(iter(keep.kept.values()))[1]
     assert min(first.seconds, second.seconds) > encoding
     assert first.bytes == second.bytes == 4 * 32 * 4
+
+
+def test_a_query_without_a_word_finds_nothing_with_and_without_a_prompt() -> None:
+    ground = ground_of(corpus_of(TEXTS))
+    for stage in (Dense(MODEL), Dense(MODEL, query_prompt="query: ")):
+        searcher = stage.build(ground)
+        assert asked(stage, searcher, ground, "")[0] == []
+        empty, filled = searcher.search_all([Query("q1", ""), Query("q2", "pear")])
+        assert (empty[0], len(filled[0])) == ([], 4)
 
 
 def test_no_documents_at_all_give_nothing() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import fields, replace
 from typing import Any
 
@@ -124,3 +126,12 @@ def test_numbers_written_otherwise_make_the_same_stage() -> None:
     assert key_of(RRF((LEXICAL,), k=60)) == key_of(RRF([LEXICAL], k=60.0))
     assert key_of(Rerank(LEXICAL, Keywords(), weight=1)) == key_of(Rerank(LEXICAL, Keywords(), weight=1.0))
     assert {part.name for part in fields(Rerank)} == {"stage", "by", "top", "weight", "norm"}
+
+
+def test_importing_the_stages_loads_no_library_behind_them() -> None:
+    heavy = (
+        "{'bm25s', 'Stemmer', 'numba', 'onnxruntime', 'onnx', 'tokenizers', 'torch', 'wordllama', 'psycopg', 'chromadb', 'scipy'}"
+    )
+    code = f"import sys, rankproof.stages; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -85,7 +85,8 @@ def write_bert(folder: Path, *, labels: int = 0, tensors: dict[str, Any] | None 
     from safetensors.numpy import save_file
 
     write_tokenizer(folder)
-    named = {"id2label": {str(at): f"L{at}" for at in range(labels)}} if labels else {}
+    heads = {"id2label": {str(at): f"L{at}" for at in range(labels)}, "architectures": ["BertForSequenceClassification"]}
+    named = heads if labels else {}
     settings = {"model_type": "bert", "vocab_size": len(VOCABULARY), **SIZES, **named, **config}
     (folder / "config.json").write_text(json.dumps(settings))
     save_file(bert_tensors(labels=labels) if tensors is None else tensors, folder / "model.safetensors")

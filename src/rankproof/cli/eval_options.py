@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(parser=parser)
     parser.add_argument("files", nargs="*", metavar="FILE", help="the judgements, then one run or more; - is standard input")
     _add_output(parser.add_argument_group("what to show"))
-    _add_meaning(parser.add_argument_group("what counts"))
-    _add_reading(parser.add_argument_group("how files are read"))
+    add_meaning(parser.add_argument_group("what counts"))
+    add_reading(parser.add_argument_group("how files are read"))
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
@@ -33,7 +33,8 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 
 
-def _add_meaning(group: argparse._ArgumentGroup) -> None:
+def add_meaning(group: argparse._ArgumentGroup) -> None:
+    """What counts as relevant, and how a ranking is read."""
     group.add_argument(
         "--rel", "-l", type=at_least_one, default=1, metavar="N", help="the least grade that counts as relevant (1)"
     )
@@ -49,7 +50,8 @@ def _add_meaning(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--compat", choices=("trec_eval-9",), help="compare scores as float32, as trec_eval 9 and pytrec_eval do")
 
 
-def _add_reading(group: argparse._ArgumentGroup) -> None:
+def add_reading(group: argparse._ArgumentGroup) -> None:
+    """What the content of files does not tell."""
     group.add_argument("--qrels-format", metavar="FORMAT", help="the judgements' format, where the content does not tell")
     group.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
     group.add_argument(

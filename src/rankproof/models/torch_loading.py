@@ -14,6 +14,8 @@ from ..data.arrays import FloatArray, Matrix, frozen
 from ..errors import MissingExtraError, WorldError, shown, visible
 from .unit import unit
 
+Kind = Literal["SentenceTransformer", "CrossEncoder"]
+
 
 class TorchEncoder:
     """An encoder of sentence-transformers."""
@@ -41,7 +43,7 @@ class TorchEncoder:
         return {
             "library": library(),
             "dimensions": self._size(),
-            "max_tokens": self._inner.max_seq_length,
+            "max_tokens": getattr(self._inner, length_name(self._inner)),
             "truncated": self._truncated,
             "precision": "fp32",
             **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
@@ -49,7 +51,8 @@ class TorchEncoder:
         }
 
     def _size(self) -> int:
-        return int(self._inner.get_sentence_embedding_dimension())
+        told = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
+        return int(told())
 
     def _count(self, texts: Sequence[str]) -> None:
         longest = self._inner.max_seq_length
@@ -75,7 +78,12 @@ class TorchPairScorer:
 
     def facts(self) -> Mapping[str, Any]:
         """What the library says of the model."""
-        return {"library": library(), "max_tokens": self._inner.max_length, "precision": "fp32", **self._told}
+        return {
+            "library": library(),
+            "max_tokens": getattr(self._inner, length_name(self._inner)),
+            "precision": "fp32",
+            **self._told,
+        }
 
 
 def torch_folder(name: str, revision_name: str | None) -> Path:
@@ -93,7 +101,7 @@ def torch_folder(name: str, revision_name: str | None) -> Path:
         raise _failed(name, error) from None
 
 
-def open_torch(kind: Literal["SentenceTransformer", "CrossEncoder"], folder: Path, threads: int) -> Any:
+def open_torch(kind: Kind, folder: Path, threads: int) -> Any:
     """The library's own object, on the processor."""
     _required()
     import sentence_transformers
@@ -106,6 +114,11 @@ def open_torch(kind: Literal["SentenceTransformer", "CrossEncoder"], folder: Pat
         return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
     except Exception as error:  # the libraries below raise whatever they meet
         raise _failed(str(folder), error) from None
+
+
+def length_name(inner: Any) -> str:
+    """What the library's version calls the most tokens that a model reads."""
+    return "max_seq_length" if hasattr(type(inner), "max_seq_length") else "max_length"
 
 
 def library() -> str:

@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ..data.identity import NOT_PART
 from .bert import check_settings, check_source
 from .checksums import sha256_of
-from .torch_loading import TorchEncoder, TorchPairScorer, open_torch, torch_folder
+from .torch_loading import Kind, TorchEncoder, TorchPairScorer, length_name, open_torch, torch_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,7 @@ class SentenceTransformer:
 
     def load(self, *, threads: int = 1) -> TorchEncoder:
         """The model on the processor."""
-        inner = open_torch("SentenceTransformer", torch_folder(self.name, self.revision_name), threads)
-        if self.max_tokens is not None:
-            inner.max_seq_length = self.max_tokens
+        inner = _opened("SentenceTransformer", self, threads)
         return TorchEncoder(inner, {"source": self.name, "revision": self.revision()})
 
     def revision(self) -> str:
@@ -55,9 +54,7 @@ class TorchCrossEncoder:
 
     def load(self, *, threads: int = 1) -> TorchPairScorer:
         """The model on the processor."""
-        inner = open_torch("CrossEncoder", torch_folder(self.name, self.revision_name), threads)
-        if self.max_tokens is not None:
-            inner.max_length = self.max_tokens
+        inner = _opened("CrossEncoder", self, threads)
         return TorchPairScorer(inner, {"source": self.name, "revision": self.revision()})
 
     def revision(self) -> str:
@@ -67,6 +64,13 @@ class TorchCrossEncoder:
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
         return _is_ready(self.name)
+
+
+def _opened(kind: Kind, model: SentenceTransformer | TorchCrossEncoder, threads: int) -> Any:
+    inner = open_torch(kind, torch_folder(model.name, model.revision_name), threads)
+    if model.max_tokens is not None:
+        setattr(inner, length_name(inner), model.max_tokens)
+    return inner
 
 
 def _revision(name: str, revision_name: str | None) -> str:

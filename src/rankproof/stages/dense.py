@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arrays import Matrix
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..fusion.ranking import Ranking
@@ -104,10 +105,12 @@ class DenseSearcher:
                 self._recall.remember(query.id, vector, docs)
         return found
 
-    def _nearest(self, vectors: np.ndarray[Any, Any]) -> list[Ranking]:
+    def _nearest(self, vectors: Matrix) -> list[Ranking]:
+        """A query without any token has no direction, and so no nearest passage."""
         if self._store is None:
-            return [([], np.zeros(0))] * len(vectors)
-        return self._store.search(vectors, self._stage.depth)
+            return [([], np.zeros(0)) for _ in vectors]
+        found = self._store.search(vectors, self._stage.depth)
+        return [one if vector.any() else ([], np.zeros(0)) for one, vector in zip(found, vectors, strict=True)]
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and filling the store; the bytes that the store takes."""

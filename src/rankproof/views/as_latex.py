@@ -11,22 +11,28 @@ from .look import Look
 def render(result: Result, look: Look) -> str:
     """The summary as a tabular; with per_query a longtable for each measure after it."""
     packages = "booktabs,longtable" if look.per_query else "booktabs"
-    parts = [f"% \\usepackage{{{packages}}}", _table(summary_grid(result), "tabular")]
+    parts = [f"% \\usepackage{{{packages}}}", table_of(summary_grid(result), "tabular")]
     if look.per_query:
         for name in result.systems[0].measures:
-            parts += [f"\n% {for_latex(name)}, query by query", _table(query_grid(result, name), "longtable", closing=True)]
+            parts += [f"\n% {for_latex(name)}, query by query", table_of(query_grid(result, name), "longtable", closing=True)]
     return "\n".join(parts) + "\n"
 
 
-def _table(grid: Grid, environment: str, *, closing: bool = False) -> str:
+def table_of(grid: Grid, environment: str, *, closing: bool = False) -> str:
+    """The grid in that environment; `closing` sets the last row apart."""
     lines = [_line(row, cells) for row, cells in zip(grid.rows, grid.cells, strict=True)]
     if closing:
         lines.insert(-1, r"\midrule")
     head = " & ".join(for_latex(text) for text in (grid.corner, *grid.columns))
     body = "\n".join([r"\toprule", rf"{head} \\", r"\midrule", *lines, r"\bottomrule"])
-    return f"\\begin{{{environment}}}{{l{'r' * len(grid.columns)}}}\n{body}\n\\end{{{environment}}}"
+    align = "".join("l" if at in grid.words else "r" for at in range(len(grid.columns)))
+    return f"\\begin{{{environment}}}{{l{align}}}\n{body}\n\\end{{{environment}}}"
 
 
 def _line(name: str, cells: tuple[Cell, ...]) -> str:
-    texts = (rf"\textbf{{{cell.text}}}" if cell.best else cell.text.replace("–", "--") for cell in cells)
+    texts = (rf"\textbf{{{_text(cell)}}}" if cell.best else _text(cell) for cell in cells)
     return " & ".join([for_latex(name), *texts]) + r" \\"
+
+
+def _text(cell: Cell) -> str:
+    return for_latex(cell.text).replace("–", "--")

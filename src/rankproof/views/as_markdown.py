@@ -10,10 +10,10 @@ from .look import Look
 
 def render(result: Result, look: Look) -> str:
     """The summary as a table; with per_query a table for each measure after it."""
-    parts = [_table(summary_grid(result))]
+    parts = [table_of(summary_grid(result))]
     if look.per_query:
         parts += [
-            f"### {for_markdown(name)}\n\n{_table(_closed(query_grid(result, name)))}" for name in result.systems[0].measures
+            f"### {for_markdown(name)}\n\n{table_of(_closed(query_grid(result, name)))}" for name in result.systems[0].measures
         ]
     return "\n".join(parts)
 
@@ -23,12 +23,14 @@ def _closed(grid: Grid) -> Grid:
     return Grid(grid.corner, (*grid.rows[:-1], f"({grid.rows[-1]})"), grid.columns, grid.cells)
 
 
-def _table(grid: Grid) -> str:
+def table_of(grid: Grid) -> str:
+    """The grid as a Markdown table."""
     head = " | ".join(for_markdown(text) for text in (grid.corner, *grid.columns))
-    rule = " | ".join([":---"] + ["---:"] * len(grid.columns))
+    rule = " | ".join([":---"] + [":---" if at in grid.words else "---:" for at in range(len(grid.columns))])
     lines = [" | ".join([for_markdown(row), *map(_cell, cells)]) for row, cells in zip(grid.rows, grid.cells, strict=True)]
     return "".join(f"| {line} |\n" for line in (head, rule, *lines))
 
 
 def _cell(cell: Cell) -> str:
-    return f"**{cell.text}**" if cell.best else cell.text
+    text = for_markdown(cell.text)
+    return f"**{text}**" if cell.best else text

@@ -20,12 +20,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells by row and column; `corner` names what the rows are."""
+    """Cells by row and column; `corner` names what the rows are, `words` are the columns that hold words, not numbers."""
 
     corner: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
+    words: frozenset[int] = frozenset()
 
     def transposed(self, corner: str) -> Grid:
         """Rows as columns and columns as rows."""
@@ -34,7 +35,8 @@ class Grid:
     def part(self, columns: range) -> Grid:
         """Some of the columns, with all rows."""
         cells = tuple(row[columns.start : columns.stop] for row in self.cells)
-        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells)
+        words = frozenset(at - columns.start for at in self.words if at in columns)
+        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells, words)
 
 
 def shown_number(value: float, one: MeasureResult) -> str:

@@ -75,8 +75,8 @@ class Printer:
         for columns in blocks:
             part, table = grid.part(columns), _empty_table()
             table.add_column(_name(part.corner), overflow="fold")
-            for name in part.columns:
-                table.add_column(_name(name), justify="right", overflow="fold")
+            for at, name in enumerate(part.columns):
+                table.add_column(_name(name), justify="left" if at in part.words else "right", overflow="fold")
             if drawn:
                 table.add_column(_name(drawn.title), min_width=_BAR)
             for at, (name, cells) in enumerate(zip(part.rows, part.cells, strict=True)):
@@ -107,8 +107,8 @@ class Printer:
     def _cell(self, cell: Cell) -> Text:
         """The best stands out by colour, or by a star where there is none."""
         if self._look.colour:
-            return Text(cell.text, style=_BEST if cell.best else "")
-        return Text(f"*{cell.text}" if cell.best else cell.text)
+            return Text(for_terminal(cell.text), style=_BEST if cell.best else "")
+        return Text(for_terminal(f"*{cell.text}" if cell.best else cell.text))
 
 
 def _empty_table(*, show_footer: bool = False) -> Table:
@@ -147,4 +147,7 @@ def _names_width(grid: Grid) -> int:
 
 def _widths(grid: Grid) -> list[int]:
     heads = [cell_len(for_terminal(name)) for name in grid.columns]
-    return [_GAP + max(head, *(len(row[at].text) + row[at].best for row in grid.cells)) for at, head in enumerate(heads)]
+    return [
+        _GAP + max(head, *(cell_len(for_terminal(row[at].text)) + row[at].best for row in grid.cells))
+        for at, head in enumerate(heads)
+    ]

@@ -1,0 +1,88 @@
+"""What is known of some systems on one set of judgements, whether it came from run files or from a results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..data.qrels import Qrels
+from ..data.queries import Queries
+from ..data.reading import Reading
+from ..data.run import Run
+from ..errors import UsageError
+from ..evaluation import Result
+from ..experiment.climb import Climb, Rung
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """Values, rankings and judgements of systems that were asked the same queries.
+
+    `fingerprint` is the dataset's, or that of the judgements alone where there are only run files. `runs` may read its files when
+    they are first asked for. `texts`, `snippets` and `rungs` are empty where there are only run files.
+    """
+
+    name: str
+    fingerprint: str
+    qrels: Qrels
+    runs: Mapping[str, Run]
+    result: Result
+    rel: int = 1
+    reading: Reading = field(default_factory=Reading)
+    texts: Queries | None = None
+    snippets: Mapping[str, str] = field(default_factory=dict)
+    rungs: tuple[Rung, ...] = ()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names, in their order."""
+        return tuple(system.name for system in self.result.systems)
+
+
+def of_climb(climb: Climb) -> Evidence:
+    """The evidence in a climb."""
+    return Evidence(
+        name=climb.name,
+        fingerprint=climb.fingerprint,
+        qrels=climb.qrels,
+        runs={rung.name: rung.run for rung in climb.rungs},
+        result=climb.result,
+        rel=climb.rel,
+        texts=climb.texts,
+        snippets=climb.snippets,
+        rungs=climb.rungs,
+    )
+
+
+def joined(first: Evidence, second: Evidence) -> Evidence:
+    """Both as one, systems named after their experiment where names meet; refused where they are not about the same data."""
+    if first.fingerprint != second.fingerprint:
+        prints = f"{first.fingerprint[:12]} and {second.fingerprint[:12]}"
+        raise UsageError(
+            f"{first.name} and {second.name} are about different data (fingerprints {prints})",
+            fix="compare systems on the same documents, queries and judgements",
+        )
+    if first.result.queries != second.result.queries or first.rel != second.rel:
+        raise UsageError(f"{first.name} and {second.name} were asked different queries", fix="run both on the same queries")
+    names = [*first.systems, *second.systems]
+    return _renamed_join(first, second, {name for name in names if names.count(name) > 1})
+
+
+def _renamed_join(first: Evidence, second: Evidence, clashes: set[str]) -> Evidence:
+    from dataclasses import replace
+
+    def renamed(evidence: Evidence, name: str) -> str:
+        return f"{evidence.name}/{name}" if name in clashes else name
+
+    both = (first, second)
+    systems = tuple(replace(system, name=renamed(each, system.name)) for each in both for system in each.result.systems)
+    if len({system.name for system in systems}) < len(systems):
+        raise UsageError(f"two experiments are called {first.name}", fix="give them different names")
+    return replace(
+        first,
+        name=f"{first.name} and {second.name}",
+        result=Result(first.result.queries, systems),
+        runs={renamed(each, name): run for each in both for name, run in each.runs.items()},
+        snippets={**second.snippets, **first.snippets},
+        rungs=tuple(replace(rung, name=renamed(each, rung.name)) for each in both for rung in each.rungs),
+    )

@@ -1,0 +1,49 @@
+"""The small table that every analysis gives, and that every view can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["text", "value", "difference", "points", "share", "p", "count", "number", "interval", "milliseconds", "flag"]
+"""How a cell is read: `value` is a measure's, `difference` one of two values, `points` a difference in percentage points, `share`
+a part of 1, `p` a p-value, `count` a whole number, `interval` a pair (low, high) of values or differences."""
+
+Item = str | float | int | bool | tuple[float, float] | None
+"""A cell as it was computed, never rounded; None where there is nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's name, how its cells are read, and a sentence that says what it is."""
+
+    name: str
+    kind: Kind = "text"
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns; `sentences` say in words what the rows show, `notes` what must be known beside them.
+
+    `facts` are what the table rests on (n, seed, samples, alpha, method), as JSON. `strong` are the indexes of rows that
+    stand out.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Item, ...], ...]
+    sentences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    strong: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        assert all(len(row) == len(self.columns) for row in self.rows), "every row has a cell for each column"
+
+    def records(self) -> list[dict[str, Item]]:
+        """Each row as column name to cell."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]

@@ -1,0 +1,30 @@
+"""A cell of an analysis as people read it, by the kind of its column."""
+
+from __future__ import annotations
+
+from ..analysis.table import Item, Kind
+from .grid import ABSENT
+
+_LEAST_P = 1e-4
+
+
+def shown(item: Item, kind: Kind) -> str:
+    """The cell as text, rounded here and nowhere before."""
+    if item is None:
+        return ABSENT
+    if isinstance(item, tuple):
+        return f"[{item[0]:.4f}, {item[1]:.4f}]"
+    if isinstance(item, bool):
+        return "yes" if item else "no"
+    if isinstance(item, str):
+        return item
+    return _number(item, kind)
+
+
+def _number(item: float, kind: Kind) -> str:
+    if kind == "p":
+        return f"{item:.4f}" if item >= _LEAST_P else f"<{_LEAST_P:.4f}"
+    if kind == "number":
+        return f"{item:.3g}"
+    formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f", "milliseconds": ".2f"}
+    return format(item, formats.get(kind, ".4f"))

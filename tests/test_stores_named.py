@@ -1,0 +1,121 @@
+"""Stores by name, how much an approximate one finds, and Chroma's own manners."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof.data.identity import key_of
+from rankproof.errors import MissingExtraError, UsageError, WorldError
+from rankproof.stores.chroma_store import Chroma
+from rankproof.stores.memory import Memory
+from rankproof.stores.pgvector_store import PgVector
+from rankproof.stores.recall import recall_of
+from rankproof.stores.registry import STORES, store_named
+from stores_at_hand import require
+
+AXES = np.eye(3, dtype=np.float32)
+
+
+def test_every_name_gives_its_store_with_its_settings() -> None:
+    assert store_named("memory") == Memory()
+    assert store_named("pgvector", index="hnsw", m=8) == PgVector(index="hnsw", m=8)
+    assert store_named("chroma", ef=50) == Chroma(ef=50)
+    assert len({key_of(make()) for make in STORES.values()}) == len(STORES)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="faiss; choose one of chroma, memory, pgvector"):
+        store_named("faiss")
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("memory", "it has none"), ("pgvector", "dsn, dsn_env, index, m"), ("chroma", "folder, ef, m")]
+)
+def test_an_unknown_setting_is_refused_with_the_known_ones(name: str, fix: str) -> None:
+    with pytest.raises(UsageError, match=rf"{name} has no setting colour; .*{fix}"):
+        store_named(name, colour="red")
+
+
+def test_another_package_can_offer_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("theirs", "rankproof.stores.memory:Memory", "rankproof.stores")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([entry]))
+    assert store_named("theirs") == Memory()
+    with pytest.raises(UsageError, match="choose one of chroma, memory, pgvector, theirs"):
+        store_named("nobody")
+
+
+@pytest.mark.parametrize(
+    ("found", "exact", "share"),
+    [
+        ([("a", 3), ("b", 2)], [("a", 3), ("b", 2)], 1.0),
+        ([("a", 3), ("x", 1)], [("a", 3), ("b", 2)], 0.5),
+        ([("a", 3)], [("a", 3), ("b", 2)], 0.5),
+        ([], [("a", 3)], 0.0),
+        ([("a", 3), ("tied", 2)], [("a", 3), ("b", 2)], 1.0),
+        ([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2)], 1.0),
+    ],
+)
+def test_recall_is_the_share_of_the_exact_answer(found: list[Any], exact: list[Any], share: float) -> None:
+    rankings = [([name for name, _ in one], np.array([score for _, score in one], float)) for one in (found, exact)]
+    assert recall_of(rankings[:1], rankings[1:]) == share
+    assert np.isnan(recall_of([], []))
+
+
+@pytest.mark.parametrize("wrong", [{"ef": 0}, {"ef": "many"}, {"m": 1}, {"ef_construction": True}, {"folder": 3}])
+def test_settings_that_chroma_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Chroma(**wrong)
+
+
+def test_chroma_missing_names_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    with pytest.raises(MissingExtraError, match=r"rankproof\[chroma\]"):
+        Chroma().open("x", 3, str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_chroma_reads_nothing_that_lies_in_the_folder(tmp_path: Path) -> None:
+    require("chroma")
+    (tmp_path / "chroma.sqlite3").write_bytes(b"a stranger's")
+    with Chroma(folder=str(tmp_path / "new" / "one")).open("x", 3, str(tmp_path)) as held:
+        held.add(["a"], AXES[:1])
+        assert len(list((tmp_path / "new" / "one").iterdir())) == 1
+    with Chroma().open("x", 3, str(tmp_path)) as held:
+        assert held.search(AXES[:1], 1)[0][0] == []
+    assert (tmp_path / "chroma.sqlite3").read_bytes() == b"a stranger's"
+    assert list((tmp_path / "new" / "one").iterdir()) == []
+
+
+def test_chroma_in_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorldError, match="choose another folder"):
+        Chroma(folder=str(tmp_path / "file" / "inside")).open("x", 3, str(tmp_path))
+
+
+def test_chroma_whose_folder_goes_away_is_an_error(tmp_path: Path) -> None:
+    require("chroma")
+    held = Chroma().open("x", 3, str(tmp_path))
+    shutil.rmtree(next(tmp_path.iterdir()))
+    with pytest.raises(WorldError, match=r"Chroma failed while adding vectors .*run again"), held:
+        held.add(["a"], AXES[:1])
+
+
+def test_chroma_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("chroma")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with Chroma().open("x", 3, str(tmp_path)) as held:
+        held.add(["a"], AXES[:1])
+        assert held.search(AXES[:1], 1)[0][0] == ["a"]
