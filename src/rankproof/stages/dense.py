@@ -21,7 +21,7 @@ from . import settings
 from .base import Cost, Ground, Stage
 from .blocks import prompted
 from .clock import Clock
-from .passage_notes import vector_facts, vector_notes
+from .passage_notes import model_facts, vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
 from .recall_of_exact import Recall
@@ -119,7 +119,7 @@ class DenseSearcher:
     def facts(self) -> Mapping[str, Any]:
         """Model, store, prompts, and how the vectors lie."""
         return {
-            "model": dict(self._encoder.facts()),
+            "model": model_facts(self._encoder),
             "store": dict(self._store.facts()) if self._store else {},
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,

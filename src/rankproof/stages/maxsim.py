@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..models.ports import EncoderModel, TokenEncoder
 from . import settings
 from .base import Cost, Ground
-from .passage_notes import truncation_note
+from .passage_notes import model_facts, truncation_note
 from .passages import DEFAULT_FIELDS
 from .token_vectors import TokenVectors, token_vectors
 
@@ -54,8 +54,9 @@ class MaxSimScorer:
         return Cost(seconds=self._vectors.seconds, bytes=self._vectors.size())
 
     def facts(self) -> Mapping[str, Any]:
-        """The model, and how many vectors there are."""
-        return {"kind": "maxsim", "model": dict(self._encoder.facts()), "token_vectors": self._vectors.count()}
+        """The model, how many vectors there are, and how many passages were cut."""
+        counts = {"token_vectors": self._vectors.count(), "truncated_passages": self._vectors.truncated}
+        return {"kind": "maxsim", "model": model_facts(self._encoder), **counts}
 
     def notes(self) -> Sequence[str]:
         """Passages that were cut."""

@@ -14,6 +14,8 @@ from ..data.queries import Query
 from ..models.ports import PairModel, PairScorer
 from . import settings
 from .base import Cost, Ground
+from .blocks import truncated_so_far
+from .passage_notes import model_facts
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
 
 
@@ -52,11 +54,12 @@ class PairsScorer:
 
     def facts(self) -> Mapping[str, Any]:
         """The model's."""
-        return {"kind": "pairs", "model": dict(self._model.facts())}
+        return {"kind": "pairs", "model": model_facts(self._model)}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say."""
-        return ()
+        """Whether pairs were cut."""
+        cut = truncated_so_far(self._model.facts())
+        return ["some pairs of query and passage are longer than the model reads and were cut"] if cut else []
 
     def close(self) -> None:
         """Nothing is open."""

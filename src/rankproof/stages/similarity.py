@@ -14,7 +14,7 @@ from ..models.ports import Encoder, EncoderModel
 from . import settings
 from .base import Cost, Ground
 from .blocks import prompted
-from .passage_notes import vector_facts, vector_notes
+from .passage_notes import model_facts, vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
 
@@ -59,7 +59,7 @@ class SimilarityScorer:
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts, and how the vectors lie."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
-        return {"kind": "similarity", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
+        return {"kind": "similarity", "model": model_facts(self._encoder), **prompts, **vector_facts(self._vectors)}
 
     def notes(self) -> Sequence[str]:
         """As of a dense stage."""

@@ -42,6 +42,8 @@ def make_table(database: Postgres, schema: str, name: str, dimensions: int) -> t
     _require_utf8(database)
     table = (_schema(database, schema), table_name(name))
     database.do("preparing", "SELECT set_config('lock_timeout', %s, false)", [PATIENCE])
+    # The table is dropped in the end and made anew after a crash: nothing is gained by waiting for the disk.
+    database.do("preparing", "SET synchronous_commit = off")
     database.do("waiting for the table", LOCK, [".".join(table)])
     extension = _extension(database)
     remarks = database.rows("looking for the table", REMARK, [table[1], table[0]])
