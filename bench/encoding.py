@@ -19,7 +19,7 @@ from rankproof.data.arrays import Matrix
 
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
 LENGTHS = (300, 700, 1200, 5000)
-WORDS = "pan oven knife bread simmer clean steel butter golden slowly recipe warm water salt temperature minutes surface handle".split()
+WORDS = ["pan", "oven", "knife", "bread", "simmer", "clean", "steel", "butter", "golden", "slowly", "recipe", "warm", "water", "salt", "temperature", "minutes", "surface", "handle"]
 Encode = Callable[[Sequence[str]], Matrix]
 
 
@@ -75,7 +75,10 @@ def _as_theirs(folder: Path) -> Path:
     for name in ("config.json", *PINNED):
         (folder / name).symlink_to(minilm_folder() / name)
     kinds = {"": "Transformer", "1_Pooling": "Pooling"}
-    modules = [{"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kinds[path]}"} for at, path in enumerate(kinds)]
+    modules = [
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kinds[path]}"}
+        for at, path in enumerate(kinds)
+    ]
     (folder / "1_Pooling").mkdir()
     settings = {
         "modules.json": modules,

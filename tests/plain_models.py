@@ -93,6 +93,7 @@ class SharedWords:
     """A pair scorer: the share of the passage's distinct words that the query has, on a scale of its own."""
 
     broken: bool = False
+    short: bool = False
 
     def load(self, *, threads: int = 1) -> LoadedSharedWords:
         return LoadedSharedWords(self)
@@ -111,7 +112,7 @@ class LoadedSharedWords:
         return np.array([float("nan") if self._value.broken else 10 * share - 5 for share in shares])
 
     def facts(self) -> Mapping[str, Any]:
-        return {"library": "tests"}
+        return {"library": "tests", "truncated": int(self._value.short)}
 
 
 @dataclass(frozen=True)

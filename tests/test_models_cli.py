@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_models_hub import Hub, hub
-from tiny_models import write_bert
 
 from rankproof.cli.main import main
 from rankproof.models.bert import Bert
+from test_models_hub import Hub, hub
+from tiny_models import write_bert
 
 __all__ = ["hub"]
 
@@ -25,12 +25,16 @@ def test_minilm_is_got_listed_and_pointed_to(minilm_cache: Path, capsys: pytest.
     assert capsys.readouterr().out == got.out
     assert main(["models", "list"]) == 0
     rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    assert [row[:2] for row in rows if row[0] == "minilm"] == [["minilm", "fp32 graph"], ["minilm", "int8 graph"], ["minilm", "weights"]]
+    assert [row[:2] for row in rows if row[0] == "minilm"] == [
+        ["minilm", "fp32 graph"],
+        ["minilm", "int8 graph"],
+        ["minilm", "weights"],
+    ]
     assert rows[0][0] == "wordllama"
     assert {row[3] for row in rows if row[0] == "minilm"} == {"53aa51172d14"}
 
 
-def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "path", "acme/tiny"]) == 2
     assert "model acme/tiny is not here; see rankproof models list" in capsys.readouterr().err
     assert main(["models", "get", "acme/tiny"]) == 0
@@ -61,7 +65,9 @@ def test_a_wrong_call_is_told_with_exit_code_2(arguments: list[str], words: str,
     assert re.search(words, capsys.readouterr().err)
 
 
-def test_hostile_names_in_the_list_are_made_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_in_the_list_are_made_visible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     Bert(str(write_bert(tmp_path / "ev\x1b[31mil"))).load()
     assert main(["models", "list"]) == 0

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import bert_tensors, write_bert
 
 from rankproof.models.bert import Bert
 from rankproof.models.collapse import COLLAPSED, collapse_note, collapse_of
 from rankproof.models.minilm import MiniLM
 from rankproof.models.ports import EncoderModel
 from rankproof.models.wordllama_model import WordLlama
+from tiny_models import bert_tensors, write_bert
 
 TEXTS = [
     "A cast iron pan wants a thin film of oil after every wash.",

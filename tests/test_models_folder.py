@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import TEXTS, bert_tensors, write_bert, write_modules
 
 from rankproof.data.identity import identity, key_of
 from rankproof.errors import UsageError, WorldError
 from rankproof.models.bert import Bert
 from rankproof.models.cross_encoder import CrossEncoder
+from tiny_models import TEXTS, bert_tensors, write_bert, write_modules
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +181,7 @@ def test_a_classifier_of_three_labels_is_no_cross_encoder(tmp_path: Path) -> Non
         CrossEncoder(str(folder)).load()
 
 
-@pytest.mark.parametrize("source", ["nowhere", "./nowhere", "a/b/c", "-a/b", "a/../b", "a b/c"])
+@pytest.mark.parametrize("source", ["nowhere", "./nowhere", "a/b/c", "-a/b", "a/../b", "a b/c", "~nobody/x", "x" * 5000])
 def test_a_source_that_is_neither_folder_nor_name_is_refused(source: str) -> None:
     with pytest.raises(UsageError, match="neither a model's folder nor a name on the hub"):
         Bert(source).load()

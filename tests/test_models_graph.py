@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import SIZES, TEXTS, VOCABULARY, write_modules, write_tokenizer
-from torch_oracle import oracle
 
 from rankproof.models.bert import Bert
 from rankproof.models.bert_family import FAMILIES
 from rankproof.models.cross_encoder import CrossEncoder
+from tiny_models import SIZES, TEXTS, VOCABULARY, write_modules, write_tokenizer
+from torch_oracle import oracle
 
 WORDS = len(VOCABULARY)
 DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 40}

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import write_bert, write_modules
 
 from rankproof.errors import UsageError, WorldError
 from rankproof.models.bert import Bert
 from rankproof.models.cross_encoder import CrossEncoder
-from rankproof.models.hub import fetch, hub_folder
+from rankproof.models.hub import fetch
 from rankproof.models.hub_client import HubClient
 from rankproof.models.kept_folder import facts_of
+from rankproof.models.sources import hub_folder
+from tiny_models import write_bert, write_modules
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_a_secret_token"

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import write_bert
 
 from rankproof.errors import WorldError
 from rankproof.models.bert import Bert
 from rankproof.models.inventory import inventory
 from rankproof.models.kept_folder import MANIFEST, checked, facts_of, kept
+from tiny_models import write_bert
 
 
 @pytest.fixture

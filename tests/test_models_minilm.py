@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import write_modules
-from torch_oracle import oracle
 
 from rankproof.errors import WorldError
 from rankproof.models import fetch_minilm
 from rankproof.models.fetch_minilm import get_minilm
 from rankproof.models.minilm import PINNED, MiniLM, minilm_folder
 from rankproof.models.ports import TokenEncoder
+from tiny_models import write_modules
+from torch_oracle import oracle
 
-WORDS = "steel pan oven bread how to clean sharpen a knife butter salt simmer slowly until golden brown and serve warm".split()
+WORDS = ["steel", "pan", "oven", "bread", "how", "to", "clean", "sharpen", "a", "knife", "butter", "salt", "simmer", "slowly", "until", "golden", "brown", "and", "serve", "warm"]
 
 
 def varied_texts() -> list[str]:

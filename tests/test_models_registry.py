@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import write_bert
 
 from rankproof.errors import UsageError
 from rankproof.models.bert import Bert
@@ -17,6 +16,7 @@ from rankproof.models.minilm import MiniLM
 from rankproof.models.registry import is_ready, model_named, pair_model_named
 from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
 from rankproof.models.wordllama_model import WordLlama
+from tiny_models import write_bert
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import TEXTS, write_bert, write_modules
-from torch_oracle import oracle
 
 from rankproof.data.identity import key_of
 from rankproof.errors import MissingExtraError, WorldError
@@ -18,6 +16,8 @@ from rankproof.models.bert import Bert
 from rankproof.models.cross_encoder import CrossEncoder
 from rankproof.models.ports import TokenEncoder
 from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
+from tiny_models import TEXTS, write_bert, write_modules
+from torch_oracle import oracle
 
 
 @pytest.fixture

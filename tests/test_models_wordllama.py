@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import TEXTS
 
 from rankproof.errors import UsageError
 from rankproof.models.wordllama_model import WordLlama
+from tiny_models import TEXTS
 
 ORACLE = """
 import sys, numpy, wordllama, pathlib, json

@@ -69,6 +69,7 @@ def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_reme
     for _ in range(2):
         searcher = stage.build(ground)
         assert searcher.facts()["truncated_passages"] == 1
+        assert "truncated" not in searcher.facts()["model"]
         assert list(searcher.notes()) == [
             "1 of 4 passages (25%) are longer than the model reads and were cut",
             "1 passages are empty; their score is 0 for every query",

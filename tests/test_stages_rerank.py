@@ -121,6 +121,11 @@ def test_a_model_that_gives_no_number_is_an_error_of_the_world() -> None:
         climbed(Rerank(FIRST, Pairs(SharedWords(broken=True))), GROUND, QUERY)
 
 
+def test_pairs_that_were_cut_are_noted() -> None:
+    assert list(Pairs(SharedWords()).build(GROUND).notes()) == []
+    assert "were cut" in Pairs(SharedWords(short=True)).build(GROUND).notes()[0]
+
+
 def test_time_goes_to_reranking() -> None:
     clock = Clock()
     searcher = Rerank(FIRST, Keywords()).build(GROUND)

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .data.corpus import Corpus, Document
     from .data.dataset import Dataset
     from .data.qrels import Qrels
+    from .data.queries import Queries, Query
     from .data.run import Run
     from .errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
     from .evaluation import Note, Result, evaluate
+    from .experiment import Climb, Experiment, Settings, load_climb, read_experiment, save_climb
+    from .experiment.climbing import climb
     from .formats import read_dataset, read_qrels, read_run, write_qrels, write_run
     from .fusion import fuse
     from .measures import (
@@ -49,8 +53,52 @@ if TYPE_CHECKING:
         nDCG,
         parse,
     )
+    from .models import Bert, CrossEncoder, MiniLM, SentenceTransformer, TorchCrossEncoder, WordLlama
+    from .stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
+    from .stores import Chroma, Memory, PgVector
 
 _ROOMS = {
+    "data.corpus": (
+        "Corpus",
+        "Document",
+    ),
+    "data.queries": (
+        "Queries",
+        "Query",
+    ),
+    "experiment": (
+        "Climb",
+        "Experiment",
+        "Settings",
+        "climb",
+        "load_climb",
+        "read_experiment",
+        "save_climb",
+    ),
+    "models": (
+        "Bert",
+        "CrossEncoder",
+        "MiniLM",
+        "SentenceTransformer",
+        "TorchCrossEncoder",
+        "WordLlama",
+    ),
+    "stages": (
+        "BM25",
+        "Dense",
+        "Fuse",
+        "Keywords",
+        "MaxSim",
+        "Pairs",
+        "RRF",
+        "Rerank",
+        "Similarity",
+    ),
+    "stores": (
+        "Chroma",
+        "Memory",
+        "PgVector",
+    ),
     "data.dataset": ("Dataset",),
     "data.qrels": ("Qrels",),
     "data.run": ("Run",),
@@ -67,17 +115,32 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "AP",
+    "BM25",
     "DCG",
     "ERR",
     "F1",
     "GMAP",
     "RBP",
     "RR",
+    "RRF",
+    "Bert",
+    "Chroma",
+    "Climb",
+    "Corpus",
+    "CrossEncoder",
     "Dataset",
+    "Dense",
+    "Document",
     "ElevenPoint",
+    "Experiment",
+    "Fuse",
     "IPrec",
     "InputError",
     "Judged",
+    "Keywords",
+    "MaxSim",
+    "Memory",
+    "MiniLM",
     "MissingExtraError",
     "Note",
     "NumQ",
@@ -85,28 +148,42 @@ __all__ = [
     "NumRelRet",
     "NumRet",
     "P",
+    "Pairs",
+    "PgVector",
     "Qrels",
+    "Queries",
+    "Query",
     "R",
     "RankproofError",
+    "Rerank",
     "Result",
     "Rprec",
     "Run",
+    "SentenceTransformer",
     "SetF",
     "SetP",
     "SetR",
+    "Settings",
+    "Similarity",
     "Success",
+    "TorchCrossEncoder",
     "Unjudged",
     "UsageError",
+    "WordLlama",
     "WorldError",
     "bpref",
+    "climb",
     "evaluate",
     "fuse",
     "infAP",
+    "load_climb",
     "nDCG",
     "parse",
     "read_dataset",
+    "read_experiment",
     "read_qrels",
     "read_run",
+    "save_climb",
     "write_qrels",
     "write_run",
 ]

@@ -56,9 +56,8 @@ def _got(name: str, terminal: Terminal) -> Path:
 
 
 def _here(name: str) -> Path:
-    from ..models.hub import hub_folder
     from ..models.minilm import minilm_folder
-    from ..models.sources import is_hub_name
+    from ..models.sources import hub_folder, is_hub_name
 
     folder = minilm_folder() if name == "minilm" else hub_folder(name) if is_hub_name(name) else None
     if folder is None or not folder.is_dir():

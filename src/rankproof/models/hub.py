@@ -11,8 +11,9 @@ from ..errors import WorldError, visible
 from .bert_family import shape_of
 from .hub_client import Answer, HubClient
 from .json_file import read_object
-from .kept_folder import kept, models_home
+from .kept_folder import kept
 from .model_folder import CONFIG, TOKENIZER, WEIGHTS, open_folder
+from .sources import hub_folder
 
 NEEDED = (TOKENIZER, WEIGHTS)
 OPTIONAL = (
@@ -27,11 +28,6 @@ Progress = Callable[[int, int | None], None]
 
 def _silent(done: int, total: int | None) -> None:
     return None
-
-
-def hub_folder(name: str) -> Path:
-    """Where a model of the hub is kept."""
-    return models_home() / "hub" / name.replace("/", "--")
 
 
 def fetch(name: str, *, progress: Progress = _silent, client: HubClient | None = None) -> Path:
