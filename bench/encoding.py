@@ -19,7 +19,10 @@ from rankproof.data.arrays import Matrix
 
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
 LENGTHS = (300, 700, 1200, 5000)
-WORDS = ["pan", "oven", "knife", "bread", "simmer", "clean", "steel", "butter", "golden", "slowly", "recipe", "warm", "water", "salt", "temperature", "minutes", "surface", "handle"]
+SENTENCE = (
+    "pan oven knife bread simmer clean steel butter golden slowly recipe warm water salt temperature minutes surface handle"
+)
+WORDS = SENTENCE.split()
 Encode = Callable[[Sequence[str]], Matrix]
 
 

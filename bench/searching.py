@@ -1,6 +1,6 @@
-"""`python -m bench.searching`: exact search by us, by faiss and by numpy, interleaved, best of several rounds, CPU time of one thread.
+"""`python -m bench.searching`: exact search by us, faiss and numpy; interleaved, best of several rounds, CPU time of one thread.
 
-Each measurement is a fresh process, `python -m bench.searching TOOL COUNT FOLDER`, which prints its times and keeps what it found.
+Each measurement is a fresh process, `python -m bench.searching TOOL COUNT FOLDER`; it prints its times and keeps what it found.
 faiss is made to use BLAS, which it would otherwise do only for larger products.
 """
 

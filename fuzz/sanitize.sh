@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the native reader with the extension, its glue to Python included, built under AddressSanitizer and
+# Runs the tests of the native parts with the extensions, their glue to Python included, built under AddressSanitizer and
 # UndefinedBehaviorSanitizer; the build lies in fuzz/work/sanitized and leaves the ordinary one alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,4 +18,4 @@ cd "$copy"
 find src -name '*.so' -delete
 CC=clang LDSHARED="clang -shared $flags" CFLAGS="$flags -g -O1" "$python" setup.py -q build_ext --inplace --force
 PYTHONPATH=src LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 \
-    "$python" -m pytest -p no:cacheprovider tests/test_native_*.py tests/test_run_tags.py tests/test_evaluate.py
+    "$python" -m pytest -p no:cacheprovider tests/test_native_*.py tests/test_run_tags.py tests/test_evaluate.py tests/test_fusion.py

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankproof.data.arrays import Matrix
 from rankproof.models.bert import Bert
 from rankproof.models.collapse import COLLAPSED, collapse_note, collapse_of
 from rankproof.models.minilm import MiniLM
@@ -34,22 +35,24 @@ TEXTS = [
 ]
 
 
+def rows_of(values: object) -> Matrix:
+    return np.array(values, dtype=np.float32)
+
+
 def test_the_mean_cosine_of_known_vectors() -> None:
-    same = np.ones((5, 4), dtype=np.float32) / 2
+    same = rows_of([[0.5] * 4] * 5)
     assert collapse_of(same) == pytest.approx(1)
-    assert collapse_of(np.eye(4, dtype=np.float32)) == 0
-    assert collapse_of(np.eye(2, dtype=np.float32) * [[1], [-1]] + 0) == 0
+    assert collapse_of(rows_of(np.eye(4))) == 0
     assert collapse_of(same[:1]) == 0
     assert collapse_of(same[:0]) == 0
 
 
 def test_a_pair_is_never_a_row_with_itself() -> None:
-    opposite = np.array([[1, 0], [-1, 0]], dtype=np.float32)
-    assert collapse_of(opposite) == pytest.approx(-1)
+    assert collapse_of(rows_of([[1, 0], [-1, 0]])) == pytest.approx(-1)
 
 
 def test_the_same_vectors_give_the_same_number() -> None:
-    rows = np.random.default_rng(1).normal(size=(300, 8)).astype(np.float32)
+    rows = rows_of(np.random.default_rng(1).normal(size=(300, 8)))
     assert collapse_of(rows) == collapse_of(rows.copy())
 
 

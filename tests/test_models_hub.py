@@ -147,17 +147,18 @@ FAULTS = {
     ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum is not the one that the hub names; try again",
     ("1_Pooling/config.json", "503"): r"cannot be had \(status 503\)",
 }
+PATIENCE = {"hang": {"patience": 0.3, "timeout": 9.0}, "stall": {"timeout": 1.0}}
 
 
 @pytest.mark.parametrize(("file", "fault"), FAULTS)
 def test_a_hub_that_misbehaves_is_told_of_and_nothing_is_kept(file: str, fault: str, hub: Hub) -> None:
     hub.faults[file] = fault
-    client = HubClient(hub.address, patience=0.3 if fault == "hang" else 4.0, timeout=9.0 if fault == "hang" else 0.3)
+    client = HubClient(hub.address, **PATIENCE.get(fault, {}))
     with pytest.raises(WorldError, match=FAULTS[file, fault]):
         fetch("acme/tiny", client=client)
     assert list(hub_folder("acme/tiny").parent.iterdir()) == []
     hub.faults.clear()
-    assert fetch("acme/tiny", client=client).is_dir()
+    assert fetch("acme/tiny").is_dir()
 
 
 def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_fetched(hub: Hub, tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_the_token_is_kept_from_an_address_without_https() -> None:
     with socket.create_server(("127.0.0.2", 0)) as server:
         server.settimeout(5)
         client = HubClient(f"http://127.0.0.2:{server.getsockname()[1]}", TOKEN, patience=0.5, timeout=0.5)
-        with pytest.raises(WorldError, match="no answer within"):
+        with pytest.raises(WorldError, match="cannot be had"):
             client.ask("a/b/resolve/main/config.json")
         connection, _ = server.accept()
         asked.append(connection.recv(4096).decode())

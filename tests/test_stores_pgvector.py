@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -252,6 +253,25 @@ def test_a_server_killed_while_vectors_are_added_is_an_error_and_the_next_start_
     with PgVector().open("x", 3, str(tmp_path)) as held:
         held.add(["a"], AXES[:1])
         assert held.search(AXES[:1], 5)[0][0] == ["a"]
+
+
+def test_a_server_that_a_killed_program_left_running_is_used_and_stopped(tmp_path: Path) -> None:
+    require("pgvector")
+    code = """
+import os, signal, sys
+from rankproof.stores.pgvector_store import PgVector
+held = PgVector().open("x", 3, sys.argv[1])
+held.add(["old"], [[1, 0, 0]])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -signal.SIGKILL
+    with PgVector().open("x", 3, str(tmp_path)) as held:
+        assert held.search(AXES[:1], 5)[0][0] == []
+        server = Embedded(str(tmp_path))
+        dsn = server.dsn()
+        server.close()
+    with pytest.raises(WorldError, match="check that the server is running"):
+        PgVector(dsn=dsn).open("x", 3, "")
 
 
 def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:

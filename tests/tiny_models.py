@@ -11,7 +11,8 @@ import numpy as np
 
 from rankproof.data.arrays import Matrix
 
-WORDS = ["the", "a", "of", "pan", "pot", "steel", "oven", "bread", "soup", "how", "to", "bake", "clean", "sharp", "knife", "butter", "and", "salt", "##s", "##ing", "##ed", "##er"]
+SENTENCE = "the a of pan pot steel oven bread soup how to bake clean sharp knife butter and salt ##s ##ing ##ed ##er"
+WORDS = SENTENCE.split()
 PIECES = [*string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase), *string.digits, *"!?.,'-", *WORDS]
 VOCABULARY = {token: at for at, token in enumerate(dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *PIECES]))}
 TEXTS = [

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .bert_family import Shape
 from .bert_head import draw_head
 from .bert_parts import bent, linear, norm
+from .bert_shape import Shape
 from .onnx_drawing import Sheet
 from .safetensors_file import Taker, open_weights
 
@@ -21,7 +21,7 @@ GRAPH_VERSION = 1
 
 
 def write_graph(weights: Path, shape: Shape, target: Path, *, head: bool, typed: bool) -> None:
-    """The model as a graph: to the last hidden states, or with its head to the logits of a sequence; `typed` tells texts apart."""
+    """The model as a graph, to the last hidden states or with its head to a sequence's logits; `typed` tells two texts apart."""
     taker = Taker(open_weights(weights), shape.family.spellings)
     sheet = Sheet()
     states = _embedded(sheet, taker, shape, typed=typed)

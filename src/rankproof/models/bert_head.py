@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bert_family import Shape
 from .bert_parts import bent, linear
+from .bert_shape import Shape
 from .onnx_drawing import Sheet
 from .safetensors_file import Taker
 

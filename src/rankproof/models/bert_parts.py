@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bert_family import ACTIVATIONS
+from .bert_shape import ACTIVATIONS
 from .onnx_drawing import Sheet
 from .safetensors_file import Taker
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import WorldError, visible
-from .bert_family import shape_of
+from .bert_shape import shape_of
 from .hub_client import Answer, HubClient
 from .json_file import read_object
 from .kept_folder import kept

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import http.client
 import os
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any, Self
+from typing import IO, Self
 from urllib.parse import urlsplit
 
 from ..errors import UsageError, WorldError, visible
+from .deadline import within
 
 _BLOCK = 1 << 20
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -78,8 +78,8 @@ class HubClient:
         if self.token and _is_safe(url):
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         redirects = _Redirects()
-        try:
-            body = _within(self.patience, lambda: urllib.request.build_opener(redirects).open(request, timeout=self.timeout))
+        try:  # looking up a host's name knows no time limit of its own
+            body = within(self.patience, lambda: urllib.request.build_opener(redirects).open(request, timeout=self.timeout))
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == http.HTTPStatus.NOT_FOUND:
@@ -119,26 +119,6 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def _is_safe(url: str) -> bool:
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in _LOOPBACK
-
-
-def _within(seconds: float, call: Any) -> Any:
-    """The call's result; looking up a name knows no time limit of its own, so a thread waits for it."""
-    found: list[Any] = []
-
-    def run() -> None:
-        try:
-            found.extend((call(), None))
-        except BaseException as error:
-            found.extend((None, error))
-
-    waiting = threading.Thread(target=run, daemon=True)
-    waiting.start()
-    waiting.join(seconds)
-    if not found:
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    if found[1] is not None:
-        raise found[1]
-    return found[0]
 
 
 def _refused(url: str, code: int) -> WorldError:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ..errors import WorldError, shown, visible
-from .bert_family import Shape, shape_of
 from .bert_graph import GRAPH_VERSION
+from .bert_shape import Shape, shape_of
 from .checksums import sha256_of
 from .json_file import read_json, read_object
 

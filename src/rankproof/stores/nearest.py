@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import FloatArray, IntArray, Matrix
+from ..errors import WorldError
 from .vectors import lengths
 
 Kernel = Literal["native", "numpy"]
@@ -60,8 +61,10 @@ def _capacity(k: int) -> int:
 
 
 def _native(rows: Rows, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
-    from . import _topk
-
+    try:
+        from . import _topk
+    except ImportError as error:
+        raise WorldError(f"the native sieve cannot be loaded ({error}); install rankproof again") from None
     batch = _topk.batch(_margins(rows, queries), k, _capacity(k))
     width = min(max(1, PRODUCTS // len(queries)), len(rows.vectors))
     room = np.empty(len(queries) * width, np.float32)
