@@ -111,6 +111,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "cut weights": (with_bytes("model.safetensors", lambda old: old[:-9]), r"model\.safetensors: no whole safetensors file"),
     "empty weights": (with_bytes("model.safetensors", lambda old: b""), r"model\.safetensors: no whole safetensors file"),
     "weights of another kind": (with_bytes("model.safetensors", lambda old: b"PK\3\4" * 99), r"no whole safetensors file"),
+    "no tensor at all": (changed_tensors(lambda tensors: tensors.clear()), r"model\.safetensors: (no whole|there is no tensor)"),
     "a missing tensor": (
         changed_tensors(lambda tensors: tensors.pop(QUERY)),
         rf"there is no tensor {QUERY}; is it a whole model",

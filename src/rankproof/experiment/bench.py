@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
+from .. import __version__
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..fusion.ranking import Ranking
@@ -38,7 +39,7 @@ class Bench:
         """What the stage gives: computed in this process, kept from an earlier one, or computed now."""
         if stage not in self.found:
             below = [self.outcome(part, label) for part in stage.below()]
-            key = key_of(self.ground.corpus_key, self.queries_key, stage)
+            key = key_of(__version__, self.ground.corpus_key, self.queries_key, stage)
             kept = self.cache.find(key) if self.cache else None
             self.found[stage] = kept or self._computed(stage, key, below, label)
         return self.found[stage]

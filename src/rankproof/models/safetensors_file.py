@@ -34,7 +34,7 @@ class Weights:
         kind, (start, end) = entry["dtype"], entry["data_offsets"]
         if kind not in _READ_AS:
             raise WorldError(visible(f"{self.path}: tensor {shown(name)} is {kind}; {' '.join(_READ_AS)} can be read"))
-        values = np.frombuffer(self.data[start:end].tobytes(), dtype=_READ_AS[kind]).reshape(entry["shape"])
+        values = np.asarray(self.data[start:end]).view(_READ_AS[kind]).reshape(entry["shape"])
         if kind == "BF16":
             return (values.astype(np.uint32) << 16).view(np.float32)
         return values.astype(np.float32, copy=False)
@@ -51,7 +51,7 @@ def open_weights(path: Path) -> Weights:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length))
         data = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length)
-    except SafetensorError as error:
+    except (SafetensorError, ValueError) as error:
         raise WorldError(visible(f"{path}: no whole safetensors file ({error}); get it anew")) from None
     except OSError as error:
         raise unreadable(path, error) from None
