@@ -17,8 +17,8 @@ test: $(VENV)/test.stamp
 oracle: $(VENV)/oracle.stamp
 
 check: $(VENV)/check.stamp
-	$(BIN)/ruff format --check src tests bench fuzz setup.py
-	$(BIN)/ruff check src tests bench fuzz setup.py
+	$(BIN)/ruff format --check src tests bench benchmarks fuzz setup.py
+	$(BIN)/ruff check src tests bench benchmarks fuzz setup.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -28,6 +28,8 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.encoding
 	$(BIN)/python -m bench.searching
 	$(BIN)/python -m bench.fusing
+	$(BIN)/python -m bench.flips
+	$(BIN)/python -m benchmarks.nulls
 
 fuzz:
 	bash fuzz/run.sh $(SECONDS)

@@ -1,4 +1,4 @@
-"""Builds the native reader, merge and sieve where a C compiler is at hand; without one the install goes on without them."""
+"""Builds the native reader, merge, sieve and flips where a C compiler is at hand; without one the install goes on."""
 
 import os
 import sysconfig
@@ -28,6 +28,7 @@ setup(
         extension("rankproof.align._native", "src/rankproof/align/_native.c", "src/rankproof/align/csrc/*.h"),
         extension("rankproof.fusion._merge", "src/rankproof/fusion/_merge.c"),
         extension("rankproof.stores._topk", "src/rankproof/stores/_topk.c"),
+        extension("rankproof.analysis._flips", "src/rankproof/analysis/_flips.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .analysis.compare import compare
     from .data.corpus import Corpus, Document
     from .data.dataset import Dataset
     from .data.qrels import Qrels
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .stores import Chroma, Memory, PgVector
 
 _ROOMS = {
+    "analysis.compare": ("compare",),
     "data.corpus": (
         "Corpus",
         "Document",
@@ -173,6 +175,7 @@ __all__ = [
     "WorldError",
     "bpref",
     "climb",
+    "compare",
     "evaluate",
     "fuse",
     "infAP",

@@ -19,7 +19,8 @@ class Evidence:
     """Values, rankings and judgements of systems that were asked the same queries.
 
     `fingerprint` is the dataset's, or that of the judgements alone where there are only run files. `runs` may read its files when
-    they are first asked for. `texts`, `snippets` and `rungs` are empty where there are only run files.
+    they are first asked for. `texts`, `snippets` and `rungs` are empty where there are only run files. `documents` is the size of
+    the corpus, None where it is not known.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Evidence:
     texts: Queries | None = None
     snippets: Mapping[str, str] = field(default_factory=dict)
     rungs: tuple[Rung, ...] = ()
+    documents: int | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -51,7 +53,12 @@ def of_climb(climb: Climb) -> Evidence:
         texts=climb.texts,
         snippets=climb.snippets,
         rungs=climb.rungs,
+        documents=_count(climb.provenance.get("documents")),
     )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def joined(first: Evidence, second: Evidence) -> Evidence:
@@ -84,5 +91,9 @@ def _renamed_join(first: Evidence, second: Evidence, clashes: set[str]) -> Evide
         result=Result(first.result.queries, systems),
         runs={renamed(each, name): run for each in both for name, run in each.runs.items()},
         snippets={**second.snippets, **first.snippets},
-        rungs=tuple(replace(rung, name=renamed(each, rung.name)) for each in both for rung in each.rungs),
+        rungs=tuple(
+            replace(rung, name=renamed(each, rung.name), over=rung.over and renamed(each, rung.over))
+            for each in both
+            for rung in each.rungs
+        ),
     )

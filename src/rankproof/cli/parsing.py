@@ -17,6 +17,7 @@ exit codes:
   0  done
   1  the world failed: disk, network, a library that is not there
   2  the input or the usage is wrong; the message says where and what to do
+  3  a gate failed: gate, or doctor --strict
   130  interrupted"""
 
 

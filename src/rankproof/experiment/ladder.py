@@ -19,7 +19,7 @@ def default_ladder(*, minilm: bool | None = None) -> dict[str, Stage]:
         return {**ladder, "hybrid-rrf": RRF((bm25, static)), "hybrid-z": _by_z_scores(bm25, static)}
     dense = Dense(model_named("minilm"))
     hybrid = _by_z_scores(bm25, dense)
-    late = Rerank(hybrid, MaxSim(model_named("minilm")))
+    late = Rerank(hybrid, MaxSim(model_named("minilm")), weight=0.5)
     return {**ladder, "minilm": dense, "hybrid-rrf": RRF((bm25, dense)), "hybrid-z": hybrid, "late-interaction": late}
 
 

@@ -31,7 +31,7 @@ class Recipe:
     def merged(self, found: Sequence[Given]) -> Ranking:
         """The same of documents, where a ranking starts among them, and its scores, best first."""
         given = [
-            (docs, start, weight * self._parts(scores))
+            (docs, start, weight * self.parts(scores))
             for (docs, start, scores), weight in zip(found, self.weights, strict=True)
             if len(scores)
         ]
@@ -40,7 +40,8 @@ class Recipe:
             raise InputError("a fused score is outside the range of a 64-bit float", fix="normalise with min-max or z-score")
         return docs, scores
 
-    def _parts(self, scores: FloatArray) -> FloatArray:
+    def parts(self, scores: FloatArray) -> FloatArray:
+        """What each document of a ranking, best first, gets from it before its weight."""
         return _reciprocal_ranks(self.k, len(scores)) if self.method == "rrf" else NORMS[self.norm](scores)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
-from .found import found, ratio
+from .base import CutBinary, Sum
+from .found import found
+from .parts import Parts
 
 
-class AveragePrecision(CutBinary):
+class AveragePrecision(Sum, CutBinary):
     """Precision at each relevant document found, summed, over all relevant ones."""
 
     name = "AP"
@@ -20,10 +20,11 @@ class AveragePrecision(CutBinary):
     )
     source = "trec_eval map, map_cut"
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
-        precision = np.where(those.ranks <= self.depth, those.nth / those.ranks, 0.0)
-        return ratio(those.summed(precision), those.total)
+        top = those.ranks <= self.depth
+        nth, ranks = those.nth[top], those.ranks[top]
+        return Parts(hits, those.at[top], nth.astype(np.float64), 1.0 / ranks, nth / ranks, those.total)
 
 
 AP = AveragePrecision()

@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
-from ..align.hits import Hits
+from ..align.hits import Hits, Judged
 from ..data.arrays import FloatArray
 from ..errors import UsageError
 from .aliases import ALIASES
 from .parameters import CHECKS, written
+from .parts import Ideal, Parts
 
 Summary = Literal["mean", "sum", "geometric"]
 NO_LIMIT = (1 << 63) - 1
@@ -22,7 +23,8 @@ class Measure(ABC):
     """A measure with its parameters; equal parameters, equal measures.
 
     `at` names the parameter that `@` fills, None where there is none; `needs` says how to write a measure that cannot do
-    without it. `suffix` names the parameter that trec_eval and ranx write after a dot or an underscore.
+    without it. `suffix` names the parameter that trec_eval and ranx write after a dot or an underscore. `additive` says that what
+    a document adds depends on its own grade and rank alone.
     """
 
     name: ClassVar[str]
@@ -37,6 +39,7 @@ class Measure(ABC):
     at: ClassVar[str | None] = None
     needs: ClassVar[str | None] = None
     suffix: ClassVar[str | None] = None
+    additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -46,6 +49,14 @@ class Measure(ABC):
     @abstractmethod
     def values(self, hits: Hits) -> FloatArray:
         """One value for each judged query; 0 for one that has no relevant document or that the run lacks."""
+
+    def parts(self, hits: Hits) -> Parts | None:
+        """What each document adds, where the measure is a sum over documents; None where it cannot be taken apart so."""
+        return None
+
+    def ideal(self, judged: Judged) -> Ideal | None:
+        """The best list that there is, where the measure compares with one."""
+        return None
 
     def summarise(self, values: FloatArray) -> float:
         """One number for all queries, the same bits for any order of them; 0 for none."""
@@ -97,6 +108,17 @@ class Measure(ABC):
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise UsageError(f"{self.name} has no parameter {name}", fix=takes)
         return parameters
+
+
+class Sum(Measure):
+    """A measure that is a sum over documents, divided by something of their query."""
+
+    @abstractmethod
+    def parts(self, hits: Hits) -> Parts:
+        """What each document adds."""
+
+    def values(self, hits: Hits) -> FloatArray:
+        return self.parts(hits).values()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits, Judged
-from ..data.arrays import FloatArray, IntArray, frozen
-from .base import Binary
+from ..data.arrays import IntArray, frozen
+from .base import Binary, Sum
 from .before import before
-from .found import found, ratio
+from .found import found
 from .once import once
+from .parts import Parts
 
 
 @once
@@ -19,7 +20,7 @@ def _limits(judged: Judged, rel: int) -> IntArray:
     return frozen(np.maximum(np.minimum(others, judged.relevant(rel)), 1))
 
 
-class BinaryPreference(Binary):
+class BinaryPreference(Sum, Binary):
     """The fraction of preferences among judged documents that the ranking keeps."""
 
     name = "bpref"
@@ -30,11 +31,11 @@ class BinaryPreference(Binary):
     )
     source = "Buckley and Voorhees 2004; trec_eval bpref"
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
         above = np.minimum(before(hits, self.least).nonrelevant, those.total[those.owners])
         kept = 1.0 - above / _limits(hits.judged, self.least)[those.owners]
-        return ratio(those.summed(kept), those.total)
+        return Parts(hits, those.at, np.ones(len(kept)), kept, kept, those.total)
 
 
 bpref = BinaryPreference()

@@ -8,20 +8,20 @@ import numpy as np
 
 from ..align.hits import Hits
 from ..data.arrays import FloatArray
-from .base import Cut
-from .found import summed
-from .gain import Gain, discounted, gains
+from .base import Cut, Sum
+from .gain import Gain, discounted, discounts, gains
+from .parts import Parts
 
 
-def dcg(hits: Hits, gain: Gain, depth: int) -> FloatArray:
-    """The discounted gain of each query's first `depth` documents."""
+def discounted_gains(hits: Hits, gain: Gain, depth: int, whole: FloatArray) -> Parts:
+    """The discounted gains of each query's first `depth` documents, over its whole."""
     top = np.flatnonzero(hits.ranks <= depth)
-    terms = discounted(gains(hits.grades[top], gain), hits.ranks[top])
-    return summed(hits.owners[top], terms, len(hits.queries))
+    ranks, worth = hits.ranks[top], gains(hits.grades[top], gain)
+    return Parts(hits, top, worth, discounts(ranks), discounted(worth, ranks), whole)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class DiscountedGain(Cut):
+class DiscountedGain(Sum, Cut):
     """Gains over log2(rank + 1), summed."""
 
     gain: Gain = "linear"
@@ -33,9 +33,10 @@ class DiscountedGain(Cut):
     source = "Järvelin and Kekäläinen 2002; trec_eval dcg; 'exp': Burges 2005"
     range = (0.0, float("inf"))
     kind = "graded"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
-        return dcg(hits, self.gain, self.depth)
+    def parts(self, hits: Hits) -> Parts:
+        return discounted_gains(hits, self.gain, self.depth, np.ones(len(hits.queries)))
 
 
 DCG = DiscountedGain()

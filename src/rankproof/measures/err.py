@@ -6,8 +6,8 @@ import numpy as np
 
 from ..align.hits import Hits
 from ..data.arrays import FloatArray, IntArray
-from .base import Cut
-from .found import summed
+from .base import Cut, Sum
+from .parts import Parts
 
 
 def _still_reading(satisfied: FloatArray, counts: IntArray) -> FloatArray:
@@ -25,7 +25,7 @@ def _still_reading(satisfied: FloatArray, counts: IntArray) -> FloatArray:
     return chance
 
 
-class ExpectedReciprocalRank(Cut):
+class ExpectedReciprocalRank(Sum, Cut):
     """1 / rank where the reader stops, in expectation."""
 
     name = "ERR"
@@ -38,13 +38,13 @@ class ExpectedReciprocalRank(Cut):
     kind = "graded"
     parity = None
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         good = np.flatnonzero((hits.ranks <= self.depth) & (hits.grades > 0))
         owners, ranks = hits.owners[good], hits.ranks[good]
         largest = float(max(hits.judged.highest, 0))
         satisfied = np.exp2(hits.grades[good] - largest) - np.exp2(-largest)
-        terms = _still_reading(satisfied, np.bincount(owners, minlength=len(hits.queries))) * satisfied / ranks
-        return summed(owners, terms, len(hits.queries))
+        chance = _still_reading(satisfied, np.bincount(owners, minlength=len(hits.queries)))
+        return Parts(hits, good, satisfied, chance / ranks, chance * satisfied / ranks, np.ones(len(hits.queries)))
 
 
 ERR = ExpectedReciprocalRank()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
+from .base import CutBinary, Sum
 from .found import found
+from .parts import Parts, alike
 
 
-class F1At(CutBinary):
+class F1At(Sum, CutBinary):
     """The harmonic mean of P@k and R@k."""
 
     name = "F1"
@@ -19,10 +19,11 @@ class F1At(CutBinary):
     source = "van Rijsbergen 1979; ranx f1"
     parity = None
     needs = "F1@10"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
-        return np.asarray(2.0 * those.within(self.depth) / (float(self.depth) + those.total))
+        return alike(hits, those.first(self.depth), those.total + np.float64(self.depth), worth=2.0)
 
 
 F1 = F1At()

@@ -13,8 +13,9 @@ from .once import once
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Found:
-    """Relevant documents by query and rank: whose they are, their ranks, and which one of its query each is (from 1)."""
+    """Relevant documents by query and rank: places among the hits, owners, ranks, and which of its query each is (from 1)."""
 
+    at: IntArray
     owners: IntArray
     ranks: IntArray
     nth: IntArray
@@ -23,6 +24,10 @@ class Found:
     def within(self, depth: int) -> IntArray:
         """How many of each query stand at the first `depth` ranks."""
         return np.bincount(self.owners[self.ranks <= depth], minlength=len(self.total))
+
+    def first(self, depth: int) -> IntArray:
+        """The places, among the hits, of those at the first `depth` ranks."""
+        return self.at[self.ranks <= depth]
 
     def summed(self, terms: FloatArray) -> FloatArray:
         """Each query's sum of terms, one a found document."""
@@ -42,7 +47,7 @@ def found(hits: Hits, rel: int) -> Found:
     counts = np.bincount(owners, minlength=len(hits.queries))
     starts = np.cumsum(counts) - counts
     nth = np.arange(1, len(owners) + 1) - starts[owners]
-    return Found(frozen(owners), frozen(hits.ranks[relevant]), frozen(nth), relevant_of(hits.judged, rel))
+    return Found(frozen(relevant), frozen(owners), frozen(hits.ranks[relevant]), frozen(nth), relevant_of(hits.judged, rel))
 
 
 @once

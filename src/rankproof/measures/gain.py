@@ -28,3 +28,8 @@ def gains(grades: IntArray, gain: Gain) -> FloatArray:
 def discounted(worth: FloatArray, ranks: IntArray) -> FloatArray:
     """Gains divided by log2(rank + 1)."""
     return np.asarray(worth / np.log2(ranks + 1.0))
+
+
+def discounts(ranks: IntArray) -> FloatArray:
+    """What a gain of 1 is worth at each rank."""
+    return discounted(np.ones(len(ranks)), ranks)

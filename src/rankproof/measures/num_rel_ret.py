@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import NO_LIMIT, Binary
+from .base import Binary, Sum
 from .counted import Count
 from .found import found
+from .parts import Parts, alike
 
 
-class NumberRelevantRetrieved(Count, Binary):
+class NumberRelevantRetrieved(Sum, Count, Binary):
     """Relevant documents retrieved."""
 
     name = "NumRelRet"
@@ -19,9 +19,10 @@ class NumberRelevantRetrieved(Count, Binary):
     definition = "How many relevant documents were retrieved."
     source = "trec_eval num_rel_ret"
     higher_is_better = True
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
-        return found(hits, self.least).within(NO_LIMIT).astype(np.float64)
+    def parts(self, hits: Hits) -> Parts:
+        return alike(hits, found(hits, self.least).at, np.ones(len(hits.queries)))
 
 
 NumRelRet = NumberRelevantRetrieved()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
+from .base import CutBinary, Sum
 from .found import found
+from .parts import Parts, alike
 
 
-class Precision(CutBinary):
+class Precision(Sum, CutBinary):
     """Relevant in the top k, over k."""
 
     name = "P"
@@ -18,9 +18,11 @@ class Precision(CutBinary):
     definition = "Relevant documents in the top k, over k, also where fewer than k were retrieved: rel_ret(k) / k."
     source = "trec_eval P"
     needs = "P@10"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
-        return np.asarray(found(hits, self.least).within(self.depth) / float(self.depth))
+    def parts(self, hits: Hits) -> Parts:
+        whole = np.full(len(hits.queries), float(self.depth))
+        return alike(hits, found(hits, self.least).first(self.depth), whole)
 
 
 P = Precision()

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import Binary
-from .found import found, ratio
+from .base import Binary, Sum
+from .found import found
+from .parts import Parts, alike
 
 
-class RPrecision(Binary):
+class RPrecision(Sum, Binary):
     """Relevant in the top R, over R, the number of relevant documents."""
 
     name = "Rprec"
     title = "R-precision"
     definition = "Precision after as many documents as are relevant: rel_ret(rel) / rel."
     source = "trec_eval Rprec"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
-        early = those.ranks <= those.total[those.owners]
-        return ratio(np.bincount(those.owners[early], minlength=len(hits.queries)), those.total)
+        return alike(hits, those.at[those.ranks <= those.total[those.owners]], those.total)
 
 
 Rprec = RPrecision()

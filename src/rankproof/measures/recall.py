@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
-from .found import found, ratio
+from .base import CutBinary, Sum
+from .found import found
+from .parts import Parts, alike
 
 
-class Recall(CutBinary):
+class Recall(Sum, CutBinary):
     """Relevant in the top k, over all relevant."""
 
     name = "R"
@@ -16,10 +16,11 @@ class Recall(CutBinary):
     definition = "Relevant documents in the top k, over all relevant ones: rel_ret(k) / rel."
     source = "trec_eval recall"
     needs = "R@100"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
-        return ratio(those.within(self.depth), those.total)
+        return alike(hits, those.first(self.depth), those.total)
 
 
 R = Recall()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
+from .base import CutBinary, Sum
 from .found import found
+from .parts import Parts
 
 
-class ReciprocalRank(CutBinary):
+class ReciprocalRank(Sum, CutBinary):
     """1 over the rank of the first relevant document."""
 
     name = "RR"
@@ -18,12 +18,11 @@ class ReciprocalRank(CutBinary):
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
         first = (those.nth == 1) & (those.ranks <= self.depth)
-        values = np.zeros(len(hits.queries))
-        values[those.owners[first]] = 1.0 / those.ranks[first]
-        return values
+        terms = 1.0 / those.ranks[first]
+        return Parts(hits, those.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
 
 
 RR = ReciprocalRank()

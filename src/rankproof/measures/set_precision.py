@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import NO_LIMIT, Binary
-from .found import found, ratio
+from .base import Binary, Sum
+from .found import found
+from .parts import Parts, alike
 
 
-class SetPrecision(Binary):
+class SetPrecision(Sum, Binary):
     """Relevant retrieved, over retrieved."""
 
     name = "SetP"
     title = "Set precision"
     definition = "Relevant documents retrieved, over all retrieved: rel_ret / ret."
     source = "trec_eval set_P"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
-        return ratio(found(hits, self.least).within(NO_LIMIT), hits.retrieved)
+    def parts(self, hits: Hits) -> Parts:
+        return alike(hits, found(hits, self.least).at, hits.retrieved)
 
 
 SetP = SetPrecision()

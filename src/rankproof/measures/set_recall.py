@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import NO_LIMIT, Binary
-from .found import found, ratio
+from .base import Binary, Sum
+from .found import found
+from .parts import Parts, alike
 
 
-class SetRecall(Binary):
+class SetRecall(Sum, Binary):
     """Relevant retrieved, over all relevant."""
 
     name = "SetR"
     title = "Set recall"
     definition = "Relevant documents retrieved, over all relevant ones: rel_ret / rel."
     source = "trec_eval set_recall"
+    additive = True
 
-    def values(self, hits: Hits) -> FloatArray:
+    def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)
-        return ratio(those.within(NO_LIMIT), those.total)
+        return alike(hits, those.at, those.total)
 
 
 SetR = SetRecall()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..align.hits import Hits
-from ..data.arrays import FloatArray
-from .base import CutBinary
+from .base import CutBinary, Sum
 from .found import found
+from .parts import Parts, alike
 
 
-class SuccessAt(CutBinary):
+class SuccessAt(Sum, CutBinary):
     """1 if any relevant document is in the top k."""
 
     name = "Success"
@@ -19,8 +19,9 @@ class SuccessAt(CutBinary):
     source = "trec_eval success"
     needs = "Success@5"
 
-    def values(self, hits: Hits) -> FloatArray:
-        return np.asarray(found(hits, self.least).within(self.depth) > 0, dtype=np.float64)
+    def parts(self, hits: Hits) -> Parts:
+        those = found(hits, self.least)
+        return alike(hits, those.at[(those.nth == 1) & (those.ranks <= self.depth)], np.ones(len(hits.queries)))
 
 
 Success = SuccessAt()

@@ -56,12 +56,16 @@ class BM25:
 
     def build(self, ground: Ground) -> BM25Searcher:
         """Indexes the passages."""
+        return self.index(ground.corpus)
+
+    def index(self, corpus: Corpus) -> BM25Searcher:
+        """The documents, ready to search."""
         start = time.perf_counter()
-        texts = passages(ground.corpus, self.fields)
+        texts = passages(corpus, self.fields)
         docs = sorted(texts, reverse=True)
         terms = Terms(self.language, stemming=self.stemming, stop_words=self.stop_words)
         index = postings([terms.of(texts[doc]) for doc in docs], self.k1, self.b)
-        return BM25Searcher(self, ground.corpus, terms, docs, index, time.perf_counter() - start)
+        return BM25Searcher(self, corpus, terms, docs, index, time.perf_counter() - start)
 
 
 class BM25Searcher:

@@ -82,7 +82,7 @@ class DenseSearcher:
     ) -> None:
         self._stage, self._encoder, self._vectors, self._store, self._stack = stage, encoder, vectors, store, stack
         self._cost = Cost(seconds=seconds, bytes=store.size() if store else 0)
-        self._recall = None if stage.store.exact else Recall(vectors, stage.depth)
+        self._recall = None if stage.store.exact or store is None else Recall(vectors, stage.depth)
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
         """The nearest passages' documents."""
@@ -91,7 +91,7 @@ class DenseSearcher:
         with clock.part("search"):
             found = self._nearest(vectors)
         if self._recall:
-            self._recall.remember(query.id, vectors[0], found[0][0])
+            self._recall.remember(query.id, vectors[0], found[0])
         return found[0]
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
@@ -101,8 +101,8 @@ class DenseSearcher:
         vectors = self._encoder.encode([prompted(self._stage.query_prompt, query.text) for query in queries])
         found = self._nearest(vectors)
         if self._recall:
-            for query, vector, (docs, _) in zip(queries, vectors, found, strict=True):
-                self._recall.remember(query.id, vector, docs)
+            for query, vector, one in zip(queries, vectors, found, strict=True):
+                self._recall.remember(query.id, vector, one)
         return found
 
     def _nearest(self, vectors: Matrix) -> list[Ranking]:

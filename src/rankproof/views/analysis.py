@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..analysis.table import Item, Table
 from .analysis_cells import shown
@@ -22,7 +23,7 @@ def as_text(tables: Sequence[Table], look: Look) -> str:
         printer.line(table.title, style="bold")
         printer.line()
         if table.rows:
-            printer.summary(grid_of(table))
+            printer.summary(_plain(grid_of(table)))
         for sentence in table.sentences:
             printer.line(sentence)
         if table.sentences:
@@ -83,15 +84,34 @@ VIEWS: dict[str, Callable[[Sequence[Table], Look], str]] = {
 
 
 def grid_of(table: Table) -> Grid:
-    """The table as cells to show; its first column names the rows."""
+    """The table as cells to show; its first column names the rows, and marks stand in the cell before them."""
     corner, *columns = table.columns
-    cells = tuple(
-        tuple(Cell(shown(item, column.kind), at in table.strong) for item, column in zip(row[1:], columns, strict=True))
-        for at, row in enumerate(table.rows)
-    )
+    kept = [at for at, column in enumerate(columns, start=1) if column.kind != "marks"]
+    cells = tuple(tuple(_cell(table, at, place) for place in kept) for at in range(len(table.rows)))
     rows = tuple(shown(row[0], corner.kind) for row in table.rows)
-    words = frozenset(at for at, column in enumerate(columns) if column.kind in ("text", "flag"))
-    return Grid(corner.name, rows, tuple(column.name for column in columns), cells, words)
+    words = frozenset(at for at, place in enumerate(kept) if _is_wordy(table, place))
+    return Grid(corner.name, rows, tuple(table.columns[place].name for place in kept), cells, words)
+
+
+def _cell(table: Table, at: int, place: int) -> Cell:
+    row = table.rows[at]
+    marks = row[place + 1] if _is_marked(table, place) else ""
+    return Cell(shown(row[place], table.columns[place].kind), at in table.strong, marks if isinstance(marks, str) else "")
+
+
+def _is_marked(table: Table, place: int) -> bool:
+    return [column.kind for column in table.columns[place + 1 : place + 2]] == ["marks"]
+
+
+def _is_wordy(table: Table, place: int) -> bool:
+    """Whether the column reads from the left: words, and numbers with marks behind them."""
+    return table.columns[place].kind in ("text", "flag") or _is_marked(table, place)
+
+
+def _plain(grid: Grid) -> Grid:
+    """The grid with marks as text behind their cells."""
+    cells = tuple(tuple(Cell(f"{one.text} {one.marks}".rstrip(), one.best) for one in row) for row in grid.cells)
+    return replace(grid, cells=cells)
 
 
 def _csv(table: Table) -> str:

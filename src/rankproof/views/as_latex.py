@@ -35,4 +35,5 @@ def _line(name: str, cells: tuple[Cell, ...]) -> str:
 
 
 def _text(cell: Cell) -> str:
-    return for_latex(cell.text).replace("–", "--")
+    raised = rf"$^{{{for_latex(cell.marks)}}}$" if cell.marks else ""
+    return for_latex(cell.text).replace("–", "--") + raised

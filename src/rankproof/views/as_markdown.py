@@ -32,5 +32,5 @@ def table_of(grid: Grid) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = for_markdown(cell.text)
-    return f"**{text}**" if cell.best else text
+    text = f"**{for_markdown(cell.text)}**" if cell.best else for_markdown(cell.text)
+    return f"{text}<sup>{for_markdown(cell.marks)}</sup>" if cell.marks else text

@@ -12,10 +12,11 @@ ABSENT = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number as it is shown, and whether it is the best of its measure."""
+    """A number as it is shown, whether it is the best of its measure, and the letters that stand raised behind it."""
 
     text: str
     best: bool = False
+    marks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

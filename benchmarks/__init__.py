@@ -1,0 +1,1 @@
+"""Programs that check our statistics against worlds whose truth is known."""

@@ -1,0 +1,144 @@
+"""`python -m benchmarks.nulls`: how often our tests, intervals and corrections err in worlds whose truth is known.
+
+Under a true null hypothesis a test at alpha .05 must reject in about 5% of experiments, a 95% interval must hold the true
+difference in about 95%, and a family of tests under Holm's correction must hold any false verdict in at most about 5%.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rankproof.analysis.compare_join import Joined
+from rankproof.analysis.compare_pairs import comparisons
+from rankproof.analysis.compare_settings import Settings
+from rankproof.analysis.statistics.bootstrap import Method, mean_interval
+from rankproof.analysis.statistics.flips import randomisation_p
+from rankproof.analysis.statistics.paired import equivalence_p, paired, t_test_p
+from rankproof.analysis.statistics.power import detectable
+from rankproof.data.arrays import FloatArray
+from rankproof.measures import parse
+
+from .worlds import LIFTED, NULLS, World
+
+ALPHA, SEED = 0.05, 2026
+SAMPLES, RESAMPLES = 2_000, 2_000
+Side = Literal["below", "above"]
+Experiment = Callable[[np.random.Generator, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that happens in a share of experiments, which should lie within bounds, or else on the `safe` side of them."""
+
+    what: str
+    world: str
+    n: int
+    happens: Experiment
+    least: float
+    most: float
+    safe: Side | None = None
+
+    def rate(self, experiments: int, seed: int) -> float:
+        """The share of experiments in which it happens."""
+        random = np.random.default_rng([seed, *f"{self.what} {self.world} {self.n}".encode()])
+        return sum(self.happens(random, at) for at in range(experiments)) / experiments
+
+    def side(self, rate: float) -> Side | None:
+        """On which side of the bounds the rate lies, None where it is within them."""
+        return "below" if rate < self.least else "above" if rate > self.most else None
+
+
+def checks() -> Iterator[Check]:
+    """Every check, in the order of the table."""
+    for n in (50, 225):
+        for world in NULLS:
+            yield Check("randomisation test rejects a true null", world.name, n, rejects(world, n, _flips), 0.03, 0.07, "below")
+            yield Check("t-test rejects a true null", world.name, n, rejects(world, n, _t), 0.03, 0.07, "below")
+        for world in (*NULLS, LIFTED):
+            yield Check("BCa interval holds the truth", world.name, n, covers(world, n, "bca"), 0.92, 0.97, "above")
+            yield Check("percentile interval holds the truth", world.name, n, covers(world, n, "percentile"), 0.92, 0.97, "above")
+        for world in (NULLS[0], NULLS[1], LIFTED):
+            yield Check("Holm: any false verdict among the pairs", world.name, n, errs(world, n), 0.0, 0.07)
+        yield Check("equivalence claimed at the margin itself", "normal", n, claims_equivalence(n), 0.0, 0.07)
+        yield Check("detectable difference is detected", "normal", n, detects(n), 0.77, 0.83)
+
+
+def _flips(values: FloatArray, seed: int) -> float:
+    return float(randomisation_p(values, SAMPLES, seed)[0, 1])
+
+
+def _t(values: FloatArray, seed: int) -> float:
+    return t_test_p(paired(values[:, 0] - values[:, 1]))
+
+
+def rejects(world: World, n: int, p: Callable[[FloatArray, int], float]) -> Experiment:
+    """Two systems that are equally good, said to differ."""
+    return lambda random, seed: p(world.draw(random, n, 2), seed) <= ALPHA
+
+
+def covers(world: World, n: int, method: Method) -> Experiment:
+    """The interval of a difference that holds the true one."""
+
+    def happens(random: np.random.Generator, seed: int) -> bool:
+        values = world.draw(random, n, 2)
+        low, high = mean_interval(values[:, 0] - values[:, 1], method=method, resamples=RESAMPLES, seed=seed)
+        return low <= world.gain <= high
+
+    return happens
+
+
+def errs(world: World, n: int) -> Experiment:
+    """Four systems under two measures, of which at least one pair that does not differ is said to."""
+    measures, names = (parse("nDCG@10"), parse("RR@10")), ("first", "second", "third", "fourth")
+    queries = tuple(f"q{at:04}" for at in range(n))
+
+    def happens(random: np.random.Generator, seed: int) -> bool:
+        values = np.array([world.draw(random, n, len(names)) for _ in measures])
+        settings = Settings(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", seed=seed)
+        found = comparisons(Joined(queries, names, measures, values, ()), None, settings)
+        return any(one.verdict in ("better", "worse") and not _is_true(one.seen.one, one.seen.other, world) for one in found)
+
+    return happens
+
+
+def _is_true(one: str, other: str, world: World) -> bool:
+    return world.gain != 0 and "first" in (one, other)
+
+
+def claims_equivalence(n: int) -> Experiment:
+    """Systems that differ by just the margin, said to be equivalent within it."""
+    return lambda random, seed: equivalence_p(paired(random.normal(0.02, 0.05, n)), 0.02) <= ALPHA
+
+
+def detects(n: int) -> Experiment:
+    """The difference that is said to be detected 4 times in 5, detected."""
+    gain = detectable(1.0, n, ALPHA) or 0.0
+    return lambda random, seed: t_test_p(paired(random.normal(gain, 1.0, n))) <= ALPHA
+
+
+def main() -> None:
+    """Prints a Markdown table; ends with 1 where a rate lies outside its bounds, and not on the safe side."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.nulls", description=__doc__)
+    parser.add_argument("--experiments", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    arguments = parser.parse_args()
+    many = f"{arguments.experiments:,} experiments each, alpha {ALPHA}, {SAMPLES:,} flips, {RESAMPLES:,} resamples"
+    print(f"{many}, seed {arguments.seed}\n")
+    print("| what | values | n | share | should lie in | does |\n|---|---|---:|---:|---|---|")
+    faults = 0
+    for check in checks():
+        rate = check.rate(arguments.experiments, arguments.seed)
+        side = check.side(rate)
+        faults += side not in (None, check.safe)
+        bounds = f"{check.least:.2f} to {check.most:.2f}"
+        print(f"| {check.what} | {check.world} | {check.n} | {rate:.4f} | {bounds} | {side or 'yes'} |", flush=True)
+    raise SystemExit(min(faults, 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The checks of rankings and of the stages that made them."""
+
+from __future__ import annotations
+
+from . import encoders, grade_order, lots, rankings
+from .check import Check
+
+OF_SYSTEMS = (
+    Check(
+        "reversed-grades",
+        "severe",
+        "grades that go against the ranking of every system",
+        "check the scale (does 1 mean best?) and turn it round with --grade-map",
+        ("judgements", "rankings"),
+        grade_order.reversed_grades,
+    ),
+    Check(
+        "zeros-on-top",
+        "warning",
+        "documents of grade 0 that every system ranks above relevant ones",
+        "read some of them: they may be hard negatives, what the queries were made from, or judged by mistake",
+        ("judgements", "rankings"),
+        grade_order.zeros_on_top,
+    ),
+    Check(
+        "worse-than-random",
+        "severe",
+        "systems whose top holds fewer relevant documents than lots would",
+        "look for scores that are distances, for ids that do not match, or for another corpus",
+        ("judgements", "rankings"),
+        lots.worse_than_random,
+    ),
+    Check(
+        "scores-like-distances",
+        "severe",
+        "systems whose better ranks have the lower scores",
+        "if lower is better, say --lower-is-better; if not, write the ranks by falling score",
+        ("judgements", "rankings"),
+        rankings.distances,
+    ),
+    Check(
+        "constant-scores",
+        "severe",
+        "systems that give all documents of a query the same score",
+        "write the scores into the run; equal scores are put in order by document id",
+        ("rankings",),
+        rankings.constant,
+    ),
+    Check(
+        "nothing-judged",
+        "severe",
+        "systems without a judged document in any top 10",
+        "check that run and judgements speak of the same documents",
+        ("judgements", "rankings"),
+        rankings.nothing_judged,
+    ),
+    Check(
+        "embedding-collapse",
+        "severe",
+        "encoders that map everything to nearly one point",
+        "check that the weights are a trained encoder's and were loaded whole",
+        ("stages",),
+        encoders.collapsed,
+    ),
+    Check(
+        "missing-queries",
+        "warning",
+        "judged queries that a run does not have",
+        "run the system on all queries; a query that is missing counts 0",
+        ("rankings",),
+        rankings.unanswered,
+    ),
+    Check(
+        "shallow-rankings",
+        "warning",
+        "systems whose rankings all end before the deepest cutoff",
+        "retrieve deeper, or read the measures up to that depth only",
+        ("rankings",),
+        rankings.shallow,
+    ),
+    Check(
+        "shallow-pool",
+        "warning",
+        "systems of whose top 10 less than half was judged",
+        "judge more (audit lists the pairs that matter most), and read Judged@10 beside every value",
+        ("judgements", "rankings"),
+        rankings.pool,
+    ),
+    Check(
+        "missing-prompt",
+        "warning",
+        "encoders used without the prompt that they were trained with",
+        "set query_prompt and passage_prompt of the stage",
+        ("stages",),
+        encoders.missing_prompt,
+    ),
+    Check(
+        "low-recall",
+        "warning",
+        "approximate searches that miss many of the nearest passages",
+        "raise ef_search or ef of the store, or search exactly",
+        ("stages",),
+        encoders.low_recall,
+    ),
+    Check(
+        "truncated-passages",
+        "warning",
+        "encoders that do not read many passages to their end",
+        "cut the documents into chunks, or raise max_tokens",
+        ("stages",),
+        encoders.truncated,
+    ),
+    Check(
+        "short-rankings",
+        "hint",
+        "rankings that end before the deepest cutoff, where others do not",
+        "none, if the system finds no more; else check its limits",
+        ("rankings",),
+        rankings.short,
+    ),
+)

@@ -1,0 +1,90 @@
+"""Checks of what the stages say of themselves: vectors, prompts, cut texts, approximate search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import shown
+from ...models.collapse import COLLAPSED
+from .check import Fault, Found, found, of_systems
+from .prompts import family_of
+from .subject import Subject
+
+LEAST_RECALL = 0.95
+MOST_CUT = 0.1
+
+
+def collapsed(subject: Subject) -> Found:
+    """Encoders that map everything to nearly one point."""
+    told = [(name, _number(facts, "collapse"), int(_number(facts, "passages"))) for name, facts in _facts(subject)]
+    return of_systems(
+        "two random passages are nearly the same vector",
+        (
+            Fault(name, count, count, f"mean cosine {mean:.3f}, {count} passages")
+            for name, mean, count in told
+            if mean >= COLLAPSED
+        ),
+    )
+
+
+def missing_prompt(subject: Subject) -> Found:
+    """Encoders that were trained with a prompt before the text and are used without one."""
+    lacking = dict.fromkeys(words for name, facts in _facts(subject) if (words := _lacks_prompt(name, facts)))
+    return found(list(lacking), None, "; ".join(lacking))
+
+
+def low_recall(subject: Subject) -> Found:
+    """Approximate searches that miss many of the nearest neighbours."""
+    known = [(name, facts) for name, facts in _facts(subject) if isinstance(facts.get("recall_of_exact"), float)]
+    return of_systems(
+        "the approximate index misses passages that an exact search finds",
+        (_recall_fault(name, facts) for name, facts in known if facts["recall_of_exact"] < LEAST_RECALL),
+    )
+
+
+def truncated(subject: Subject) -> Found:
+    """Encoders that did not read many passages to their end."""
+    most = max((max(_number(rung.facts, "passages"), _number(rung.facts, "documents")) for rung in subject.rungs), default=0)
+    cuts = [(name, _number(facts, "truncated_passages"), _number(facts, "passages") or most) for name, facts in _facts(subject)]
+    return of_systems(
+        "passages are longer than the model reads",
+        (
+            Fault(name, int(cut), int(of), f"{cut:.0f} of {of:.0f} ({cut / of:.0%})")
+            for name, cut, of in cuts
+            if of and cut >= MOST_CUT * of
+        ),
+    )
+
+
+def _recall_fault(name: str, facts: Mapping[str, Any]) -> Fault:
+    queries, depth = int(_number(facts, "recall_queries")), int(_number(facts, "recall_depth"))
+    words = f"finds {facts['recall_of_exact']:.1%} of the {depth} nearest, over {queries} queries"
+    return Fault(name, queries, queries, words)
+
+
+def _facts(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The facts of each stage that encodes, a reranker's under its system's name."""
+    for rung in subject.rungs:
+        scorer = rung.facts.get("scorer")
+        yield rung.name, scorer if isinstance(scorer, Mapping) else rung.facts
+
+
+def _lacks_prompt(system: str, facts: Mapping[str, Any]) -> str | None:
+    model = facts.get("model")
+    if "query_prompt" not in facts or not isinstance(model, Mapping):
+        return None
+    source, told = str(model.get("source") or ""), model.get("prompts")
+    family = family_of(source)
+    if family and any(wanted and not facts.get(key) for key, wanted in family.prompts().items()):
+        return (
+            f"{shown(system)}: {shown(source)} is of the family {family.name}, which expects {family.words()} ({family.source})"
+        )
+    if isinstance(told, Mapping) and told and not facts["query_prompt"] and not facts.get("passage_prompt"):
+        return f"{shown(system)}: the model brings prompts ({shown(', '.join(map(str, told)))}) and none is used"
+    return None
+
+
+def _number(facts: Mapping[str, Any], key: str) -> float:
+    value = facts.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

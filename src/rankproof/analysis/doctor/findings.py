@@ -1,0 +1,112 @@
+"""All checks on one subject, and what they found as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..table import Column, Table
+from .check import SEVERITIES, Check, Found
+from .checks import CHECKS
+from .subject import Part, Subject
+
+_IN_WORDS = 3
+_CELL = 22
+_HOW: Mapping[Part, str] = {
+    "documents": "no documents (name a dataset's folder, or --dataset)",
+    "queries": "no texts of queries (name a dataset's folder, or --dataset)",
+    "judgements": "no judgements",
+    "rankings": "no rankings (name run files or a results folder)",
+    "stages": "no stages that tell of themselves (name a results folder)",
+    "training queries": "no training queries (--train)",
+    "training judgements": "no training judgements (--train-qrels)",
+}
+
+
+def examine(subject: Subject) -> Table:
+    """Every check that can run on the subject; a row for each that found something, the severe ones first."""
+    lacking = {check.code: part for check in CHECKS if (part := _lacks(check, subject))}
+    ran = [check for check in CHECKS if check.code not in lacking]
+    findings = [(check, seen) for check in ran if (seen := check.examine(subject)).count]
+    return Table(
+        "doctor",
+        f"{subject.name}: {_summary(findings)}",
+        (
+            Column("check", about="what was looked for"),
+            Column("severity", about="severe: do not believe the numbers before it is settled"),
+            Column("count", "count", "how many are not as they should be"),
+            Column("of", "count", "how many there are"),
+            Column("for example", about="the first of them"),
+        ),
+        tuple((check.code, check.severity, seen.count, seen.of, _cell(seen)) for check, seen in findings),
+        sentences=(*(_sentence(check, seen) for check, seen in findings), *_about_checks(len(findings), ran, lacking)),
+        facts=_facts(findings, ran, lacking),
+        strong=frozenset(at for at, (check, _) in enumerate(findings) if check.severity == "severe"),
+    )
+
+
+def is_severe(table: Table) -> bool:
+    """Whether a finding is severe."""
+    return any(record["severity"] == "severe" for record in table.records())
+
+
+def catalogue() -> Table:
+    """Every check: what it looks for, and what it needs."""
+    rows = tuple((check.code, check.severity, ", ".join(check.needs), check.about) for check in CHECKS)
+    columns = (Column("check"), Column("severity"), Column("needs"), Column("looks for"))
+    return Table("checks", f"{len(rows)} checks", columns, rows)
+
+
+def _lacks(check: Check, subject: Subject) -> Part | None:
+    return next((part for part in check.needs if part not in subject.parts), None)
+
+
+def _summary(findings: Sequence[tuple[Check, Found]]) -> str:
+    counts = {word: sum(check.severity == word for check, _ in findings) for word in SEVERITIES}
+    told = [f"{count} {word if word == 'severe' or count == 1 else f'{word}s'}" for word, count in counts.items() if count]
+    return (
+        f"{len(findings)} findings ({', '.join(told)})"
+        if len(findings) > 1
+        else f"1 finding ({told[0]})"
+        if told
+        else "no finding"
+    )
+
+
+def _cell(seen: Found) -> str:
+    text = ", ".join(seen.examples)
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+
+
+def _sentence(check: Check, seen: Found) -> str:
+    listed = ", ".join(seen.examples[:_IN_WORDS]) + (", …" if len(seen.examples) > _IN_WORDS else "")
+    examples = "" if all(example in seen.said for example in seen.examples) else f" ({listed})"
+    return f"{check.severity}: {check.code}: {seen.said}{examples}. What to do: {check.advice}."
+
+
+def _about_checks(count: int, ran: Sequence[Check], lacking: Mapping[str, Part]) -> list[str]:
+    sentences = [f"{len(ran)} of {len(CHECKS)} checks ran; {len(ran) - count} found nothing."]
+    for part in dict.fromkeys(lacking.values()):
+        count = sum(lacks == part for lacks in lacking.values())
+        sentences.append(f"{count} could not run: there are {_HOW[part]}.")
+    return sentences
+
+
+def _facts(findings: Sequence[tuple[Check, Found]], ran: Sequence[Check], lacking: Mapping[str, Part]) -> dict[str, Any]:
+    return {
+        "findings": [
+            {
+                "check": check.code,
+                "severity": check.severity,
+                "about": check.about,
+                "count": seen.count,
+                "of": seen.of,
+                "said": seen.said,
+                "examples": list(seen.examples),
+                "advice": check.advice,
+            }
+            for check, seen in findings
+        ],
+        "ran": [check.code for check in ran],
+        "could_not_run": dict(lacking),
+    }

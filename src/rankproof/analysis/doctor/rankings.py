@@ -1,0 +1,127 @@
+"""Checks of rankings and scores, system by system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...align.hits import Hits
+from ...data.arrays import BoolArray, IntArray
+from ...data.run import Run
+from .check import Fault, Found, of_systems
+from .subject import Subject
+
+DEPTH = 10
+"""The top of a ranking, which people see."""
+POOL = 0.5
+"""The least share of the top that should have been judged."""
+_CAN_TELL = 3
+
+
+def constant(subject: Subject) -> Found:
+    """Systems that give all documents of a query the same score, in half of their queries or more."""
+    counts = {name: _constant_queries(run) for name, run in subject.runs.items()}
+    return of_systems(
+        "all documents of a query have the same score, so that their ids decide",
+        (Fault(name, same, of, f"in {same} of {of} queries") for name, (same, of) in counts.items() if same and 2 * same >= of),
+    )
+
+
+def distances(subject: Subject) -> Found:
+    """Systems whose better ranks have the lower scores."""
+    return _noted(subject, "scores-look-like-distances", "the better rank has the worse score")
+
+
+def unanswered(subject: Subject) -> Found:
+    """Judged queries that a run does not have."""
+    return _noted(subject, "missing-queries", "judged queries are not in the run")
+
+
+def shallow(subject: Subject) -> Found:
+    """Systems none of whose rankings is as deep as the deepest cutoff."""
+    deepest = {name: (int(lengths.max(initial=0)), len(lengths)) for name, lengths in _lengths(subject).items()}
+    return of_systems(
+        f"a measure looks at {subject.cutoff} documents, and no ranking has as many",
+        (
+            Fault(name, count, count, f"at most {most} in {count} queries")
+            for name, (most, count) in deepest.items()
+            if 0 < most < _reachable(subject)
+        ),
+    )
+
+
+def short(subject: Subject) -> Found:
+    """Rankings of a system that are shorter than the deepest cutoff, where others of it are not."""
+    goal = _reachable(subject)
+    long = {name: lengths for name, lengths in _lengths(subject).items() if lengths.max(initial=0) >= goal}
+    few = {name: int(np.sum(lengths < goal)) for name, lengths in long.items()}
+    return of_systems(
+        f"rankings have fewer than {goal} documents",
+        (
+            Fault(name, few[name], len(lengths), f"{few[name]} of {len(lengths)}, the least {lengths.min()}")
+            for name, lengths in long.items()
+            if few[name]
+        ),
+    )
+
+
+def nothing_judged(subject: Subject) -> Found:
+    """Systems that show nobody a judged document in the top of any ranking."""
+    asked = {name: int(np.sum(hits.retrieved > 0)) for name, hits in subject.hits.items() if not np.any(hits.ranks <= DEPTH)}
+    return of_systems(
+        f"no document in any top {DEPTH} was judged",
+        (Fault(name, count, count, f"in {count} queries") for name, count in asked.items()),
+    )
+
+
+def pool(subject: Subject) -> Found:
+    """Systems of whose top little was judged."""
+    shares = {name: _judged_share(hits) for name, hits in subject.hits.items()}
+    return of_systems(
+        f"of the top {DEPTH} little is judged on average, and the rest counts as not relevant",
+        (
+            Fault(name, unjudged, shown, f"{share:.0%} judged, {unjudged} documents not")
+            for name, (share, unjudged, shown) in shares.items()
+            if share < POOL
+        ),
+    )
+
+
+def _judged_share(hits: Hits) -> tuple[float, int, int]:
+    """The mean share of the top that was judged, how many documents there were not, and how many stand there."""
+    top = np.minimum(hits.retrieved, DEPTH)
+    asked = top > 0
+    seen = np.bincount(hits.owners[(hits.ranks <= DEPTH) & (hits.grades >= 0)], minlength=len(hits.queries))
+    share = float(np.mean(seen[asked] / top[asked])) if asked.any() else 1.0
+    return share, int((top - seen).sum()), int(top.sum())
+
+
+def _noted(subject: Subject, code: str, lead: str) -> Found:
+    """What the evaluation has noted already."""
+    counts = {name: sum(note.count for note in notes if note.code == code) for name, notes in subject.notes.items()}
+    total = len(subject.asked)
+    return of_systems(
+        lead, (Fault(name, count, total, f"in {count} of {total} queries") for name, count in counts.items() if count)
+    )
+
+
+def _constant_queries(run: Run) -> tuple[int, int]:
+    """How many queries have one score for all, and how many have enough documents to tell."""
+    long = np.flatnonzero(np.diff(run.offsets) >= _CAN_TELL)
+    if not len(long):
+        return 0, 0
+    changes = np.concatenate(([0], np.cumsum(np.diff(run.scores) != 0)))
+    same: BoolArray = changes[run.offsets[long + 1] - 1] == changes[run.offsets[long]]
+    return int(same.sum()), len(long)
+
+
+def _lengths(subject: Subject) -> dict[str, IntArray]:
+    """How many documents each system gives for each judged query that it has."""
+    if subject.cutoff is None:
+        return {}
+    return {name: hits.retrieved[hits.present] for name, hits in subject.hits.items()}
+
+
+def _reachable(subject: Subject) -> int:
+    """The deepest cutoff, or all documents where there are fewer."""
+    cutoff = subject.cutoff or 0
+    return min(cutoff, len(subject.corpus)) if "documents" in subject.parts else cutoff

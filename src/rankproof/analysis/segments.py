@@ -1,0 +1,133 @@
+"""Segments: where a system does worse than on the rest of the queries, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import UsageError, shown
+from ..evaluation import MeasureResult
+from .baselines_gain import brief
+from .baselines_values import measured
+from .evidence import Evidence
+from .segments_groups import Grouping
+from .segments_rows import LEAST, Row, Settings, rows_of
+from .statistics.correction import NAMES
+from .table import Column, Item, Table
+
+
+def segments(evidence: Evidence, grouping: Grouping, measure: str, settings: Settings | None = None) -> list[Table]:
+    """Each system's segments beside the rest, worst first; before them the values alone where there are several systems."""
+    settings = settings or Settings()
+    values = {name: each[measure] for name, each in measured(evidence, [measure]).items()}
+    if next(iter(values.values())).summary != "mean":
+        raise UsageError(f"{measure} is no mean over queries", fix="name one that is, such as nDCG@10")
+    rows = rows_of(values, grouping, settings)
+    tests = sum(row.p is not None for row in rows)
+    details = [_detail([row for row in rows if row.system == system], grouping, measure, settings, tests) for system in values]
+    details[-1] = replace(details[-1], sentences=(*details[-1].sentences, _how(tests, settings)))
+    return [_overview(rows, values, grouping, measure), *details] if len(values) > 1 else details
+
+
+def _overview(rows: Sequence[Row], values: Mapping[str, MeasureResult], grouping: Grouping, measure: str) -> Table:
+    cells = {(row.segment, row.system): row.value for row in rows}
+    sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
+    names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
+    queries = max(one.queries for one in values.values())
+    every: tuple[Item, ...] = ("all queries", queries, *(one.value for one in values.values()))
+    body = tuple((name, sizes[name], *(cells.get((name, system)) for system in values)) for name in names)
+    return Table(
+        name=f"segments by {grouping.by}",
+        title=f"{measure} by {grouping.by}, the lowest segment first: n = {queries} queries",
+        columns=(Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values)),
+        rows=(*body, every),
+        sentences=tuple(_agreement(rows, list(values))),
+        notes=tuple(f"{shown(name)}: n = {one.queries} queries" for name, one in values.items() if one.queries != queries),
+        facts={"queries": queries, "measure": measure, "by": grouping.by},
+    )
+
+
+def _agreement(rows: Sequence[Row], systems: Sequence[str]) -> list[str]:
+    """Which segment is the lowest for most systems, those with too few queries left out."""
+    lowest = [
+        min((row for row in rows if row.system == system and row.n >= LEAST), key=lambda row: row.value, default=None)
+        for system in systems
+    ]
+    counts = Counter(row.segment for row in lowest if row is not None)
+    if not counts:
+        return []
+    name, times = counts.most_common(1)[0]
+    return [f"{shown(name)} is the lowest segment for {times} of {len(systems)} systems."]
+
+
+def _detail(rows: Sequence[Row], grouping: Grouping, measure: str, settings: Settings, tests: int) -> Table:
+    system, queries = rows[0].system, sum(row.n for row in rows)
+    columns = (
+        *(Column(grouping.by), Column("n", "count", "queries in the segment")),
+        Column("value", "value", f"the mean {measure} of the segment"),
+        Column("interval", "interval", f"of the value, {1 - settings.alpha:.0%}, bootstrap, BCa"),
+        Column("rest", "value", "the mean of all other queries"),
+        Column("difference", "difference", "the segment less the rest"),
+        Column("p", "p", f"permutation of labels, two-sided, {NAMES[settings.correction]} over {tests} tests"),
+        Column("verdict", about=f"lower or higher than the rest, or cannot tell; too few: under {LEAST} queries"),
+        Column("system"),
+    )
+    cells = [
+        (row.segment, row.n, row.value, row.interval, row.rest, row.difference, row.p, row.verdict(settings.alpha), row.system)
+        for row in rows
+    ]
+    small = [shown(row.segment) for row in rows if row.n < LEAST]
+    return Table(
+        name=f"segments by {grouping.by} against the rest",
+        title=f"{measure} of {shown(system)} by {grouping.by}, each segment against the rest: n = {queries} queries",
+        columns=columns,
+        rows=tuple(cells),
+        sentences=_said(rows, measure, settings),
+        notes=tuple(f"{name}: fewer than {LEAST} queries, too few to claim anything" for name in small),
+        facts={
+            "system": system,
+            "queries": queries,
+            "measure": measure,
+            "by": grouping.by,
+            "least": LEAST,
+            "tests": tests,
+            "correction": settings.correction,
+            "alpha": settings.alpha,
+            "samples": settings.samples,
+            "resamples": settings.resamples,
+            "seed": settings.seed,
+        },
+    )
+
+
+def _said(rows: Sequence[Row], measure: str, settings: Settings) -> tuple[str, ...]:
+    real = [row for row in rows if row.p is not None and row.p <= settings.alpha and row.difference]
+    if len(rows) == 1:
+        return (f"All queries of {shown(rows[0].system)} are in one segment: there is no rest.",)
+    if not real:
+        return (f"No segment of {shown(rows[0].system)} can be told from the rest.",)
+    return tuple(_told(row, measure) for row in real)
+
+
+def _told(row: Row, measure: str) -> str:
+    assert row.difference is not None
+    assert row.rest is not None
+    assert row.p is not None
+    word = "lower" if row.difference < 0 else "higher"
+    p = f"p = {row.p:.4f}" if row.p >= 1e-4 else "p < 0.0001"
+    return (
+        f"{shown(row.system)} is {word} on {shown(row.segment)} (n = {row.n}): {measure} {brief(row.value)} against"
+        f" {brief(row.rest)} on the rest, {row.difference:+.4f}, {p}."
+    )
+
+
+def _how(tests: int, settings: Settings) -> str:
+    corrected = NAMES[settings.correction] + (
+        "" if settings.correction == "none" else f" over {tests} tests (every segment of every system)"
+    )
+    return (
+        f"How: permutation of labels ({settings.samples:,} deals), two-sided, alpha {settings.alpha:g}, {corrected};"
+        f" {1 - settings.alpha:.0%} intervals by bootstrap (BCa, {settings.resamples:,} resamples); seed {settings.seed};"
+        f" segments of fewer than {LEAST} queries, or with so few others, are not tested."
+    )

@@ -1,0 +1,1 @@
+"""What chance alone does: paired tests, intervals, corrections and power, in numpy."""

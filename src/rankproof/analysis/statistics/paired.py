@@ -1,0 +1,70 @@
+"""The paired t-test, two one-sided tests for equivalence, and what else one row of differences tells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...data.arrays import FloatArray
+from .distributions import student_above, student_two_sided
+
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Differences in short: mean, standard deviation (n - 1), and how many are above, at and below 0."""
+
+    n: int
+    mean: float
+    deviation: float
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / math.sqrt(self.n)
+
+    @property
+    def effect(self) -> float | None:
+        """Cohen's d of differences (d_z): the mean in standard deviations; None where all differences are one number but 0."""
+        if self.deviation == 0:
+            return None if self.mean else 0.0
+        return self.mean / self.deviation
+
+
+def differences(one: FloatArray, other: FloatArray) -> FloatArray:
+    """One less the other, with 0 for what differs by rounding alone."""
+    largest = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
+    apart = one - other
+    found: FloatArray = np.where(np.abs(apart) <= _TIE * largest, 0.0, apart)
+    return found
+
+
+def paired(apart: FloatArray) -> Paired:
+    """The differences in short, the same bits for any order of them; at least two are needed."""
+    n, items = len(apart), apart.tolist()
+    mean = math.fsum(items) / n
+    if abs(mean) <= _TIE * max(map(abs, items)):
+        mean = 0.0
+    deviation = math.sqrt(math.fsum(np.square(apart - mean).tolist()) / (n - 1)) if max(items) > min(items) else 0.0
+    wins, losses = int(np.count_nonzero(apart > 0)), int(np.count_nonzero(apart < 0))
+    return Paired(n, mean if deviation else items[0], deviation, wins, n - wins - losses, losses)
+
+
+def t_test_p(seen: Paired) -> float:
+    """Two-sided p of the paired t-test (Student 1908); 0 where every difference is the same number but 0, 1 where it is 0."""
+    if seen.deviation == 0:
+        return 1.0 if seen.mean == 0 else 0.0
+    return student_two_sided(seen.mean / seen.error, seen.n - 1)
+
+
+def equivalence_p(seen: Paired, margin: float) -> float:
+    """p of two one-sided t-tests (Schuirmann 1987) that the mean lies within the margin on either side of 0."""
+    if seen.deviation == 0:
+        return 0.0 if abs(seen.mean) < margin else 1.0
+    return student_above((margin - abs(seen.mean)) / seen.error, seen.n - 1)

@@ -1,0 +1,79 @@
+"""`rankproof compare`: which differences are real."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import shown
+from .evidence import add_inputs, evidence_of, show_tables
+from .output import check_output
+from .terminal import Terminal
+from .values import at_least_one, whole
+
+USAGE = "QRELS RUN RUN… | RESULTS… [--baseline NAME] [-m MEASURES] [options]"
+MEASURES = ["nDCG@10,RR@10,R@100"]
+EXAMPLES = """\
+examples:
+  rankproof compare qrels.txt bm25.run dense.run hybrid.run
+  rankproof compare results/ --baseline bm25 -m nDCG@10
+  rankproof compare old-results/ new-results/ --margin 0.01
+  rankproof compare qrels.txt a.run b.run --test t --correction bh --alpha 0.01
+  rankproof compare results/ --format latex -o table.tex
+  rankproof compare results/ --format csv -o every-number.csv
+
+without -m: nDCG@10, RR@10 and R@100. Every measure and pair is one more test, and p-values are
+raised for their number: name the measures that you care about, and a baseline if you have one.
+csv is the table of all numbers alone; json has every table"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The files, the pairs, and the statistics."""
+    add_inputs(parser)
+    group = parser.add_argument_group("how to compare")
+    group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
+    group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="what decides (randomisation)")
+    group.add_argument("--correction", choices=("holm", "bonferroni", "bh", "none"), default="holm", help="for many tests (holm)")
+    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="the bootstrap interval (bca)")
+    group.add_argument("--alpha", type=_number, default=0.05, metavar="A", help="the rate of errors that is allowed (0.05)")
+    group.add_argument(
+        "--margin", type=_number, metavar="D", help="a difference that does not matter, as 0.01: tests for equivalence too"
+    )
+    group.add_argument("--samples", type=at_least_one, default=100_000, metavar="N", help="how many random flips (100000)")
+    group.add_argument("--resamples", type=at_least_one, default=10_000, metavar="N", help="of the bootstrap (10000)")
+    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of flips and resamples (0)")
+    group.add_argument("--details", action="store_true", help="also the table of all numbers")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates, compares and shows."""
+    from ..analysis.compare import compare
+
+    check_output(args.output, args.files)
+    args.measures = args.measures or MEASURES
+    tables = compare(
+        evidence_of(args).result,
+        baseline=args.baseline,
+        test=args.test,
+        correction=args.correction,
+        interval=args.interval,
+        alpha=args.alpha,
+        margin=args.margin,
+        samples=args.samples,
+        resamples=args.resamples,
+        seed=args.seed,
+    )
+    show_tables([table for table in tables if _is_wanted(table.name, args)], args, terminal)
+    return 0
+
+
+def _is_wanted(table: str, args: argparse.Namespace) -> bool:
+    if args.format == "csv":
+        return table == "details"
+    return table != "details" or args.details or args.format == "json"
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a number, as in 0.05") from None

@@ -1,0 +1,118 @@
+"""`rankproof gate`: whether a change may pass."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .evidence import add_inputs, evidence_of, show_tables
+from .output import check_output
+from .segments_file import add_by, groupings
+from .terminal import Terminal
+from .values import at_least_one, whole
+
+if TYPE_CHECKING:
+    from ..analysis.gate import Gate
+    from ..analysis.gate_baseline import Baseline
+    from ..analysis.gate_settings import GateSettings
+
+USAGE = "RESULTS | QRELS RUN… --baseline FILE [--threshold T]… [options]"
+EXAMPLES = """\
+examples:
+  rankproof gate results --baseline baseline.json
+  rankproof gate results --baseline baseline.json --threshold "nDCG@10>=0.45" --by category
+  rankproof gate results --baseline baseline.json --max-drop nDCG@10=0.02 --system hybrid
+  rankproof gate qrels.txt new.run --baseline baseline.json --junit gate.xml --comment gate.md
+
+fails (exit code 3) on a significant drop, in whole or in a segment, on a missed threshold, and on
+queries that went missing; a drop that chance may explain passes. Where --max-drop names a measure,
+its drop in whole is measured against that instead, significant or not. See rankproof bless"""
+FAILED = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The inputs of every analysis, and what must hold."""
+    add_inputs(parser)
+    group = parser.add_argument_group("what must hold")
+    group.add_argument("--baseline", metavar="FILE", help="what `rankproof bless` wrote")
+    group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, as nDCG@10>=0.45; repeatable")
+    group.add_argument("--max-drop", action="append", default=[], metavar="M=D", help="how much M may lose, as nDCG@10=0.02")
+    group.add_argument("--system", action="append", default=[], metavar="NAME", help="this system only, repeatable (all)")
+    group.add_argument("--alpha", type=float, default=0.05, metavar="A", help="how rare chance must make a drop (0.05)")
+    group.add_argument("--samples", type=at_least_one, default=100_000, metavar="N", help="how many random flips (100000)")
+    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of the flips (0)")
+    add_by(parser.add_argument_group("segments that must hold too"))
+    also = parser.add_argument_group("what else to write")
+    also.add_argument("--junit", metavar="FILE", help="the decisions as JUnit XML")
+    also.add_argument("--comment", metavar="FILE", help="the decisions as a Markdown comment")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates, decides, shows."""
+    from ..analysis.gate import decide
+    from ..analysis.gate_table import gate_table
+
+    _check(args)
+    settings, baseline = _settings(args), _baseline(args.baseline)
+    args.measures = _measures(args, settings, baseline)
+    evidence = evidence_of(args)
+    segments = groupings(evidence, args) if args.by or args.by_file else ()
+    gate = decide(evidence, baseline, settings, systems=args.system, groupings=segments)
+    _write(gate, args, evidence.name)
+    show_tables([gate_table(gate, settings)], args, terminal)
+    return 0 if gate.passed else FAILED
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.baseline is None and not args.threshold:
+        raise UsageError("nothing to hold", fix="name a baseline (--baseline), or a bound (--threshold)")
+    if args.baseline is None and (args.by or args.by_file or args.max_drop):
+        raise UsageError("a drop is one against a baseline", fix="name it with --baseline")
+    written = [path for path in (args.output, args.junit, args.comment) if path is not None]
+    for path in written:
+        check_output(path, [*args.files, args.baseline, args.by_file])
+    if "-" in (args.junit, args.comment):
+        raise UsageError("standard output holds the table", fix="name a file for JUnit XML and for the comment")
+    if len(set(written)) < len(written):
+        raise UsageError("two outputs have the same name", fix="name each file once")
+
+
+def _settings(args: argparse.Namespace) -> GateSettings:
+    from ..analysis.gate_settings import GateSettings, max_drop_of, threshold_of
+
+    return GateSettings(
+        thresholds=tuple(map(threshold_of, args.threshold)),
+        max_drops=dict(map(max_drop_of, args.max_drop)),
+        alpha=args.alpha,
+        samples=args.samples,
+        seed=args.seed,
+    )
+
+
+def _baseline(path: str | None) -> Baseline | None:
+    from ..analysis.gate_file import parsed
+    from ..formats.lines import decoded
+    from ..formats.opening import all_bytes, open_source
+
+    if path is None:
+        return None
+    return parsed(decoded(all_bytes(open_source(path)), 1, path), path)
+
+
+def _measures(args: argparse.Namespace, settings: GateSettings, baseline: Baseline | None) -> list[str]:
+    """Those asked for, else the baseline's, and those of the thresholds."""
+    asked = args.measures or (list(baseline.measures) if baseline else [])
+    return [*asked, *(threshold.measure for threshold in settings.thresholds)]
+
+
+def _write(gate: Gate, args: argparse.Namespace, name: str) -> None:
+    from ..experiment.provenance import now
+    from ..formats.atomic import write_blocks
+    from ..views.comment import as_comment
+    from ..views.junit import as_junit
+
+    if args.junit is not None:
+        write_blocks(args.junit, [as_junit(gate, name=f"rankproof gate {name}", made=now()).encode()])
+    if args.comment is not None:
+        write_blocks(args.comment, [as_comment(gate).encode()])

@@ -1,0 +1,107 @@
+"""Baselines: values beside chance, the simplest search and the best possible order."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evidence_at_hand import evidence_of, one_target, ranked_at
+from rankproof.analysis.bands_file import known_profiles
+from rankproof.analysis.bands_table import bands_table
+from rankproof.analysis.baselines import baselines
+from rankproof.analysis.baselines_known import FULL_TEXT, TITLE_ONLY, Chance, references_of
+from rankproof.analysis.baselines_oracle import ceilings, oracle, reordered
+from rankproof.analysis.evidence import of_climb
+from rankproof.data.arrays import frozen
+from rankproof.errors import UsageError
+from small_climbs import small_climb
+
+
+def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None:
+    runs = {"title": ranked_at({"q1": 2, "q2": None}), "full": ranked_at({"q1": 1, "q2": 2})}
+    evidence = evidence_of(one_target(["q1", "q2"]), runs, documents=200, measures=["RR@10", "Success@5"])
+    table, overview = baselines(evidence, ["RR@10"], {TITLE_ONLY: "title", FULL_TEXT: "full"})
+    random, title, full, best = table.records()
+    assert random["value"] == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 200)
+    assert [title["pp/full"], title["%/full"]] == pytest.approx([-50.0, -2 / 3])
+    assert [full["pp/title"], full["%/title"]] == pytest.approx([50.0, 2.0])
+    assert [full["pool"], full["pp left"]] == pytest.approx([1.0, 25.0])
+    assert (title["pool"], best["value"]) == (0.5, 1.0)
+    assert [row["measure"] for row in overview.records()] == ["RR@10", "Success@5"]
+    assert overview.records()[1]["random"] == pytest.approx(0.025)
+
+
+def test_a_system_below_chance_is_said_to_be_so() -> None:
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
+    table, overview = baselines(evidence, ["nDCG@10"])
+    assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000")
+    assert sum(said.startswith("WORSE THAN RANDOM") for said in overview.sentences) == 4
+
+
+def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
+    table, _ = baselines(evidence)
+    assert [row["system"] for row in table.records()] == ["one", "oracle"]
+    assert "pass --documents N" in table.notes[0]
+
+
+@pytest.mark.parametrize("documents", [2, 11])
+def test_a_corpus_smaller_than_a_ranking_is_refused(documents: int) -> None:
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=documents)
+    with pytest.raises(UsageError, match=f"{documents} documents are fewer"):
+        baselines(evidence)
+
+
+def test_points_make_no_sense_for_a_measure_that_is_no_share() -> None:
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
+    with pytest.raises(UsageError, match="DCG@10 is no mean from 0 to 1; choose from: RR"):
+        baselines(evidence, ["DCG@10"])
+
+
+def test_the_best_order_keeps_to_the_documents_that_were_retrieved() -> None:
+    qrels = {"q": {"a": 1, "b": 3, "c": 2, "d": 3}}
+    evidence = evidence_of(qrels, {"one": {"q": ["x", "a", "b", "c"]}}, measures=["nDCG@10"])
+    assert reordered(evidence, "one").docs == ("b", "c", "a", "x")
+    assert set(oracle(evidence).docs) == {"a", "b", "c", "d"}
+    most = ceilings(evidence, ["nDCG@10"])["nDCG@10"]
+    assert evidence.result.value("nDCG@10") < most.pools["one"] < most.oracle == 1.0
+
+
+def test_gains_by_hand_have_their_own_best_order() -> None:
+    evidence = evidence_of({"q": {"a": 1, "b": 2}}, {"one": {"q": ["b", "a"]}}, measures=["nDCG(gain={1:9,2:1})@1"])
+    (name,) = evidence.result.systems[0].measures
+    assert ceilings(evidence, [name])[name].pools == {"one": 1.0}
+
+
+def test_baselines_are_found_among_the_rungs_by_what_they_search() -> None:
+    evidence = of_climb(small_climb())
+    title = replace(evidence.rungs[1], stage={"kind": "BM25", "fields": ["title"]})
+    full = replace(evidence.rungs[2], stage={"kind": "BM25", "fields": ["title", "text"]})
+    other = replace(evidence.rungs[0], stage={"kind": "Dense", "fields": ["title"]})
+    assert references_of(replace(evidence, rungs=(other, full, title))) == {TITLE_ONLY: title.name, FULL_TEXT: full.name}
+
+
+def test_the_chance_of_few_successes_is_binomial_where_all_chances_are_equal() -> None:
+    chance = Chance(frozen(np.full(5, 0.3)))
+    assert chance.of_at_most(0) == pytest.approx(0.7**5)
+    assert chance.of_at_most(1) == pytest.approx(0.7**5 + 5 * 0.3 * 0.7**4)
+    assert chance.of_at_most(5) == pytest.approx(1.0)
+
+
+def test_bands_stand_beside_the_random_ranking() -> None:
+    ranks = {f"q{at}": 1 if at < 6 else None for at in range(10)}
+    evidence = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, documents=200)
+    table = bands_table(evidence, known_profiles()["tutorial"])
+    assert table is not None
+    random, one = table.records()
+    assert random["Success@5"] == pytest.approx(0.025)
+    assert random["Success@5 band"] is None
+    assert (one["Success@1"], one["Success@1 band"], one["Success@5 band"]) == (0.6, "Good", "Poor")
+    assert "seed 002" in " ".join(table.sentences)
+
+
+def test_a_profile_of_answers_alone_has_no_table_of_rankings() -> None:
+    rag = known_profiles()["rag"]
+    answers = replace(rag, measures={name: bands for name, bands in rag.measures.items() if name.startswith("F1")})
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
+    assert bands_table(evidence, answers) is None

@@ -1,0 +1,139 @@
+"""Diagnosis of systems, segments and stages, and the queries that fail."""
+
+from dataclasses import replace
+
+import pytest
+
+from evidence_at_hand import evidence_of, one_target, ranked_at
+from rankproof.analysis.baselines_oracle import ceilings
+from rankproof.analysis.diagnose import segments_tables, systems_tables
+from rankproof.analysis.diagnose_answers import AnswerRecord, f1_of, reason_of, reasons_table
+from rankproof.analysis.diagnose_failed import failed_table, failures, failures_table
+from rankproof.analysis.diagnose_report import diagnose
+from rankproof.analysis.evidence import Evidence, of_climb
+from rankproof.analysis.segments_groups import grouped
+from rankproof.analysis.stages_of_a_ladder_moves import Moves, moves, moves_table
+from rankproof.errors import InputError
+from small_climbs import small_climb
+
+
+def at_ranks(*ranks: int | None, documents: int | None = None) -> Evidence:
+    where = {f"q{at}": rank for at, rank in enumerate(ranks)}
+    return evidence_of(one_target(list(where)), {"one": ranked_at(where)}, documents=documents)
+
+
+def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
+    table, rules = systems_tables(at_ranks(1, *(4,) * 8, 11))
+    (row,) = table.records()
+    assert row["diagnosis"] == "ranking, not coverage"
+    assert [row["rule"] for row in rules.records() if row["fired for"] == "one"] == ["ranking, not coverage"]
+    assert any("Success@1 = .100 (below .500), Success@5 = .900 (at least .700)" in said for said in table.sentences)
+
+
+def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
+    table, _ = systems_tables(at_ranks(*(None,) * 60, documents=100))
+    random, system = table.records()
+    assert random["system"] == "random ranking"
+    assert random["Success@10"] == pytest.approx(0.1)
+    assert str(system["diagnosis"]).startswith("WORSE THAN RANDOM; retrieval")
+    assert table.sentences[0].startswith("WORSE THAN RANDOM: one is below")
+    assert f"with probability {0.9**60:.2g}" in table.sentences[0]
+
+
+def test_without_the_size_of_the_corpus_nothing_is_said_of_chance() -> None:
+    table, _ = systems_tables(at_ranks(None, None))
+    assert not any("RANDOM" in said for said in table.sentences)
+    assert "pass --documents N" in table.notes[0]
+
+
+def test_every_segment_has_its_own_diagnosis_unless_it_is_small() -> None:
+    ranks: dict[str, int | None] = {f"a{at}": 1 for at in range(10)} | dict.fromkeys([f"b{at}" for at in range(12)])
+    ranks |= {"c": 1}
+    fields = {query: {"kind": query[0]} for query in ranks}
+    evidence = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    (table,) = segments_tables(evidence, grouped(evidence, "kind"))
+    found = {row["kind"]: (row["n"], row["diagnosis"]) for row in table.records()}
+    assert found == {"b": (12, "retrieval"), "a": (10, "perfect"), "c": (1, "too few queries (under 10)")}
+
+
+def test_failed_queries_come_with_the_rank_of_the_target_and_what_stands_there_instead() -> None:
+    evidence = replace(at_ranks(1, 12, None, 10), snippets={"x1": "the first text", "target": "the right text"})
+    found = failures(evidence, "one", 10)
+    assert [(each.query, each.rank) for each in found.failed] == [("q2", None), ("q1", 12)]
+    first, second = failed_table(evidence, found, 10, 5).records()
+    assert (first["rank"], first["relevant"], first["its text"]) == (None, "target", "the right text")
+    assert (second["first instead"], second["that one's text"]) == ("x1", "the first text")
+    (row,) = failures_table({"one": found}, 10).records()
+    assert (row["n"], row["failed"], row["deeper"], row["not retrieved"]) == (4, 2, 1, 1)
+
+
+def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:
+    evidence = evidence_of({"q1": {"d1": 0}, "q2": {"d1": 1}}, {"one": {"q1": ["d1"], "q2": ["d1"]}})
+    found = failures(evidence, "one", 10)
+    assert (found.queries, found.failed, found.hopeless) == (2, (), 1)
+
+
+def test_a_query_that_the_run_lacks_fails_with_nothing_instead() -> None:
+    evidence = evidence_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1})})
+    (failure,) = failures(evidence, "one", 10).failed
+    assert (failure.query, failure.rank, failure.instead) == ("q2", None, ())
+
+
+def test_moves_count_relevant_documents_alone() -> None:
+    below = {"q": ["r1", "x", "r2", "r3", "y"]}
+    above = {"q": ["x", "r2", "r1", "r4", "y"]}
+    assert moves(above, below, {"q": ["r1", "r2", "r3", "r4", "r5"]}, 2) == Moves(
+        kept=3, found=1, lost=1, promoted=1, demoted=1, risen=1, fallen=1
+    )
+
+
+def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
+    evidence = of_climb(small_climb())
+    pool, late = evidence.rungs[-2:]
+    late = replace(late, stage={"kind": "Rerank", "stage": pool.stage}, over=pool.name)
+    fine = replace(evidence, rungs=(*evidence.rungs[:-1], late))
+    most = ceilings(fine, ["nDCG@10"])["nDCG@10"]
+    table = moves_table(fine, "nDCG@10", most, 10)
+    assert any("late reorders hybrid, adding and losing none" in said for said in table.sentences)
+    other = evidence_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
+    with pytest.raises(InputError, match="late reorders hybrid, but has other documents for query q1"):
+        moves_table(replace(fine, rungs=(*fine.rungs[:-1], replace(late, run=other))), "nDCG@10", most, 10)
+
+
+def test_the_whole_diagnosis_names_its_n_in_every_table_with_values() -> None:
+    evidence = of_climb(small_climb())
+    tables = diagnose(evidence, [grouped(evidence, "category")])
+    names = [table.name for table in tables]
+    assert names[:2] == ["diagnosis", "rules"]
+    assert {"ladder", "moves", "stages", "failures", "failed queries"} <= set(names)
+    assert all("n = 3" in table.title for table in tables if table.name in ("diagnosis", "ladder", "moves"))
+
+
+REFERENCE = "Warm water with citric acid for an hour"
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "reason"),
+    [
+        ("warm water with citric acid, an hour", None, "fine"),
+        ("  ", None, "empty"),
+        (f"{REFERENCE}, " + " ".join(f"word{at}" for at in range(40)), None, "verbose"),
+        ("use vinegar overnight", ["the kettle needs cleaning", "it is made of steel"], "context missing"),
+        ("use vinegar overnight", ["fill it with warm water and citric acid", "leave it an hour"], "paraphrased or wrong"),
+        ("use vinegar overnight", None, "paraphrased or wrong"),
+    ],
+)
+def test_a_low_answer_f1_is_told_apart(answer: str, context: list[str] | None, reason: str) -> None:
+    assert reason_of(AnswerRecord("q", answer, [REFERENCE], context)) == reason
+
+
+def test_the_best_of_several_references_counts() -> None:
+    assert f1_of(AnswerRecord("q", "paris", ["london", "Paris"])) == 1.0
+    assert reason_of(AnswerRecord("q", "rome", [])) == "paraphrased or wrong"
+
+
+def test_reasons_are_counted_over_all_answers() -> None:
+    records = [AnswerRecord("q1", "paris", ["paris"]), AnswerRecord("q2", "", ["rome"]), AnswerRecord("q3", "", ["rome"])]
+    table = reasons_table(records)
+    assert {row["answers"]: row["n"] for row in table.records() if row["n"]} == {"fine": 1, "empty": 2}
+    assert table.sentences == ("Of 3 answers 2 have an F1 under 0.4; the most common reason: empty (2).",)

@@ -1,0 +1,166 @@
+"""Every check finds its fault and nothing else; a clean subject is called clean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doctor_cases import CASES, DENSE, Material, clean, subject_of
+from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe
+from rankproof.analysis.doctor.leakage import near_pairs
+from rankproof.analysis.doctor.prompts import FAMILIES, Family, family_of
+from rankproof.analysis.table import Table
+
+CODES = [check.code for check in CHECKS]
+PAGE = Path(__file__).parent.parent / "docs" / "doctor.md"
+
+
+def codes_of(table: Table) -> set[str]:
+    return {str(record["check"]) for record in table.records()}
+
+
+def said(material: Material, code: str) -> str:
+    table = examine(subject_of(material))
+    return next(sentence for sentence in table.sentences if f": {code}: " in sentence)
+
+
+def test_every_check_has_a_case_and_a_line_in_the_docs() -> None:
+    assert sorted(CODES) == sorted(CASES)
+    assert len(set(CODES)) == len(CODES)
+    page = PAGE.read_text(encoding="utf-8")
+    rows = [f"| `{one.code}` | {one.severity} | {', '.join(one.needs)} | {one.about} | {one.advice} |" for one in CHECKS]
+    assert [row for row in rows if row not in page] == []
+
+
+def test_a_clean_subject_has_no_finding_though_every_check_ran() -> None:
+    table = examine(subject_of(clean()))
+    assert table.rows == ()
+    assert table.title == "case: no finding"
+    assert table.facts["ran"] == CODES
+    assert table.sentences == (f"{len(CODES)} of {len(CODES)} checks ran; {len(CODES)} found nothing.",)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_check_finds_its_fault_and_others_are_silent(code: str) -> None:
+    case = CASES[code]
+    table = examine(subject_of(case.fault(clean())))
+    assert codes_of(table) == {code, *case.also}
+    (finding,) = [one for one in table.facts["findings"] if one["check"] == code]
+    assert finding["count"] >= 1
+    assert finding["examples"]
+    assert finding["advice"]
+    assert any(char.isdigit() for char in finding["said"])
+    check = next(check for check in CHECKS if check.code == code)
+    assert is_severe(table) or check.severity != "severe"
+
+
+def test_severe_findings_come_first_and_stand_out() -> None:
+    both = CASES["dangling-documents"].fault(CASES["near-empty-documents"].fault(clean()))
+    table = examine(subject_of(both))
+    assert [record["severity"] for record in table.records()] == ["severe", "hint"]
+    assert table.strong == {0}
+    assert table.title == "case: 2 findings (1 severe, 1 hint)"
+
+
+def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> None:
+    whole = subject_of(clean())
+    table = examine(replace(whole, parts=whole.parts - {"stages", "training queries", "training judgements"}))
+    lacking = table.facts["could_not_run"]
+    assert {code for code, part in lacking.items() if part == "stages"} == {
+        "embedding-collapse",
+        "missing-prompt",
+        "low-recall",
+        "truncated-passages",
+    }
+    assert table.sentences[0] == f"{len(CODES) - 6} of {len(CODES)} checks ran; {len(CODES) - 6} found nothing."
+    assert "4 could not run: there are no stages" in table.sentences[3]
+
+
+def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
+    words = said(CASES["reversed-grades"].fault(clean()), "reversed-grades")
+    assert "bm25 in 12 of 12 queries that can tell" in words
+    assert "dense in 12 of 12 queries" in words
+
+
+def test_one_system_in_the_right_order_clears_the_grades() -> None:
+    swapped = CASES["reversed-grades"].fault(clean())
+    honest = {query: {doc: -score for doc, score in docs.items()} for query, docs in swapped.runs["dense"].items()}
+    table = examine(subject_of(replace(swapped, runs={**swapped.runs, "dense": honest})))
+    assert "reversed-grades" not in codes_of(table)
+
+
+def test_copies_that_are_judged_differently_are_counted() -> None:
+    words = said(CASES["duplicate-documents"].fault(clean()), "duplicate-documents")
+    assert "groups of copies: 1, judged as if the copies differed: 1 (d01 = e1)" in words
+
+
+def test_near_copies_of_training_queries_are_told_from_exact_ones() -> None:
+    material = clean()
+    training = {"t1": material.queries["q01"], "t2": "how q02a really relates to q02b and q02c in practice"}
+    words = said(replace(material, training=training), "trained-on-test-queries")
+    assert "of 12 judged queries 1 have the text of a training query, and 1 have nearly the same words" in words
+    assert "(q01 = t1, q02 ~ t2)" in words
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=11), max_size=8), st.data())
+def test_no_near_copy_is_overlooked(bags: list[frozenset[str]], data: st.DataObject) -> None:
+    theirs = {f"t{at}": data.draw(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=11)) for at in range(6)}
+    mine = {f"q{at}": bag for at, bag in enumerate(bags)}
+    near = {
+        name for name, bag in mine.items() if any(bag and 5 * len(bag & one) >= 4 * len(bag | one) for one in theirs.values())
+    }
+    found = dict(near_pairs(mine, theirs))
+    assert set(found) == near
+    assert all(5 * len(mine[one] & theirs[other]) >= 4 * len(mine[one] | theirs[other]) for one, other in found.items())
+
+
+def test_hostile_ids_are_shown_and_not_obeyed() -> None:
+    evil = "\x1b[31m" + "x" * 500
+    table = examine(subject_of(replace(clean(), docs={**clean().docs, evil: ("", "")})))
+    assert codes_of(table) == {"empty-documents"}
+    assert all("\x1b" not in sentence and len(sentence) < 400 for sentence in table.sentences)
+
+
+MODELS = {
+    "E5 instruct": "intfloat/multilingual-e5-large-instruct",
+    "E5": "/models/e5-base-v2/",
+    "BGE English": "BAAI/bge-small-en-v1.5",
+    "BGE Chinese": "BAAI/bge-large-zh",
+    "Nomic": "nomic-ai/nomic-embed-text-v1.5",
+    "mxbai": "mixedbread-ai/mxbai-embed-large-v1",
+    "Arctic 2": "Snowflake/snowflake-arctic-embed-m-v2.0",
+    "Arctic": "Snowflake/snowflake-arctic-embed-xs",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_prompts_of_every_family_are_asked_for_and_suffice(family: Family) -> None:
+    source = MODELS[family.name]
+    assert family_of(source) is family
+    bare = replace(clean(), facts={**DENSE, "model": {"source": source}})
+    assert codes_of(examine(subject_of(bare))) == {"missing-prompt"}
+    prompted = replace(bare, facts={**bare.facts, **family.prompts()})
+    assert codes_of(examine(subject_of(prompted))) == set()
+
+
+@pytest.mark.parametrize("source", ["BAAI/bge-m3", "sentence-transformers/all-MiniLM-L6-v2", "thenlper/gte-base", ""])
+def test_a_model_without_prompts_is_left_alone(source: str) -> None:
+    assert family_of(source) is None
+
+
+def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
+    facts = {**DENSE, "model": {"source": "own", "prompts": {"query": "ask: "}}}
+    assert "the model brings prompts (query) and none is used" in said(replace(clean(), facts=facts), "missing-prompt")
+
+
+def test_a_reranker_tells_of_its_scorer() -> None:
+    facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE, "collapse": 0.99}}
+    assert "mean cosine 0.990" in said(replace(clean(), facts=facts), "embedding-collapse")
+
+
+def test_the_catalogue_lists_every_check() -> None:
+    assert [row[0] for row in catalogue().rows] == CODES

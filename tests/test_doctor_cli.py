@@ -1,0 +1,167 @@
+"""`rankproof doctor` on folders, results and run files, and on public collections."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import SHARED
+from doctor_cases import CASES, Material, clean, subject_of
+from rankproof import Dataset
+from rankproof.cli.evidence import FORMATS
+from rankproof.cli.main import main
+from rankproof.experiment.folder import save
+from rankproof.formats.folder import write_folder
+from rankproof.formats.writing import write_run
+from small_climbs import small_climb
+
+DATA = SHARED / "data"
+
+
+def folder_of(material: Material, path: Path) -> str:
+    subject = subject_of(material)
+    write_folder(Dataset("case", subject.corpus, subject.queries, subject.qrels), str(path))
+    return str(path)
+
+
+def runs_of(material: Material, path: Path) -> list[str]:
+    for name, run in subject_of(material).runs.items():
+        write_run(run, str(path / f"{name}.run"), "trec")
+    return [str(path / f"{name}.run") for name in material.runs]
+
+
+def findings(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, Any]:
+    assert main(["doctor", *argv, "--format", "json"]) == code
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    return dict(table)
+
+
+def codes_of(table: dict[str, Any]) -> list[str]:
+    return [row["check"] for row in table["rows"]]
+
+
+def test_a_dataset_alone_is_examined_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = findings(capsys, folder_of(clean(), tmp_path / "data"))
+    assert codes_of(table) == []
+    assert set(table["facts"]["could_not_run"].values()) == {"rankings", "stages", "training queries", "training judgements"}
+
+
+def test_a_dataset_with_runs_is_examined_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    material = CASES["unknown-documents"].fault(clean())
+    folder = folder_of(clean(), tmp_path / "data")
+    table = findings(capsys, folder, *runs_of(material, tmp_path), "-m", "nDCG@10")
+    assert codes_of(table) == ["unknown-documents"]
+
+
+def test_judgements_with_runs_are_examined_without_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(clean(), tmp_path / "data")
+    runs = runs_of(CASES["constant-scores"].fault(clean()), tmp_path)
+    table = findings(capsys, f"{folder}/qrels/test.tsv", *runs, "-m", "nDCG@10")
+    assert "constant-scores" in codes_of(table)
+    assert table["facts"]["could_not_run"]["empty-documents"] == "documents"
+
+
+def test_a_results_folder_is_examined_with_its_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    climb = small_climb()
+    rungs = (replace(climb.rungs[0], facts={"collapse": 0.999, "passages": 4}), *climb.rungs[1:])
+    save(replace(climb, rungs=rungs), tmp_path / "results")
+    table = findings(capsys, str(tmp_path / "results"))
+    assert codes_of(table)[0] == "embedding-collapse"
+
+
+def test_only_strict_turns_a_severe_finding_into_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    severe = folder_of(CASES["dangling-documents"].fault(clean()), tmp_path / "severe")
+    mild = folder_of(CASES["near-empty-documents"].fault(clean()), tmp_path / "mild")
+    assert main(["doctor", severe]) == 0
+    assert main(["doctor", severe, "--strict"]) == 3
+    assert main(["doctor", mild, "--strict"]) == 0
+    assert "near-empty-documents" in capsys.readouterr().out
+
+
+def test_training_files_are_held_against_the_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(clean(), tmp_path / "data")
+    table = findings(capsys, folder, "--train", f"{folder}/queries.jsonl", "--train-qrels", f"{folder}/qrels/test.tsv")
+    assert codes_of(table) == ["trained-on-test-queries", "trained-on-test-pairs"]
+    assert [row["count"] for row in table["rows"]] == [12, 144]
+
+
+def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(small_climb(), tmp_path / "results")
+    folder = folder_of(clean(), tmp_path / "data")
+    assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
+    assert "is not about the dataset data; name the dataset that was searched" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["nowhere"],
+        ["nowhere", "r"],
+        ["--dataset", "nowhere"],
+        ["{data}", "--train", "nowhere"],
+        ["{data}", "--dataset", "{data}"],
+    ],
+)
+def test_what_is_not_there_ends_with_2_and_one_line(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(clean(), tmp_path / "data")
+    assert main(["doctor", *(one.format(data=folder) for one in argv)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_shows_the_finding_and_obeys_no_id(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "=cmd()|<b>\x1b[31m&\\input{x}"
+    material = replace(clean(), docs={**clean().docs, evil: ("", "")})
+    assert main(["doctor", folder_of(material, tmp_path / "data"), "--format", form]) == 0
+    page = capsys.readouterr().out
+    assert "empty-documents" in page
+    assert "\x1b" not in page
+    if form == "markdown":
+        assert "<b>" not in page
+    if form == "csv":
+        assert [row[0] for row in csv.reader(io.StringIO(page)) if row] == ["check", "empty-documents"]
+
+
+def test_the_list_of_checks_needs_no_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--list"]) == 0
+    assert "29 checks" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
+def test_cranfield_has_two_empty_documents_and_nothing_worse(capsys: pytest.CaptureFixture[str]) -> None:
+    table = findings(capsys, str(DATA / "cranfield"), "--strict")
+    assert [(row["check"], row["count"], row["for example"]) for row in table["rows"]] == [("empty-documents", 2, "471, 995")]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
+def test_scifact_has_claims_that_are_nearly_training_claims(capsys: pytest.CaptureFixture[str]) -> None:
+    scifact = DATA / "scifact"
+    table = findings(capsys, str(scifact), "--train", str(scifact / "queries.train.jsonl"), "--strict", code=3)
+    assert codes_of(table) == ["trained-on-test-queries", "one-grade"]
+    assert "870 = 871" in table["sentences"][0]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
+def test_the_codes_of_cranfield_are_seen_to_run_the_other_way_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    codes = (DATA / "cranfield" / "qrels.original-codes.tsv").read_text().splitlines()[1:]
+    (tmp_path / "qrels").write_text("".join(f"{query} 0 {doc} {code}\n" for query, doc, code in map(str.split, codes)))
+    runs = _bm25_run(tmp_path)
+    assert "reversed-grades" in codes_of(findings(capsys, str(tmp_path / "qrels"), runs))
+    right = findings(capsys, str(DATA / "cranfield" / "qrels.tsv"), runs)
+    assert codes_of(right) == ["zeros-on-top", "shallow-pool"]
+
+
+def _bm25_run(folder: Path) -> str:
+    from rankproof import BM25, Experiment, Settings, climb, read_dataset
+
+    dataset = read_dataset(str(DATA / "cranfield"))
+    found = climb(Experiment({"bm25": BM25()}, dataset), Settings(cache=None))
+    write_run(found.rungs[0].run, str(folder / "bm25.run"), "trec")
+    return str(folder / "bm25.run")

@@ -1,0 +1,217 @@
+"""What passes the gate and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate_cases import QUERIES, evidence, ranks
+from rankproof.analysis.compare import compare
+from rankproof.analysis.evidence import Evidence
+from rankproof.analysis.gate import Gate, decide
+from rankproof.analysis.gate_baseline import Baseline, bless
+from rankproof.analysis.gate_settings import GateSettings, Threshold, max_drop_of, threshold_of
+from rankproof.analysis.gate_table import gate_table
+from rankproof.analysis.segments_groups import grouped
+from rankproof.errors import UsageError
+
+SAME = ranks(1, 2)
+CLEARLY_WORSE = ranks(2, 3)
+SLIGHTLY_WORSE = [2, *SAME[1:]]
+
+
+def blessed(one: Evidence) -> Baseline:
+    return bless(one, version="0", made="2026-01-01T00:00:00Z")
+
+
+def gate_of(before: list[int], now: list[int], settings: GateSettings | None = None, *, measure: str = "RR") -> Gate:
+    old, new = evidence({"s": before}, measures=[measure]), evidence({"s": now}, measures=[measure])
+    return decide(new, blessed(old), settings or GateSettings())
+
+
+def sentences(gate: Gate, matter: str) -> list[str]:
+    return [decision.sentence for decision in gate.decisions if decision.matter == matter]
+
+
+def test_the_blessed_system_passes_its_own_gate() -> None:
+    gate = gate_of(SAME, SAME)
+    assert gate.passed
+    assert sentences(gate, "drop") == ["s: RR is the same on every query, 0.7500 (n = 40): nothing changed."]
+    assert sentences(gate, "queries") == ["s: all 40 queries that the baseline answers are there."]
+
+
+def test_a_significant_drop_fails_with_its_numbers() -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE)
+    assert not gate.passed
+    assert sentences(gate, "drop") == ["s: RR fell from 0.7500 to 0.4167 (-0.3333, n = 40): a significant drop (p < 0.0001)."]
+
+
+def test_a_drop_that_chance_may_explain_passes_and_is_told() -> None:
+    gate = gate_of(SAME, SLIGHTLY_WORSE)
+    assert gate.passed
+    (sentence,) = sentences(gate, "drop")
+    assert sentence == "s: RR fell from 0.7500 to 0.7375 (-0.0125, n = 40): a drop that chance may explain (p = 1.0000)."
+    assert sentence in " ".join(gate_table(gate, GateSettings()).sentences)
+
+
+def test_an_improvement_is_told() -> None:
+    gate = gate_of(CLEARLY_WORSE, SAME)
+    assert gate.passed
+    assert "rose from 0.4167 to 0.7500 (+0.3333, n = 40): an improvement (p < 0.0001)" in sentences(gate, "drop")[0]
+
+
+def test_a_measure_of_which_less_is_better_drops_when_it_rises() -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE, measure="Unjudged@2")
+    assert not gate.passed
+    assert "rose" in sentences(gate, "drop")[0]
+    assert gate_of(CLEARLY_WORSE, SAME, measure="Unjudged@2").passed
+
+
+@pytest.mark.parametrize(("allowed", "passes"), [(0.34, True), (0.33, False)])
+def test_an_allowed_drop_takes_the_place_of_the_test(allowed: float, passes: bool) -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE, GateSettings(max_drops={"RR": allowed}))
+    assert gate.passed is passes
+    assert f"the {allowed:g} allowed" in sentences(gate, "drop")[0]
+
+
+def test_more_than_the_allowed_drop_fails_though_chance_may_explain_it() -> None:
+    assert not gate_of(SAME, SLIGHTLY_WORSE, GateSettings(max_drops={"RR": 0.01})).passed
+
+
+def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"P@5 was not blessed.*choose from: RR"):
+        gate_of(SAME, SAME, GateSettings(max_drops={"P@5": 0.1}))
+
+
+@pytest.mark.parametrize(
+    ("bound", "passes"), [("RR>=0.75", True), ("RR > 0.75", False), ("RR<=0.75", True), ("mrr<0.75", False), ("RR>=.8", False)]
+)
+def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
+    gate = decide(evidence({"s": SAME}), None, GateSettings(thresholds=(threshold_of(bound),)))
+    assert gate.passed is passes
+    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500, ")
+
+
+def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
+    one = evidence({"s": SAME}, measures=["RR"], rel=2)
+    assert decide(one, None, GateSettings(thresholds=(Threshold("RR", ">=", 0.7),))).passed
+
+
+@pytest.mark.parametrize("text", ["", "RR", ">=1", "RR>=", "RR>=x", "RR>=nan", "RR=>1", "xyz>=1", "RR>=1>=2"])
+def test_a_threshold_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        threshold_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "RR", "=1", "RR=", "RR=x", "RR=-1", "RR=inf", "xyz=1"])
+def test_an_allowed_drop_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        max_drop_of(text)
+
+
+def test_a_drop_may_be_allowed_for_a_measure_with_parameters() -> None:
+    assert max_drop_of("nDCG(gain='exp')@10=0.02") == ("nDCG(gain='exp')@10", 0.02)
+
+
+def test_queries_that_went_missing_fail_the_gate_whatever_the_mean() -> None:
+    places = [1 if query == "q07" else place for query, place in zip(QUERIES, SAME, strict=True)]
+    now = evidence({"s": places}, left_out=["q08"])
+    gate = decide(now, blessed(evidence({"s": SAME})), GateSettings())
+    assert not gate.passed
+    assert sentences(gate, "queries") == ["s: 1 of 40 queries that the baseline answers went missing: q08."]
+
+
+def test_queries_that_were_missing_before_may_stay_so() -> None:
+    old = evidence({"s": SAME}, left_out=["q08"])
+    assert decide(evidence({"s": SAME}, left_out=["q08"]), blessed(old), GateSettings()).passed
+    assert decide(evidence({"s": SAME}), blessed(old), GateSettings()).passed
+
+
+def test_a_system_that_is_gone_fails_and_a_new_one_is_noted() -> None:
+    old = blessed(evidence({"a": SAME, "b": SAME}))
+    gate = decide(evidence({"b": SAME, "c": SAME}), old, GateSettings())
+    assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
+    assert gate.notes == ("c is new: there is nothing blessed to measure it against",)
+    assert decide(evidence({"b": SAME, "c": SAME}), old, GateSettings(), systems=["b"]).passed
+
+
+def test_one_system_is_measured_against_the_only_blessed_one_under_any_name() -> None:
+    gate = decide(evidence({"new": CLEARLY_WORSE}), blessed(evidence({"old": SAME})), GateSettings())
+    assert not gate.passed
+    assert gate.notes == ("new is measured against old, the only system that was blessed",)
+
+
+def test_no_system_in_common_is_refused() -> None:
+    old = blessed(evidence({"a": SAME, "b": SAME}))
+    with pytest.raises(UsageError, match="no system has the name of a blessed one"):
+        decide(evidence({"c": SAME, "d": SAME}), old, GateSettings())
+
+
+def test_nothing_measured_is_refused_and_no_pass() -> None:
+    old = blessed(evidence({"s": SAME}))
+    with pytest.raises(UsageError, match="nothing of the baseline is measured; measure some of: RR"):
+        decide(evidence({"s": SAME}, measures=["P@5"]), old, GateSettings())
+
+
+def test_other_data_is_refused() -> None:
+    old = blessed(evidence({"s": SAME}, fingerprint="b" * 64))
+    with pytest.raises(UsageError, match="is about other data"):
+        decide(evidence({"s": SAME}), old, GateSettings())
+
+
+def test_another_rel_is_refused() -> None:
+    with pytest.raises(UsageError, match="made with --rel 2, this is 1"):
+        decide(evidence({"s": SAME}), blessed(evidence({"s": SAME}, rel=2)), GateSettings())
+
+
+def test_values_are_joined_by_query_and_not_by_place() -> None:
+    backwards = evidence({"s": SAME[::-1]}, queries=QUERIES[::-1])
+    gate = decide(backwards, blessed(evidence({"s": SAME})), GateSettings())
+    assert "nothing changed" in sentences(gate, "drop")[0]
+
+
+def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
+    old, new = evidence({"s": ranks(1, 3)}), evidence({"s": ranks(2, 1)})
+    gate = decide(new, blessed(old), GateSettings(), groupings=[grouped(new, "category")])
+    failed = [decision for decision in gate.decisions if not decision.passed]
+    assert [(decision.matter, decision.segment) for decision in failed] == [("segment", "category easy")]
+    assert failed[0].sentence == (
+        "s: RR in category easy fell from 1.0000 to 0.5000 (-0.5000, n = 20): "
+        "a significant drop (p < 0.0001 after Holm over 2 tests)."
+    )
+
+
+def test_p_is_what_compare_finds_for_the_same_tests() -> None:
+    old = evidence({"s": SAME}, measures=["RR", "P@1"])
+    worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
+    gate = decide(evidence({"s": worse}, measures=["RR", "P@1"]), blessed(old), GateSettings(seed=3))
+    both = compare(evidence({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
+    theirs = {record["measure"]: record["p"] for record in both[-1].records()}
+    mine = {decision.measure: decision.change.p for decision in gate.decisions if decision.change}
+    assert mine == theirs
+
+
+def test_sums_are_left_out_and_said_so() -> None:
+    old = blessed(evidence({"s": SAME}, measures=["RR", "NumRet"]))
+    gate = decide(evidence({"s": SAME}, measures=["RR", "NumRet"]), old, GateSettings())
+    assert gate.notes == ("not tested, being no means that can be better or worse: NumRet",)
+
+
+def test_a_gate_that_cannot_fail_says_so() -> None:
+    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateSettings())
+    assert gate.passed
+    assert gate.notes == ("with 3 queries and 1 tests p is at least 0.25: no drop is significant; see --max-drop",)
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": float("nan")}, {"samples": 10}, {"samples": 10**9}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        GateSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_failed_decisions_come_first_and_stand_out() -> None:
+    table = gate_table(gate_of(SAME, CLEARLY_WORSE), GateSettings())
+    assert table.title == "The gate failed: 1 of 2 decisions"
+    assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]
+    assert table.strong == {0}
+    assert table.facts["passed"] is False

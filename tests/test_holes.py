@@ -1,0 +1,151 @@
+"""Holes: bounds that no completion leaves, pool bias, and what to judge next."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis_evidence import evidence_of
+from collections_of import Grades, Scores
+from rankproof import evaluate
+from rankproof.analysis.holes import audit_holes
+from rankproof.analysis.holes_bounds import CHOICES, bounds_of
+from rankproof.analysis.holes_next import judge_next, pairs_of
+from rankproof.analysis.holes_pool import audit_pool
+from rankproof.analysis.holes_view import holes_of
+from rankproof.measures import Measure, parse
+
+MEASURES = [
+    *("nDCG@3", "nDCG(gain='exp')@4", "nDCG", "nDCG(gain={1:5,2:1})@4", "DCG@2", "RR", "RR@2", "AP", "AP@3", "P@2", "R@3"),
+    *("F1@3", "Success@2", "ERR@3", "RBP", "P(rel=2)@3", "AP(rel=2)"),
+]
+CASES = [parse(name) for name in MEASURES]
+HIGHEST = 3
+
+
+def _case(seed: int) -> tuple[Grades, dict[str, Scores]]:
+    """Two systems over one query of up to eight documents, some of them judged; the highest grade is in use."""
+    random = Random(seed)
+    docs = [f"d{at}" for at in range(8)]
+    judged = random.sample(docs, random.randint(0, 5))
+    qrels = {
+        "q": {doc: random.randint(0, HIGHEST) for doc in judged} | {"top": random.choice([0, HIGHEST])},
+        "other": {"x": HIGHEST},
+    }
+    runs = {name: {"q": _ranking(random, docs), "other": {"x": 1.0}} for name in "ab"}
+    return qrels, runs
+
+
+def _ranking(random: Random, docs: list[str]) -> dict[str, float]:
+    chosen = random.sample(docs, random.randint(1, 6))
+    return {doc: float(-place) for place, doc in enumerate(chosen)}
+
+
+def _completed(random: Random, qrels: Grades, unjudged: frozenset[str]) -> Grades:
+    level = random.choice([0.2, 0.5, 0.9])
+    given = {doc: random.randint(0, HIGHEST) if random.random() < level else 0 for doc in unjudged}
+    return {**qrels, "q": {**qrels["q"], **given}}
+
+
+@pytest.mark.parametrize("measure", CASES, ids=str)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_no_completion_of_the_judgements_leaves_the_bounds(measure: Measure, seed: int) -> None:
+    qrels, runs = _case(seed)
+    holes = holes_of(evidence_of(qrels, runs, [str(measure)]))
+    random = Random(seed)
+    bounds = {system: [float(bound[0]) for bound in bounds_of(measure, holes, system)] for system in runs}
+    for _ in range(12):
+        result = evaluate(_completed(random, qrels, holes.unjudged["q"]), runs, measure)
+        for system, (low, high) in bounds.items():
+            assert low - 1e-12 <= result.per_query(system)[str(measure)]["q"] <= high + 1e-12
+
+
+@pytest.mark.parametrize("name", ["nDCG@3", "nDCG(gain='exp')@3", "AP", "R@2", "F1@2"])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_the_bounds_are_reached_by_some_completion(name: str, seed: int) -> None:
+    from itertools import product
+
+    qrels, runs = _case(seed)
+    holes = holes_of(evidence_of(qrels, runs, [name]))
+    open_docs = sorted(holes.unjudged["q"])
+    if len(open_docs) > 5:
+        return
+    grades = range(HIGHEST + 1) if name.startswith("nDCG") else (0, 1)
+    seen = []
+    for chosen in product(grades, repeat=len(open_docs)):
+        filled = {**qrels, "q": {**qrels["q"], **dict(zip(open_docs, chosen, strict=True))}}
+        seen.append(evaluate(filled, {"a": runs["a"]}, name).per_query("a")[name]["q"])
+    low, high = bounds_of(parse(name), holes, "a")
+    assert low[0] == pytest.approx(min(seen), abs=1e-12)
+    assert high[0] == pytest.approx(max(seen), abs=1e-12)
+
+
+def test_every_measure_of_the_default_set_has_bounds() -> None:
+    from rankproof.measures import default_measures
+
+    assert {measure.name for measure in default_measures(2)} <= set(CHOICES)
+
+
+def test_judged_share_and_bounds_stand_in_the_table() -> None:
+    qrels = {"q": {"d1": 1}}
+    evidence = evidence_of(qrels, {"a": {"q": {"d1": 3.0, "x": 2.0}}, "b": {"q": {"y": 2.0, "d1": 1.0}}}, ["RR@2", "infAP"])
+    table = audit_holes(evidence, holes_of(evidence))
+    rows = {str(row["system"]): row for row in table.records()}
+    assert (rows["a"]["judged"], rows["a"]["lowest"], rows["a"]["highest"]) == (0.5, 1.0, 1.0)
+    assert (rows["b"]["judged"], rows["b"]["lowest"], rows["b"]["highest"]) == (0.5, 0.5, 1.0)
+    assert table.sentences[0] == "By RR@2, a leads whatever the unjudged documents are."
+    assert "There are no bounds for infAP." in table.sentences
+    assert table.facts["n"] == 1
+
+
+def test_a_system_without_its_own_finds_is_valued_over_the_same_queries() -> None:
+    qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    runs: dict[str, Scores] = {"a": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
+    evidence = evidence_of(qrels, runs, ["RR"])
+    rows = {str(row["system"]): row for row in audit_pool(evidence, holes_of(evidence)).records()}
+    assert (rows["a"]["judged alone"], rows["a"]["relevant"]) == (1, 1)
+    assert (rows["a"]["value"], rows["a"]["without"], rows["a"]["change"]) == (1.0, 0.5, -0.5)
+    assert rows["b"]["change"] == 0.0
+
+
+def test_pool_bias_of_one_system_is_not_made_up() -> None:
+    evidence = evidence_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])
+    table = audit_pool(evidence, holes_of(evidence))
+    assert (table.rows, table.sentences) == ((), ("Pool bias needs two systems or more.",))
+
+
+@pytest.mark.parametrize("name", ["nDCG@3", "RR", "AP", "R@3"])
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_what_a_pair_could_change_is_what_judging_it_changes(name: str, seed: int) -> None:
+    qrels, runs = _case(seed)
+    evidence = evidence_of(qrels, runs, [name])
+    found = pairs_of(holes_of(evidence), parse(name))
+    before = evidence.result.means
+    for at, (query, doc) in enumerate(found.pairs):
+        after = evaluate({**qrels, query: {**qrels[query], doc: HIGHEST}}, runs, name).means
+        changes = [after[system][name] - before[system][name] for system in runs]
+        assert found.changes[:, at].tolist() == pytest.approx(changes, abs=1e-12)
+        assert found.spread[at] == pytest.approx(max(changes) - min(changes), abs=1e-12)
+
+
+def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() -> None:
+    qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    runs: dict[str, Scores] = {
+        "a": {"q1": {"d1": 1.0}, "q2": {"z": 2.0, "d2": 1.0}},
+        "b": {"q1": {"x": 2.0, "d1": 1.0}, "q2": {"y": 3.0, "z": 2.0, "d2": 1.0}},
+    }
+    table = judge_next(holes_of(evidence_of(qrels, runs, ["RR"])), "RR", 2)
+    rows = table.records()
+    assert [(row["query"], row["document"]) for row in rows] == [("q2", "y"), ("q1", "x")]
+    assert rows[0]["could change"] == pytest.approx(1 / 3)
+    assert (rows[0]["for"], rows[0]["new winner"]) == ("b", False)
+    assert "b would lead" in table.sentences[1]
+
+
+def test_lists_that_are_judged_in_full_leave_nothing_to_judge() -> None:
+    table = judge_next(holes_of(evidence_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])), "RR", 3)
+    assert (table.rows, table.sentences) == ((), ("Nothing within the cutoff is unjudged.",))

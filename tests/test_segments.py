@@ -1,0 +1,202 @@
+"""Segments: which queries belong together, and what is said of each group against the rest."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidence_at_hand import evidence_of, one_target, ranked_at
+from rankproof.analysis.evidence import Evidence
+from rankproof.analysis.segments import segments
+from rankproof.analysis.segments_chance import label_p
+from rankproof.analysis.segments_groups import by_list, default_by, grouped
+from rankproof.analysis.segments_rows import Settings
+from rankproof.cli.segments_file import read_segments
+from rankproof.data.arrays import FloatArray
+from rankproof.errors import InputError, UsageError
+
+FAST = Settings(samples=500, resamples=200)
+
+
+def weak_and_strong(weak: int = 20, strong: int = 30, *, systems: tuple[str, ...] = ("one",)) -> Evidence:
+    """The weak queries have their target at rank 6 to 10 or nowhere, the strong ones at 1 or 2."""
+    ranks: dict[str, int | None] = {f"w{at}": 6 + at % 5 if at % 3 else None for at in range(weak)}
+    ranks |= {f"s{at}": 1 + at % 2 for at in range(strong)}
+    fields = {query: {"category": "weak" if query[0] == "w" else "strong"} for query in ranks}
+    return evidence_of(one_target(list(ranks)), {name: ranked_at(ranks) for name in systems}, fields=fields)
+
+
+def test_a_weak_segment_is_found_lower_than_the_rest_and_stands_first() -> None:
+    evidence = weak_and_strong()
+    (table,) = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    weak, strong = table.records()
+    assert (weak["category"], weak["n"], weak["verdict"]) == ("weak", 20, "lower")
+    assert (strong["category"], strong["n"], strong["verdict"]) == ("strong", 30, "higher")
+    assert weak["rest"] == strong["value"]
+    assert any("is lower on weak (n = 20)" in sentence for sentence in table.sentences)
+
+
+def test_values_of_segments_weighted_by_n_give_the_mean_of_all() -> None:
+    evidence = weak_and_strong()
+    (table,) = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    weak, strong = table.records()
+    assert (20 * weak["value"] + 30 * strong["value"]) / 50 == pytest.approx(evidence.result.value("RR@10"))  # type: ignore[operator]
+
+
+def test_a_small_segment_is_shown_and_not_tested() -> None:
+    evidence = weak_and_strong(weak=4)
+    (table,) = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    weak = table.records()[0]
+    assert weak["p"] is None
+    assert weak["verdict"] == "too few queries"
+    assert table.notes == ("weak: fewer than 10 queries, too few to claim anything",)
+
+
+def test_several_systems_are_overseen_first_and_corrected_together() -> None:
+    evidence = weak_and_strong(systems=("one", "two", "three"))
+    overview, *details = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
+    assert overview.sentences == ("weak is the lowest segment for 3 of 3 systems.",)
+    assert [table.facts["system"] for table in details] == ["one", "two", "three"]
+    assert {table.facts["tests"] for table in details} == {6}
+    least = 1 / (FAST.samples + 1)
+    assert details[0].records()[0]["p"] == pytest.approx(6 * least)
+
+
+def test_queries_without_a_value_are_a_segment_that_no_other_is_called_like() -> None:
+    kinds = {"q1": "(no kind)", "q2": "", "q3": None, "q4": 7, "q5": True}
+    fields = {query: {"kind": kind} for query, kind in kinds.items()}
+    evidence = evidence_of(one_target(list(fields)), {"one": ranked_at(dict.fromkeys(fields, 1))}, fields=fields)
+    assert grouped(evidence, "kind").segments == {
+        "(no kind)": ("q1",),
+        "((no kind))": ("q2", "q3"),
+        "7": ("q4",),
+        "true": ("q5",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "segment"), [(1, "short (under 8 words)"), (7, "short (under 8 words)"), (8, "medium (8-15 words)")]
+)
+def test_length_counts_words(words: int, segment: str) -> None:
+    assert list(by_length_of(" ".join(["word"] * words))) == [segment]
+
+
+def test_fifteen_words_are_medium_and_sixteen_are_long() -> None:
+    assert list(by_length_of("word " * 15)) == ["medium (8-15 words)"]
+    assert list(by_length_of("word\t" * 16)) == ["long (over 15 words)"]
+
+
+def by_length_of(text: str) -> dict[str, tuple[str, ...]]:
+    evidence = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, texts={"q": text})
+    return dict(grouped(evidence, "length").segments)
+
+
+def test_queries_are_grouped_by_how_many_documents_are_relevant() -> None:
+    counts = {"none": 0, "one": 1, "five": 5, "six": 6, "ten": 10, "many": 11}
+    qrels = {query: {"d0": 0, **{f"d{at}": 1 for at in range(1, count + 1)}} for query, count in counts.items()}
+    evidence = evidence_of(qrels, {"one": {query: ["d1"] for query in qrels}})
+    assert grouped(evidence, "relevant").segments == {
+        "none": ("none",),
+        "1": ("one",),
+        "2-5": ("five",),
+        "6-10": ("six", "ten"),
+        "more than 10": ("many",),
+    }
+
+
+def test_a_list_of_segments_leaves_no_query_out() -> None:
+    evidence = evidence_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1, "q2": 1})})
+    assert by_list(evidence, {"q1": "a", "q9": "b"}, "list.csv").segments == {"a": ("q1",), "(not in list.csv)": ("q2",)}
+    with pytest.raises(UsageError, match="names no judged query"):
+        by_list(evidence, {"q9": "b"}, "list.csv")
+
+
+def test_what_is_grouped_by_where_nothing_is_said() -> None:
+    runs = {"one": ranked_at({"q": 1})}
+    assert default_by(evidence_of(one_target(["q"]), runs)) == "relevant"
+    assert default_by(evidence_of(one_target(["q"]), runs, texts={"q": "text"})) == "length"
+    assert default_by(evidence_of(one_target(["q"]), runs, fields={"q": {"category": "x"}})) == "category"
+
+
+def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
+    with pytest.raises(UsageError, match="no query has a field color; choose from: category, length, relevant"):
+        grouped(weak_and_strong(), "color")
+
+
+def test_a_sum_has_no_segments() -> None:
+    evidence = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
+    with pytest.raises(UsageError, match="NumRet is no mean"):
+        segments(evidence, grouped(evidence, "relevant"), "NumRet", FAST)
+
+
+def test_only_the_queries_that_a_run_has_count_where_missing_ones_are_skipped() -> None:
+    ranks = {f"q{at}": 1 + at % 3 for at in range(24)}
+    fields = {query: {"half": "a" if int(query[1:]) < 12 else "b"} for query in ranks}
+    some = {query: rank for query, rank in ranks.items() if query != "q0"}
+    evidence = evidence_of(
+        one_target(list(ranks)), {"all": ranked_at(ranks), "some": ranked_at(some)}, fields=fields, skip_missing=True
+    )
+    overview, whole, part = segments(evidence, grouped(evidence, "half"), "RR@10", FAST)
+    assert {row["half"]: row["n"] for row in whole.records()} == {"a": 12, "b": 12}
+    assert {row["half"]: row["n"] for row in part.records()} == {"a": 11, "b": 12}
+    assert overview.notes == ("some: n = 23 queries",)
+
+
+def test_one_segment_alone_has_no_rest() -> None:
+    evidence = weak_and_strong(weak=0)
+    (table,) = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    (row,) = table.records()
+    assert (row["rest"], row["difference"], row["p"], row["verdict"]) == (None, None, None, "no rest")
+
+
+def exact_p(values: FloatArray, size: int) -> float:
+    def apart(chosen: tuple[int, ...]) -> float:
+        inside = np.isin(np.arange(len(values)), chosen)
+        return abs(float(values[inside].mean() - values[~inside].mean()))
+
+    seen = apart(tuple(range(size)))
+    every = [apart(chosen) for chosen in combinations(range(len(values)), size)]
+    return float(np.mean([each >= seen - 1e-12 for each in every]))
+
+
+def test_the_permutation_of_labels_agrees_with_every_deal() -> None:
+    values = np.array([0.1, 0.0, 0.3, 0.2, 0.9, 0.7, 0.4, 0.8, 0.6])
+    samples = 20_000
+    p = label_p(values[:, None], [4, 5], samples=samples, seed=1)[:, 0]
+    wanted = exact_p(values, 4)
+    assert p == pytest.approx([wanted, wanted], abs=4 * (wanted * (1 - wanted) / samples) ** 0.5)
+
+
+def test_labels_that_mean_nothing_are_rarely_believed() -> None:
+    generator = np.random.default_rng(3)
+    values = (generator.random((40, 500)) < 0.6).astype(np.float64)
+    p = label_p(values, [15, 25], samples=400, seed=5)[0]
+    assert 0.02 <= float(np.mean(p <= 0.05)) <= 0.07
+
+
+def test_equal_values_are_never_told_apart() -> None:
+    assert label_p(np.full((20, 1), 0.3), [10, 10], samples=99, seed=0).tolist() == [[1.0], [1.0]]
+
+
+def test_a_file_of_segments_may_have_a_header_and_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "segments.csv"
+    path.write_text('query,segment\nq1,"a, b"\n# not me\n007,timing\nq2,\n')
+    assert read_segments(str(path), None, "utf-8") == {"q1": "a, b", "007": "timing", "q2": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("q1,a\nq1,b\n", 2, "query q1 is in b here and in a on line 1"),
+        ("q1,a\nq2\n", 2, "1 columns where a query and its segment are 2"),
+        ("query,segment\n", None, "there is no query"),
+    ],
+)
+def test_a_wrong_file_of_segments_is_refused_with_its_line(tmp_path: Path, text: str, line: int | None, what: str) -> None:
+    path = tmp_path / "segments.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_segments(str(path), None, "utf-8")
+    assert (caught.value.what, caught.value.line) == (what, line)

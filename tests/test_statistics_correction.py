@@ -1,0 +1,56 @@
+"""Corrections for many tests, by worked examples and by laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankproof.analysis.statistics.correction import CORRECTIONS, Correction
+
+FIVE = [0.01, 0.04, 0.03, 0.005, 0.2]
+PS = st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30)
+
+# Worked by hand: sorted .005 .01 .03 .04 .2; Holm times 5 4 3 2 1, running maximum; Benjamini-Hochberg times 5/1 5/2 5/3 5/4 5/5,
+# running minimum from the end.
+WORKED: dict[Correction, list[float]] = {
+    "holm": [0.04, 0.09, 0.09, 0.025, 0.2],
+    "bonferroni": [0.05, 0.2, 0.15, 0.025, 1.0],
+    "bh": [0.025, 0.05, 0.05, 0.025, 0.2],
+    "none": FIVE,
+}
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_a_family_worked_by_hand(name: Correction) -> None:
+    assert CORRECTIONS[name](np.array(FIVE)).tolist() == pytest.approx(WORKED[name], abs=1e-15)
+
+
+@given(PS)
+def test_benjamini_hochberg_is_scipys(p: list[float]) -> None:
+    np.testing.assert_allclose(CORRECTIONS["bh"](np.array(p)), stats.false_discovery_control(p), rtol=1e-12)
+
+
+@given(PS, st.randoms())
+def test_the_order_of_tests_never_matters(p: list[float], random: object) -> None:
+    order = list(range(len(p)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    for correct in CORRECTIONS.values():
+        np.testing.assert_array_equal(correct(np.array(p)[order]), correct(np.array(p))[order])
+
+
+@given(PS)
+def test_corrected_p_lies_between_its_own_and_bonferronis(p: list[float]) -> None:
+    plain, most = np.array(p), CORRECTIONS["bonferroni"](np.array(p))
+    holm, bh = CORRECTIONS["holm"](plain), CORRECTIONS["bh"](plain)
+    assert (plain <= bh * (1 + 1e-12)).all()
+    assert (bh <= holm * (1 + 1e-12)).all()
+    assert (holm <= most * (1 + 1e-12)).all()
+    assert (most <= 1).all()
+
+
+@given(st.floats(1e-9, 1.0))
+def test_one_test_alone_is_not_corrected(p: float) -> None:
+    assert all(correct(np.array([p])).tolist() == [p] for correct in CORRECTIONS.values())
