@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from rankproof.errors import WorldError
+from rankproof.experiment.locks import try_lock
 from rankproof.models.fetch_minilm import get_minilm
 
 
@@ -18,7 +19,8 @@ def minilm_home(config: pytest.Config) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     before = os.environ.get("RANKPROOF_CACHE")
     with open(home / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        while not try_lock(lock.fileno()):
+            time.sleep(0.1)
         os.environ["RANKPROOF_CACHE"] = str(home)
         try:
             get_minilm(lambda text: None, lambda done, total: None)

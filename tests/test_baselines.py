@@ -13,6 +13,7 @@ from rankproof.analysis.baselines_known import FULL_TEXT, TITLE_ONLY, Chance, re
 from rankproof.analysis.baselines_oracle import ceilings, oracle, reordered
 from rankproof.analysis.evidence import of_climb
 from rankproof.data.arrays import frozen
+from rankproof.data.reading import Reading
 from rankproof.errors import UsageError
 from small_climbs import small_climb
 
@@ -43,6 +44,13 @@ def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
     table, _ = baselines(evidence)
     assert [row["system"] for row in table.records()] == ["one", "oracle"]
     assert "pass --documents N" in table.notes[0]
+
+
+def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> None:
+    evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
+    table, _ = baselines(replace(evidence, reading=Reading(judged_only=True)))
+    assert [row["system"] for row in table.records()] == ["one", "oracle"]
+    assert table.notes == ("unjudged documents were dropped first, so nothing is said of chance",)
 
 
 @pytest.mark.parametrize("documents", [2, 11])

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor_cases import CASES, DENSE, Material, clean, subject_of
-from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe
+from plain_models import HashedWords, OneByOne
+from rankproof import Dataset, Dense, Experiment, Settings, climb
+from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe, of_evidence
 from rankproof.analysis.doctor.leakage import near_pairs
 from rankproof.analysis.doctor.prompts import FAMILIES, Family, family_of
+from rankproof.analysis.evidence import of_climb
 from rankproof.analysis.table import Table
 
 CODES = [check.code for check in CHECKS]
@@ -160,6 +163,15 @@ def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
 def test_a_reranker_tells_of_its_scorer() -> None:
     facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE, "collapse": 0.99}}
     assert "mean cosine 0.990" in said(replace(clean(), facts=facts), "embedding-collapse")
+
+
+def test_real_stages_tell_what_the_checks_read() -> None:
+    whole = subject_of(clean())
+    dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
+    stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)
+    found = climb(Experiment({"first": stage}, dataset), Settings(cache=None))
+    codes = codes_of(examine(of_evidence(of_climb(found))))
+    assert {"embedding-collapse", "truncated-passages", "low-recall"} <= codes
 
 
 def test_the_catalogue_lists_every_check() -> None:

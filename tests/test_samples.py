@@ -16,8 +16,6 @@ import rankproof as rp
 from rankproof.experiment import Experiment, Settings, climb
 from rankproof.experiment.ladder import default_ladder
 from rankproof.measures import parse
-from rankproof.models.minilm import MiniLM
-from rankproof.models.registry import is_ready
 from rankproof.samples import sample_files, sample_folder
 
 CATEGORIES = {"appliance", "timing", "technique", "ingredient", "product"}
@@ -158,9 +156,9 @@ def test_its_runs_answer_every_query_and_all_they_put_first_is_judged() -> None:
 
 
 @pytest.mark.parametrize("minilm", [False, True], ids=["without MiniLM", "with MiniLM"])
-def test_all_that_a_rung_of_the_default_ladder_puts_first_is_judged(minilm: bool) -> None:
-    if minilm and not is_ready(MiniLM()):
-        pytest.skip("MiniLM's weights are not here")
+def test_all_that_a_rung_of_the_default_ladder_puts_first_is_judged(minilm: bool, request: pytest.FixtureRequest) -> None:
+    if minilm:
+        request.getfixturevalue("minilm_cache")
     ladder = default_ladder(minilm=minilm)
     found = climb(Experiment(ladder, measures=[parse("Judged@10")]), Settings(cache=None))
     assert {name: means["Judged@10"] for name, means in found.result.means.items()} == dict.fromkeys(ladder, 1.0)

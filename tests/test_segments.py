@@ -50,7 +50,7 @@ def test_a_small_segment_is_shown_and_not_tested() -> None:
     weak = table.records()[0]
     assert weak["p"] is None
     assert weak["verdict"] == "too few queries"
-    assert table.notes == ("weak: fewer than 10 queries, too few to claim anything",)
+    assert table.notes == ("segments of fewer than 10 queries, too few to claim anything: 1 (weak)",)
 
 
 def test_several_systems_are_overseen_first_and_corrected_together() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import shown
 from .baselines_gain import Gain, brief
-from .baselines_known import UNKNOWN_SIZE, check_documents, references_of
+from .baselines_known import chance_notes, check_documents, references_of
 from .baselines_standing import Standing, standings_of
 from .baselines_values import main_measure, refuse_no_share, shares
 from .evidence import Evidence
@@ -40,7 +40,7 @@ def _table(standing: Standing, evidence: Evidence) -> Table:
         columns=_columns(standing),
         rows=(*chance, *rows, last),
         sentences=(*_worse(standing), *_sentences(standing), _legend(standing)),
-        notes=() if evidence.documents else (UNKNOWN_SIZE,),
+        notes=chance_notes(evidence),
         facts={
             "queries": standing.queries,
             "documents": evidence.documents,

@@ -39,6 +39,13 @@ class Chance:
         return min(1.0, math.fsum(chances[: hits + 1].tolist()))
 
 
+def chance_notes(evidence: Evidence) -> tuple[str, ...]:
+    """Why nothing is said of chance, where nothing is."""
+    if evidence.reading.judged_only:
+        return ("unjudged documents were dropped first, so nothing is said of chance",)
+    return () if evidence.documents else (UNKNOWN_SIZE,)
+
+
 def chance_of(evidence: Evidence, measure: Measure, queries: tuple[str, ...]) -> Chance | None:
     """A random ranking's values; None where the corpus size or a closed form is not known."""
     if evidence.documents is None or evidence.reading.judged_only:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import shown
 from .baselines_gain import brief
-from .baselines_known import UNKNOWN_SIZE, Chance, chance_of
+from .baselines_known import Chance, chance_notes, chance_of
 from .baselines_values import Values, measured
 from .diagnose_rules import FEW, NEEDED, RULES, TEN, diagnosis, explained, fired
 from .evidence import Evidence
@@ -87,7 +87,7 @@ def systems_tables(evidence: Evidence) -> tuple[Table, Table]:
         columns=(Column("system"), *_columns()),
         rows=tuple(rows),
         sentences=(*(said for each in found for said in _worse_said(each)), *_systems_said(found)),
-        notes=() if first.chance else (UNKNOWN_SIZE,),
+        notes=chance_notes(evidence),
         facts={"queries": first.n, "documents": evidence.documents},
     )
     return table, _rules_table(found)

@@ -119,13 +119,14 @@ def _sentences(
     if len(means) < 2:
         return (what,)
     first, second = np.argsort(-means, kind="stable")[:2].tolist()
-    helpful = [at for at in order.tolist() if found.changes[second, at] > found.changes[first, at]]
-    lead = _lead_after(holes, measure, (first, second), [found.pairs[at] for at in helpful], grade)
     best, next_one = (shown(holes.evidence.systems[at]) for at in (first, second))
+    helpful = [at for at in order.tolist() if found.changes[second, at] > found.changes[first, at]]
+    now = f"{best} leads {next_one} by {float(means[first] - means[second]):.4f}"
+    if not helpful:
+        return (what, f"{now}; none of the listed pairs favours {next_one}.")
+    lead = _lead_after(holes, measure, (first, second), [found.pairs[at] for at in helpful], grade)
     after = f"{next_one} would lead by {-lead:.4f}" if lead < 0 else f"{best} would still lead by {lead:.4f}"
-    now = float(means[first] - means[second])
-    favouring = f"were the {len(helpful)} listed that favour {next_one} relevant"
-    return (what, f"{best} leads {next_one} by {now:.4f}; {favouring}, {after}.")
+    return (what, f"{now}; were the {len(helpful)} listed that favour {next_one} relevant, {after}.")
 
 
 def _lead_after(holes: Holes, measure: Measure, systems: tuple[int, int], pairs: list[tuple[str, str]], grade: int) -> float:

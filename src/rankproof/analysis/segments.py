@@ -16,6 +16,8 @@ from .segments_rows import LEAST, Row, Settings, rows_of
 from .statistics.correction import NAMES
 from .table import Column, Item, Table
 
+_NAMED = 5
+
 
 def segments(evidence: Evidence, grouping: Grouping, measure: str, settings: Settings | None = None) -> list[Table]:
     """Each system's segments beside the rest, worst first; before them the values alone where there are several systems."""
@@ -77,14 +79,13 @@ def _detail(rows: Sequence[Row], grouping: Grouping, measure: str, settings: Set
         (row.segment, row.n, row.value, row.interval, row.rest, row.difference, row.p, row.verdict(settings.alpha), row.system)
         for row in rows
     ]
-    small = [shown(row.segment) for row in rows if row.n < LEAST]
     return Table(
         name=f"segments by {grouping.by} against the rest",
         title=f"{measure} of {shown(system)} by {grouping.by}, each segment against the rest: n = {queries} queries",
         columns=columns,
         rows=tuple(cells),
         sentences=_said(rows, measure, settings),
-        notes=tuple(f"{name}: fewer than {LEAST} queries, too few to claim anything" for name in small),
+        notes=_warnings(rows),
         facts={
             "system": system,
             "queries": queries,
@@ -99,6 +100,14 @@ def _detail(rows: Sequence[Row], grouping: Grouping, measure: str, settings: Set
             "seed": settings.seed,
         },
     )
+
+
+def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
+    small = sorted(shown(row.segment) for row in rows if row.n < LEAST)
+    if not small:
+        return ()
+    names = ", ".join(small[:_NAMED]) + (", …" if len(small) > _NAMED else "")
+    return (f"segments of fewer than {LEAST} queries, too few to claim anything: {len(small)} ({names})",)
 
 
 def _said(rows: Sequence[Row], measure: str, settings: Settings) -> tuple[str, ...]:

@@ -111,7 +111,12 @@ def _table(evidence: Evidence, rows: list[tuple[Item, ...]], checked: int, skipp
     if skipped:
         said.append(f"Ties are not worked out for {', '.join(skipped)}.")
     return Table(
-        "audit-ties", "Ties: values over the orders of tied documents", _COLUMNS, tuple(rows), tuple(said), facts={"n": n}
+        "audit-ties",
+        f"Ties: values over the orders of tied documents, n = {n} queries",
+        _COLUMNS,
+        tuple(rows),
+        tuple(said),
+        facts={"n": n},
     )
 
 

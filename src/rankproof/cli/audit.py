@@ -21,7 +21,7 @@ examples:
   rankproof audit results
   rankproof audit qrels.txt bm25.run dense.run -m nDCG@10,P@10
   rankproof audit results --tools                       other tools' conventions alone
-  rankproof audit results --ties --holes                what ties and unjudged documents could change
+  rankproof audit results --ties --holes                what ties and holes could change
   rankproof audit results --judge-next 50 -o pairs.tsv  the pairs to judge next, as a file
 
 without a choice it shows everything, and the 5 pairs to judge next by the first measure"""

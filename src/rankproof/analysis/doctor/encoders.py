@@ -13,6 +13,7 @@ from .subject import Subject
 
 LEAST_RECALL = 0.95
 MOST_CUT = 0.1
+_MOST = 1e15
 
 
 def collapsed(subject: Subject) -> Found:
@@ -87,4 +88,4 @@ def _lacks_prompt(system: str, facts: Mapping[str, Any]) -> str | None:
 
 def _number(facts: Mapping[str, Any], key: str) -> float:
     value = facts.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    return float(value) if isinstance(value, int | float) and abs(value) < _MOST else 0.0
