@@ -57,8 +57,8 @@ def checks() -> Iterator[Check]:
     """Every check, in the order of the table."""
     for n in (50, 225):
         for world in NULLS:
-            yield Check("randomisation test rejects a true null", world.name, n, rejects(world, n, _flips), 0.03, 0.07, "below")
-            yield Check("t-test rejects a true null", world.name, n, rejects(world, n, _t), 0.03, 0.07, "below")
+            yield Check("randomisation test rejects a true null", world.name, n, rejects(world, n, by_flips), 0.03, 0.07, "below")
+            yield Check("t-test rejects a true null", world.name, n, rejects(world, n, by_t), 0.03, 0.07, "below")
         for world in (*NULLS, LIFTED):
             yield Check("BCa interval holds the truth", world.name, n, covers(world, n, "bca"), 0.92, 0.97, "above")
             yield Check("percentile interval holds the truth", world.name, n, covers(world, n, "percentile"), 0.92, 0.97, "above")
@@ -68,11 +68,13 @@ def checks() -> Iterator[Check]:
         yield Check("detectable difference is detected", "normal", n, detects(n), 0.77, 0.83)
 
 
-def _flips(values: FloatArray, seed: int) -> float:
+def by_flips(values: FloatArray, seed: int) -> float:
+    """p of the randomisation test."""
     return float(randomisation_p(values, SAMPLES, seed)[0, 1])
 
 
-def _t(values: FloatArray, seed: int) -> float:
+def by_t(values: FloatArray, seed: int) -> float:
+    """p of the t-test."""
     return t_test_p(paired(values[:, 0] - values[:, 1]))
 
 

@@ -22,6 +22,11 @@ def pytest_sessionstart() -> None:
         raise pytest.UsageError(f"there is no folder {SHARED}")
 
 
+@pytest.fixture(autouse=True)
+def _no_test_touches_the_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 @pytest.fixture(scope="session")
 def minilm_weights(request: pytest.FixtureRequest) -> Path:
     """A cache folder with MiniLM in it, for all tests and workers."""

