@@ -21,7 +21,7 @@ import numpy as np
 
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.queries import Query
-from rankproof.fusion.ranking import Ranking
+from rankproof.data.ranking import Ranking
 from rankproof.stages.base import Ground
 from rankproof.stages.bm25 import BM25, BM25Searcher
 from rankproof.stages.clock import Clock

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from rankproof.analysis.compare_join import Joined
-from rankproof.analysis.compare_pairs import comparisons
-from rankproof.analysis.compare_settings import Settings
+from rankproof.analysis.compare.join import Joined
+from rankproof.analysis.compare.pairs import comparisons
+from rankproof.analysis.compare.settings import ComparisonSettings
 from rankproof.analysis.statistics.bootstrap import Method, mean_interval
 from rankproof.analysis.statistics.flips import randomisation_p
 from rankproof.analysis.statistics.paired import equivalence_p, paired, t_test_p
@@ -101,7 +101,7 @@ def errs(world: World, n: int) -> Experiment:
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = np.array([world.draw(random, n, len(names)) for _ in measures])
-        settings = Settings(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", seed=seed)
+        settings = ComparisonSettings(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", seed=seed)
         found = comparisons(Joined(queries, names, measures, values, ()), None, settings)
         return any(one.verdict in ("better", "worse") and not _is_true(one.seen.one, one.seen.other, world) for one in found)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankproof import evaluate
+from rankproof import evidence_of_runs
 from rankproof.analysis.evidence import Evidence
-from rankproof.data.qrels import Qrels
-from rankproof.data.reading import Reading
-from rankproof.data.run import Run
+from rankproof.evaluation import Options
 
 
 def evidence_of(
-    qrels: Mapping[str, Mapping[str, int]], runs: Mapping[str, Mapping[str, Mapping[str, float]]], measures: Sequence[str]
+    qrels: Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Mapping[str, Mapping[str, float]]],
+    measures: Sequence[str],
+    *,
+    skip_missing: bool = False,
 ) -> Evidence:
     """What evaluating the runs gives, with the rankings."""
-    judged = Qrels.from_dict(qrels)
-    made = {name: Run.from_dict(run, name=name) for name, run in runs.items()}
-    return Evidence("test", judged.fingerprint(), judged, made, evaluate(judged, made, list(measures)), 1, Reading())
+    return evidence_of_runs(qrels, runs, list(measures), name="test", options=Options(skip_missing=skip_missing))

@@ -10,7 +10,7 @@ from rankproof import Corpus, Dataset, Document, Qrels, Queries, Query, Run, eva
 from rankproof.analysis.doctor import Subject, of_evidence
 from rankproof.analysis.evidence import Evidence
 from rankproof.data.run import RunRow
-from rankproof.experiment.climb import Rung
+from rankproof.experiment.rung import Rung
 
 DOCS = [f"d{at:02}" for at in range(1, 31)]
 QUERIES = [f"q{at:02}" for at in range(1, 13)]

@@ -42,6 +42,7 @@ def evidence_of(
         reading=Reading(),
         texts=known,
         documents=documents,
+        skip_missing=skip_missing,
     )
 
 

@@ -8,17 +8,18 @@ from tempfile import gettempdir
 
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.queries import Query
-from rankproof.fusion.ranking import Ranking
+from rankproof.data.ranking import Ranking
 from rankproof.stages.base import Block, Ground, Searcher, Stage
 from rankproof.stages.clock import Clock
 
 
 class PlainKeep:
-    """Keeps blocks in a dictionary and counts how many it had to make."""
+    """Keeps blocks in a dictionary and counts how many it had to make, and how many folders."""
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[list[Block], float]] = {}
         self.made = 0
+        self.folders = 0
 
     def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
         if key not in self.kept:
@@ -28,6 +29,7 @@ class PlainKeep:
         return self.kept[key]
 
     def folder(self, key: str) -> str:
+        self.folders += 1
         return gettempdir()
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from rankproof.data.arrays import FloatArray, Matrix
-from rankproof.fusion.ranking import Ranking, ranked
+from rankproof.data.ranking import Ranking, ranked
 from rankproof.stages.words import words
 
 MARKS = "[CLS]", "[SEP]"
@@ -33,7 +33,7 @@ class HashedWords:
 
 class LoadedHashedWords:
     def __init__(self, value: HashedWords) -> None:
-        self._value, self._cut, self.encoded = value, 0, 0
+        self._value, self.encoded = value, 0
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         self.encoded += len(texts)
@@ -49,12 +49,13 @@ class LoadedHashedWords:
         return np.array([_unit(self._vector(word)) for word in (MARKS[0], *found, MARKS[1])])
 
     def facts(self) -> Mapping[str, Any]:
-        return {"dimensions": self._value.dimensions, "truncated": self._cut}
+        return {"dimensions": self._value.dimensions}
+
+    def cut(self, texts: Sequence[str]) -> int:
+        return sum(len(words(text)) > self._value.max_words for text in texts)
 
     def _words(self, text: str) -> list[str]:
-        found = words(text)
-        self._cut += len(found) > self._value.max_words
-        return found[: self._value.max_words]
+        return words(text)[: self._value.max_words]
 
     def _vector(self, word: str) -> Matrix:
         drawn = np.random.default_rng(crc32(word.encode())).standard_normal(self._value.dimensions)
@@ -71,7 +72,9 @@ def _unit(vector: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class SentencesOnly:
-    """An encoder without token vectors."""
+    """An encoder without token vectors, which says so or does not."""
+
+    gives_tokens: bool = False
 
     def load(self, *, threads: int = 1) -> LoadedSentencesOnly:
         return LoadedSentencesOnly()
@@ -84,16 +87,19 @@ class LoadedSentencesOnly:
     def encode(self, texts: Sequence[str]) -> Matrix:
         return LoadedHashedWords(HashedWords()).encode(texts)
 
+    def cut(self, texts: Sequence[str]) -> int:
+        return 0
+
     def facts(self) -> Mapping[str, Any]:
         return {}
 
 
 @dataclass(frozen=True)
 class SharedWords:
-    """A pair scorer: the share of the passage's distinct words that the query has, on a scale of its own."""
+    """A pair scorer: the share of the passage's distinct words that the query has, on its own scale; it reads `max_words`."""
 
     broken: bool = False
-    short: bool = False
+    max_words: int = 50
 
     def load(self, *, threads: int = 1) -> LoadedSharedWords:
         return LoadedSharedWords(self)
@@ -108,11 +114,15 @@ class LoadedSharedWords:
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         asked = set(words(query))
-        shares = [len(asked & set(words(text))) / (1 + len(set(words(text)))) for text in passages]
+        read = [set(words(text)[: self._value.max_words]) for text in passages]
+        shares = [len(asked & there) / (1 + len(there)) for there in read]
         return np.array([float("nan") if self._value.broken else 10 * share - 5 for share in shares])
 
     def facts(self) -> Mapping[str, Any]:
-        return {"library": "tests", "truncated": int(self._value.short)}
+        return {"library": "tests"}
+
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        return sum(len(words(text)) > self._value.max_words for text in passages)
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,10 @@ class OneByOne:
     @property
     def exact(self) -> bool:
         return not self.forgets
+
+    @property
+    def needs_folder(self) -> bool:
+        return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenOneByOne:
         return OpenOneByOne(self)

@@ -9,7 +9,7 @@ from rankproof.data.qrels import Qrels
 from rankproof.data.queries import Queries, Query
 from rankproof.data.run import Run
 from rankproof.experiment import Climb, Rung
-from rankproof.experiment.climb import TIMES
+from rankproof.experiment.rung import TIMES
 
 MEASURES = ["nDCG@10", "RR@10", "R@100", "NumRet"]
 

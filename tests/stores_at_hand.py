@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankproof.data.arrays import Matrix
-from rankproof.fusion.ranking import Ranking
+from rankproof.data.ranking import Ranking
 from rankproof.stores.chroma_store import Chroma
 from rankproof.stores.memory import Memory, OpenMemory
 from rankproof.stores.pgvector_store import PgVector
@@ -23,6 +23,7 @@ class PlainMemory:
     """Memory where the native sieve was not built."""
 
     exact = True
+    needs_folder = False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
         return OpenMemory(dimensions, "numpy")

@@ -1,5 +1,7 @@
 """Other tools' conventions, against the tools themselves; the verb."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +12,10 @@ import pytest
 
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores
-from rankproof.analysis.audit import DEFAULT, audit_tools, counterparts_of, winners
-from rankproof.analysis.audit_tools import CONVENTIONS, Convention
-from rankproof.analysis.audit_values import hits_by, judged_of, strangers_of, value_by
-from rankproof.analysis.ties import tied
+from rankproof.analysis.audit.conventions import CONVENTIONS, Convention
+from rankproof.analysis.audit.tools import DEFAULT, audit_tools, counterparts_of, winners
+from rankproof.analysis.audit.values import hits_by, judged_of, strangers_of, value_by
+from rankproof.analysis.ties.table import tied
 from rankproof.cli.main import main
 from rankproof.measures import parse
 
@@ -94,7 +96,7 @@ def ranx() -> Callable[[str, Grades, Scores], float]:
 def test_ranx_gives_the_value_of_its_row_and_with_ties_one_between_worst_and_best(
     ranx: Callable[[str, Grades, Scores], float], convention: Convention
 ) -> None:
-    from rankproof.analysis.audit_lists import all_hits, listings
+    from rankproof.analysis.listings import all_hits, listings
 
     for seed in range(3):
         qrels, run = _collection(seed, ties=False, missing=False)
@@ -185,6 +187,12 @@ def test_hostile_ids_are_escaped_in_every_format(files: list[str], capsys: pytes
     assert main(["audit", *files, "--format", form]) == 0
     out, error = capsys.readouterr()
     assert "\x1b" not in out + error
+    assert "\u202e" not in out + error or form in ("json", "csv")
+    assert "new\n" not in out
+    if form == "csv":
+        cells = [cell for row in csv.reader(io.StringIO(out)) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "\t"))]
+        assert any("=cmd()" in cell for cell in cells) or any("@sum" in cell for cell in cells)
 
 
 def test_a_choice_shows_that_part_alone_and_no_choice_shows_all(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,12 +206,31 @@ def test_a_choice_shows_that_part_alone_and_no_choice_shows_all(files: list[str]
     assert names() == ["audit-tools", "audit-ties", "audit-holes", "audit-pool", "audit-judge-next"]
 
 
-def test_the_pairs_to_judge_are_written_as_lines_that_no_id_can_break(
+def test_the_pairs_to_judge_are_written_in_the_format_asked_for_whatever_the_file_is_called(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "pairs.tsv"
-    assert main(["audit", *files, "-m", "nDCG@10", "--judge-next", "9", "-o", str(output)]) == 0
-    header, *lines = output.read_text().splitlines()
-    assert header.split("\t")[:3] == ["query", "document", "could change"]
-    assert {tuple(line.split("\t")[:2]) for line in lines} == {("q\\x1b[31m", "new\\n"), ("q\\x1b[31m", "@sum"), ("q2", "x")}
-    assert all(line.count("\t") == header.count("\t") for line in lines)
+    assert main(["audit", *files, "-m", "nDCG@10", "--judge-next", "9", "--format", "json", "-o", str(output)]) == 0
+    (table,) = json.loads(output.read_text())["tables"]
+    assert {(row["query"], row["document"]) for row in table["rows"]} == {
+        *(("q\x1b[31m", "new\n"), ("q\x1b[31m", "@sum"), ("q2", "x")),
+    }
+    assert capsys.readouterr().out == ""
+
+
+def test_a_sum_is_passed_over_for_what_to_judge_next_unless_it_is_asked_for(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", *files, "-m", "NumRelRet,RR", "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)["tables"][-1]
+    assert (table["name"], table["facts"]["measure"]) == ("audit-judge-next", "RR")
+    assert main(["audit", *files, "-m", "NumRelRet,RR", "--judge-next", "2"]) == 2
+    assert capsys.readouterr().err.startswith("NumRelRet is no mean over queries")
+
+
+def test_where_missing_queries_are_left_out_each_systems_n_is_told() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs: dict[str, Scores] = {"whole": {query: {"a": 1.0} for query in qrels}, "half": {"q1": {"a": 1.0}}}
+    table = audit_tools(evidence_of(qrels, runs, ["RR@10"], skip_missing=True))
+    assert table.sentences[-1] == "Queries that a system lacks are left out of its means: n = whole 2, half 1."
+    assert table.facts == {"n": 2, "n_by_system": {"whole": 2, "half": 1}}

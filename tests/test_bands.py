@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rankproof.analysis.bands_file import known_profiles, profiles_of
+from rankproof.analysis.bands.file import profiles_of
+from rankproof.cli.profiles import known_profiles
 from rankproof.errors import InputError
-from rankproof.experiment.toml_page import read_page
+from rankproof.experiment.toml.page import read_page
 from rankproof.measures import parse
 
 
@@ -62,12 +63,6 @@ def test_what_counts_as_relevant_does_not_change_the_bands() -> None:
 
 def test_a_measure_that_the_profile_lacks_has_no_band() -> None:
     assert known_profiles()["tutorial"].band("nDCG@10", 0.5) is None
-
-
-def test_the_next_band_says_from_where_it_begins() -> None:
-    profile = known_profiles()["tutorial"]
-    assert str(profile.next_band("Success@1", 0.5)) == "Excellent above 0.65"
-    assert profile.next_band("Success@1", 0.7) is None
 
 
 def test_an_own_profile_is_read_with_any_spelling_of_a_measure(tmp_path: Path) -> None:

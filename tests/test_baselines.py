@@ -1,17 +1,19 @@
 """Baselines: values beside chance, the simplest search and the best possible order."""
 
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import pytest
 
 from evidence_at_hand import evidence_of, one_target, ranked_at
-from rankproof.analysis.bands_file import known_profiles
-from rankproof.analysis.bands_table import bands_table
-from rankproof.analysis.baselines import baselines
-from rankproof.analysis.baselines_known import FULL_TEXT, TITLE_ONLY, Chance, references_of
-from rankproof.analysis.baselines_oracle import ceilings, oracle, reordered
-from rankproof.analysis.evidence import of_climb
+from rankproof.analysis.bands.table import bands_table
+from rankproof.analysis.baselines.ceilings import ceilings, oracle, reordered
+from rankproof.analysis.baselines.chance import Chance
+from rankproof.analysis.baselines.references import FULL_TEXT, TITLE_ONLY, references_of
+from rankproof.analysis.baselines.tables import baselines
+from rankproof.analysis.evidence import evidence_of_climb
+from rankproof.cli.profiles import known_profiles
 from rankproof.data.arrays import frozen
 from rankproof.data.reading import Reading
 from rankproof.errors import UsageError
@@ -32,11 +34,44 @@ def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None
     assert overview.records()[1]["random"] == pytest.approx(0.025)
 
 
-def test_a_system_below_chance_is_said_to_be_so() -> None:
+def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:
+    queries = [f"q{at}" for at in range(60)]
+    evidence = evidence_of(one_target(queries), {"one": ranked_at(dict.fromkeys(queries))}, documents=100)
+    table, overview = baselines(evidence, ["nDCG@10"])
+    assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000, a random ranking .045 (n = 60;")
+    assert f"with probability {0.9**60:.2g}" in table.sentences[0]
+    assert sum(said.startswith("WORSE THAN RANDOM") for said in overview.sentences) == 4
+
+
+def test_a_system_below_chance_that_may_have_been_unlucky_is_told_of_quietly() -> None:
     evidence = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
     table, overview = baselines(evidence, ["nDCG@10"])
-    assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000")
-    assert sum(said.startswith("WORSE THAN RANDOM") for said in overview.sentences) == 4
+    assert table.sentences[0].startswith("below chance, by luck or fault: one has nDCG@10 .000")
+    assert not any("WORSE" in said for said in (*table.sentences, *overview.sentences))
+
+
+def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_out() -> None:
+    qrels = {"q1": {"target": 1}, "q2": {"target": 1, **{f"y{at}": 1 for at in range(9)}}}
+    runs = {"all": ranked_at({"q1": 1, "q2": 1}), "easy": ranked_at({"q2": 1})}
+    evidence = evidence_of(qrels, runs, documents=100, measures=["Success@10"], skip_missing=True)
+    table, overview = baselines(evidence)
+    random, everything, easy, oracle = table.records()
+    hard, simple = 0.1, 1 - comb(90, 10) / comb(100, 10)
+    assert random["value"] == pytest.approx((hard + simple) / 2)
+    assert everything["pp/random"] == pytest.approx(100 * (1 - (hard + simple) / 2))
+    assert easy["pp/random"] == pytest.approx(100 * (1 - simple))
+    assert [row["n"] for row in table.records()] == [2, 2, 1, 2]
+    assert table.title == "Baselines of Success@10: n = 1 to 2 queries, 100 documents"
+    assert overview.records()[0]["n"] == 2
+    assert oracle["value"] == 1.0
+
+
+def test_bands_have_the_n_of_each_system_where_missing_queries_are_left_out() -> None:
+    runs = {"all": ranked_at({"q1": 1, "q2": 1}), "half": ranked_at({"q2": 1})}
+    evidence = evidence_of(one_target(["q1", "q2"]), runs, documents=100, skip_missing=True)
+    table = bands_table(evidence, known_profiles()["tutorial"])
+    assert table is not None
+    assert [row["n"] for row in table.records()] == [2, 2, 1]
 
 
 def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
@@ -82,7 +117,7 @@ def test_gains_by_hand_have_their_own_best_order() -> None:
 
 
 def test_baselines_are_found_among_the_rungs_by_what_they_search() -> None:
-    evidence = of_climb(small_climb())
+    evidence = evidence_of_climb(small_climb())
     title = replace(evidence.rungs[1], stage={"kind": "BM25", "fields": ["title"]})
     full = replace(evidence.rungs[2], stage={"kind": "BM25", "fields": ["title", "text"]})
     other = replace(evidence.rungs[0], stage={"kind": "Dense", "fields": ["title"]})
@@ -105,7 +140,7 @@ def test_bands_stand_beside_the_random_ranking() -> None:
     assert random["Success@5"] == pytest.approx(0.025)
     assert random["Success@5 band"] is None
     assert (one["Success@1"], one["Success@1 band"], one["Success@5 band"]) == (0.6, "Good", "Poor")
-    assert "seed 002" in " ".join(table.sentences)
+    assert "Source: Retrieval Metrics Tutorial: Recall@k and MRR Explained, typical ranges" in " ".join(table.sentences)
 
 
 def test_a_profile_of_answers_alone_has_no_table_of_rankings() -> None:

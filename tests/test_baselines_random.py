@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankproof import evaluate
-from rankproof.analysis.baselines_random import Draw, expected, success
+from rankproof.analysis.baselines.chance import Draw, expected, success
 from rankproof.measures import parse
 
 NAMES = (

@@ -23,9 +23,9 @@ from rankproof.cli.main import main
 from rankproof.cli.terminal import Terminal
 from rankproof.errors import UsageError
 from rankproof.experiment import Experiment
-from rankproof.experiment.folder import load
 from rankproof.experiment.ladder import default_ladder
-from rankproof.experiment.toml_file import read_experiment
+from rankproof.experiment.results.folder import load
+from rankproof.experiment.toml.file import read_experiment
 from rankproof.stages import BM25, RRF, Keywords, Rerank
 from rankproof.stages.base import Stage
 
@@ -52,7 +52,7 @@ of = ["title", "bm25"]
 stage = "rerank"
 of = "both"
 by = "keywords"
-depth = 3
+top = 3
 """
 
 

@@ -249,7 +249,17 @@ def test_too_few_queries_are_said_to_be_too_few() -> None:
 def test_too_few_samples_are_said_to_be_too_few() -> None:
     values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
     notes = table_of(rp.compare(result_of(values), samples=100, resamples=100), "letters").notes
-    assert notes[0] == "the least p that this test can give is 0.0099, and one test may need 0.0033; take more samples"
+    assert (
+        notes[0] == "the least p that this test can give is 0.0099, and one test may need 0.0033; take more samples: at least 299"
+    )
+
+
+def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
+    values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
+    notes = table_of(rp.compare(result_of(values), resamples=100), "letters").notes
+    assert notes[0] == (
+        "the least p that this test can give is 6.1e-05, and one test may need 4.1e-05; take more queries: at least 16"
+    )
 
 
 def test_an_interval_without_0_beside_a_verdict_of_doubt_is_explained() -> None:

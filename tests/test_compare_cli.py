@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rankproof.analysis.compare import compare
+from rankproof.analysis.compare.compare import compare
 from rankproof.cli.main import main
-from rankproof.experiment.folder import save
+from rankproof.experiment.results.folder import save
 from rankproof.views.analysis import VIEWS
 from rankproof.views.look import Look
 from small_climbs import small_climb

@@ -1,18 +1,24 @@
 """Diagnosis of systems, segments and stages, and the queries that fail."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from evidence_at_hand import evidence_of, one_target, ranked_at
-from rankproof.analysis.baselines_oracle import ceilings
-from rankproof.analysis.diagnose import segments_tables, systems_tables
-from rankproof.analysis.diagnose_answers import AnswerRecord, f1_of, reason_of, reasons_table
-from rankproof.analysis.diagnose_failed import failed_table, failures, failures_table
-from rankproof.analysis.diagnose_report import diagnose
-from rankproof.analysis.evidence import Evidence, of_climb
-from rankproof.analysis.segments_groups import grouped
-from rankproof.analysis.stages_of_a_ladder_moves import Moves, moves, moves_table
+from rankproof import evaluate
+from rankproof.analysis.baselines.ceilings import ceilings
+from rankproof.analysis.counts import counts_of
+from rankproof.analysis.diagnose.answers import AnswerRecord, f1_of, reason_of, reasons_table
+from rankproof.analysis.diagnose.failed import failed_table, failures, failures_table
+from rankproof.analysis.diagnose.ladder import Step, gains_table
+from rankproof.analysis.diagnose.moves import Moves, moves, moves_table
+from rankproof.analysis.diagnose.report import diagnose
+from rankproof.analysis.diagnose.systems import segments_tables, systems_tables
+from rankproof.analysis.evidence import Evidence, evidence_of_climb
+from rankproof.analysis.segments.groups import grouped
+from rankproof.cli.main import main
+from rankproof.data.run import Run
 from rankproof.errors import InputError
 from small_climbs import small_climb
 
@@ -38,6 +44,12 @@ def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
     assert str(system["diagnosis"]).startswith("WORSE THAN RANDOM; retrieval")
     assert table.sentences[0].startswith("WORSE THAN RANDOM: one is below")
     assert f"with probability {0.9**60:.2g}" in table.sentences[0]
+
+
+def test_a_value_below_chance_that_may_be_bad_luck_is_told_of_quietly() -> None:
+    table, _ = systems_tables(at_ranks(None, None, documents=100))
+    assert str(table.records()[1]["diagnosis"]).startswith("below chance, by luck or fault; retrieval")
+    assert table.sentences[0].startswith("below chance, by luck or fault: one is below the expected value")
 
 
 def test_without_the_size_of_the_corpus_nothing_is_said_of_chance() -> None:
@@ -88,7 +100,7 @@ def test_moves_count_relevant_documents_alone() -> None:
 
 
 def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
-    evidence = of_climb(small_climb())
+    evidence = evidence_of_climb(small_climb())
     pool, late = evidence.rungs[-2:]
     late = replace(late, stage={"kind": "Rerank", "stage": pool.stage}, over=pool.name)
     fine = replace(evidence, rungs=(*evidence.rungs[:-1], late))
@@ -97,16 +109,56 @@ def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
     assert any("late reorders hybrid, adding and losing none" in said for said in table.sentences)
     other = evidence_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
     with pytest.raises(InputError, match="late reorders hybrid, but has other documents for query q1"):
-        moves_table(replace(fine, rungs=(*fine.rungs[:-1], replace(late, run=other))), "nDCG@10", most, 10)
+        moves_table(replace(fine, runs={**fine.runs, "late": other}), "nDCG@10", most, 10)
 
 
-def test_the_whole_diagnosis_names_its_n_in_every_table_with_values() -> None:
-    evidence = of_climb(small_climb())
-    tables = diagnose(evidence, [grouped(evidence, "category")])
+NUMBERS = {"value", "difference", "points", "share", "count", "interval", "p"}
+
+
+@pytest.mark.parametrize("skip_missing", [False, True])
+def test_the_whole_diagnosis_names_its_n_in_every_table_with_values(skip_missing: bool) -> None:
+    climb = small_climb()
+    evidence = evidence_of_climb(climb)
+    if skip_missing:
+        first = climb.rungs[0].name
+        less = Run.from_dict({query: {"d1": 1.0} for query in climb.queries[1:]}, name=first)
+        runs = {**evidence.runs, first: less}
+        rungs = tuple(replace(rung, kind="retrieval") for rung in evidence.rungs)
+        result = evaluate(climb.qrels, runs, ["nDCG@10", "R@100"], rel=2, skip_missing=True)
+        evidence = replace(evidence, runs=runs, rungs=rungs, result=result, skip_missing=True)
+    tables = diagnose(evidence, [grouped(evidence, "category")], rules=True)
     names = [table.name for table in tables]
     assert names[:2] == ["diagnosis", "rules"]
     assert {"ladder", "moves", "stages", "failures", "failed queries"} <= set(names)
-    assert all("n = 3" in table.title for table in tables if table.name in ("diagnosis", "ladder", "moves"))
+    silent = [
+        table.name
+        for table in tables
+        if NUMBERS & {column.kind for column in table.columns}
+        and "n = " not in table.title
+        and "n" not in {column.name for column in table.columns}
+    ]
+    assert silent == []
+
+
+def test_systems_and_rungs_with_different_queries_each_have_their_n() -> None:
+    ranks = {"one": ranked_at({"q1": 1, "q2": 1}), "two": ranked_at({"q2": 1})}
+    evidence = evidence_of(one_target(["q1", "q2"]), ranks, documents=100, skip_missing=True)
+    table, _ = systems_tables(evidence)
+    assert [(row["system"], row["n"]) for row in table.records()] == [("random ranking", 2), ("one", 2), ("two", 1)]
+    assert table.title.endswith("n = 1 to 2 queries")
+    steps = [Step(name, "retrieval", values) for name, values in evidence.result.means.items()]
+    assert [row["n"] for row in gains_table(steps, "RR@10", None, counts_of(evidence)).records()] == [2, 1]
+
+
+def test_the_rules_are_shown_where_they_are_asked_for_or_a_machine_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "one.run").write_text("q1 Q0 d1 1 1.0 one\n")
+    asked = ["diagnose", str(tmp_path / "qrels"), str(tmp_path / "one.run")]
+    for more, are_there in (([], False), (["--rules"], True), (["--format", "json"], True), (["--format", "csv"], True)):
+        assert main([*asked, *more]) == 0
+        assert ("scenario of a perfect system" in capsys.readouterr().out) == are_there
 
 
 REFERENCE = "Warm water with citric acid for an hour"

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rankproof.analysis.bands_file import known_profiles
-from rankproof.analysis.diagnose_bottleneck import bottleneck
-from rankproof.analysis.diagnose_rules import NEEDED, NO_RULE, RULES, Rule, diagnosis, explained, fired
+from rankproof.analysis.diagnose.bottleneck import bottleneck
+from rankproof.analysis.diagnose.rules import NEEDED, NO_RULE, RULES, Rule, diagnosis, explained, fired
+from rankproof.cli.profiles import known_profiles
+
+RAG = known_profiles()["rag"]
 
 
 def values_of(*numbers: float) -> dict[str, float]:
@@ -53,7 +55,7 @@ def test_a_rule_whose_value_is_missing_does_not_fire() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_threshold_is_a_bound_of_a_band_and_every_rule_has_a_source(rule: Rule) -> None:
-    assert rule.source.startswith("seed 002")
+    assert rule.source.startswith("Retrieval Metrics Tutorial, ")
     for condition in rule.conditions:
         bounds = {band.bound for profile in known_profiles().values() for band in profile.bands_of(condition.measure) or ()}
         assert {condition.least, condition.below} - {None} <= bounds | {1.0}
@@ -64,20 +66,21 @@ def test_every_threshold_is_a_bound_of_a_band_and_every_rule_has_a_source(rule: 
     ("reciprocal_rank", "recall"), [(0.3025, 0.33), (0.4392, 0.47), (0.3783, 0.43)], ids=["dense", "sparse", "hybrid"]
 )
 def test_the_rag_table_reads_fair_for_retrieval_and_poor_for_answers(reciprocal_rank: float, recall: float) -> None:
-    said = bottleneck({"RR": reciprocal_rank, "R@10": recall, "F1(tokens='set')": 0.05})
+    said = bottleneck({"RR": reciprocal_rank, "R@10": recall, "F1(tokens='set')": 0.05}, RAG)
     assert said == "retrieval is Fair, answers are Poor: generation is the bottleneck"
 
 
 def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> None:
-    said = bottleneck({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5})
+    said = bottleneck({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
     assert said == "retrieval is Poor, answers are Moderate: retrieval is the bottleneck"
     assert (
-        bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}) == "retrieval is Fair, answers are Fair: neither holds the other back"
+        bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
+        == "retrieval is Fair, answers are Fair: neither holds the other back"
     )
 
 
 def test_without_answers_there_is_no_verdict_on_the_bottleneck() -> None:
-    assert bottleneck({"RR": 0.2, "R@10": 0.95}) is None
+    assert bottleneck({"RR": 0.2, "R@10": 0.95}, RAG) is None
 
 
 def test_the_page_of_diagnosis_has_every_rule_with_its_thresholds() -> None:

@@ -50,6 +50,19 @@ def test_the_example_of_the_package_gives_what_it_shows() -> None:
     assert str(result.means) in (rankproof.__doc__ or "")
 
 
+def test_the_examples_of_the_page_of_experiments_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    for code in blocks:
+        exec(compile(code, "page", "exec", dont_inherit=True), names)
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    assert [rung.kind for rung in names["own"].rungs] == ["retrieval", "rerank"]
+    assert all(0 < names["own"].result.means[name]["nDCG@10"] < 1 for name in ("own", "short"))
+
+
 def test_the_example_of_the_readme_runs() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)

@@ -15,7 +15,7 @@ from rankproof import Dataset, Dense, Experiment, Settings, climb
 from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe, of_evidence
 from rankproof.analysis.doctor.leakage import near_pairs
 from rankproof.analysis.doctor.prompts import FAMILIES, Family, family_of
-from rankproof.analysis.evidence import of_climb
+from rankproof.analysis.evidence import evidence_of_climb
 from rankproof.analysis.table import Table
 
 CODES = [check.code for check in CHECKS]
@@ -170,7 +170,7 @@ def test_real_stages_tell_what_the_checks_read() -> None:
     dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
     stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)
     found = climb(Experiment({"first": stage}, dataset), Settings(cache=None))
-    codes = codes_of(examine(of_evidence(of_climb(found))))
+    codes = codes_of(examine(of_evidence(evidence_of_climb(found))))
     assert {"embedding-collapse", "truncated-passages", "low-recall"} <= codes
 
 

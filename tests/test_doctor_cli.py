@@ -16,7 +16,7 @@ from doctor_cases import CASES, Material, clean, subject_of
 from rankproof import Dataset
 from rankproof.cli.evidence import FORMATS
 from rankproof.cli.main import main
-from rankproof.experiment.folder import save
+from rankproof.experiment.results.folder import save
 from rankproof.formats.folder import write_folder
 from rankproof.formats.writing import write_run
 from small_climbs import small_climb
@@ -95,7 +95,26 @@ def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.C
     save(small_climb(), tmp_path / "results")
     folder = folder_of(clean(), tmp_path / "data")
     assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
-    assert "is not about the dataset data; name the dataset that was searched" in capsys.readouterr().err
+    assert "data is not the dataset of small; name the dataset that the results were made on" in capsys.readouterr().err
+
+
+def test_the_built_in_dataset_is_examined_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(findings(capsys, "sample")["facts"]["could_not_run"].values()) == {
+        *("rankings", "stages", "training queries", "training judgements"),
+    }
+    Path("own.run").write_text("q001 Q0 nowhere 1 1.0 own\n")
+    assert "unknown-documents" in codes_of(findings(capsys, "sample", "own.run", "-m", "nDCG@10"))
+
+
+def test_a_folder_called_sample_is_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder_of(CASES["dangling-documents"].fault(clean()), tmp_path / "sample")
+    assert codes_of(findings(capsys, "sample")) == ["dangling-documents"]
 
 
 @pytest.mark.parametrize(
@@ -152,16 +171,20 @@ def test_scifact_has_claims_that_are_nearly_training_claims(capsys: pytest.Captu
 def test_the_codes_of_cranfield_are_seen_to_run_the_other_way_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     codes = (DATA / "cranfield" / "qrels.original-codes.tsv").read_text().splitlines()[1:]
     (tmp_path / "qrels").write_text("".join(f"{query} 0 {doc} {code}\n" for query, doc, code in map(str.split, codes)))
-    runs = _bm25_run(tmp_path)
-    assert "reversed-grades" in codes_of(findings(capsys, str(tmp_path / "qrels"), runs))
-    right = findings(capsys, str(DATA / "cranfield" / "qrels.tsv"), runs)
+    run = _bm25_run(tmp_path)
+    assert "reversed-grades" in codes_of(findings(capsys, str(tmp_path / "qrels"), run))
+    right = findings(capsys, str(DATA / "cranfield" / "qrels.tsv"), run)
     assert codes_of(right) == ["zeros-on-top", "shallow-pool"]
 
 
 def _bm25_run(folder: Path) -> str:
-    from rankproof import BM25, Experiment, Settings, climb, read_dataset
+    """BM25's rankings of the judged queries, without the timing of an experiment and the compiling of a batch."""
+    from rankproof import BM25, Run, read_dataset
+    from rankproof.stages.clock import Clock
 
     dataset = read_dataset(str(DATA / "cranfield"))
-    found = climb(Experiment({"bm25": BM25()}, dataset), Settings(cache=None))
-    write_run(found.rungs[0].run, str(folder / "bm25.run"), "trec")
+    searcher = BM25().index(dataset.corpus)
+    found = {query: searcher.search(dataset.queries[query], (), Clock()) for query in dataset.qrels}
+    scores = {query: dict(zip(docs, each.tolist(), strict=True)) for query, (docs, each) in found.items()}
+    write_run(Run.from_dict(scores, name="bm25"), str(folder / "bm25.run"), "trec")
     return str(folder / "bm25.run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,10 @@ from rankproof.data.corpus import Corpus, Document
 from rankproof.data.dataset import Dataset
 from rankproof.data.qrels import Qrels
 from rankproof.data.queries import Queries, Query
+from rankproof.data.ranking import Ranking
 from rankproof.errors import UsageError, WorldError
 from rankproof.experiment import Climb, Experiment, Settings, climb
 from rankproof.experiment.climbing import asked_queries
-from rankproof.fusion.ranking import Ranking
 from rankproof.stages import BM25, RRF, Keywords, Rerank
 from rankproof.stages.base import Cost, Ground, Stage
 from rankproof.stages.clock import Clock
@@ -131,11 +132,25 @@ def test_a_second_run_computes_nothing_and_finds_the_same(tmp_path: Path) -> Non
         assert all((one.times[part] == other.times[part]).all() for part in one.times)
 
 
+class Filing(Counted):
+    """A stage with files of an embedded database."""
+
+    def build(self, ground: Ground) -> CountedSearcher:
+        Path(ground.keep.folder("database"), "table").write_text("rows")
+        return super().build(ground)
+
+
 def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    cached, bare = climb(experiment(), Settings(cache=tmp_path / "other")), climb(experiment(), Settings(cache=None))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    filed = experiment(systems={"bm25": BM25(), "filed": Filing("filed")})
+    cached, bare = climb(filed, Settings(cache=tmp_path / "other")), climb(filed, Settings(cache=None))
     assert numbers(cached) == numbers(bare)
+    assert Counted.built == ["filed", "filed"]
     assert not (tmp_path / "cache").exists()
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not (tmp_path / "other" / "databases").exists()
 
 
 def test_an_interrupted_stage_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankproof.errors import WorldError
+from rankproof.experiment import database_folders, locks
 from rankproof.experiment.journal import Journal
 from rankproof.experiment.keep import JournalKeep, MemoryKeep
 from rankproof.experiment.records import record_at, record_bytes
@@ -171,7 +172,58 @@ def test_both_keeps_make_each_block_once_and_clear_their_folders(kept: bool, tmp
     assert not folder.exists()
 
 
+def test_a_run_never_removes_the_database_of_another_that_still_runs(tmp_path: Path) -> None:
+    with JournalKeep(tmp_path, silent) as one:
+        with JournalKeep(tmp_path, silent) as other:
+            first, second = Path(one.folder("key")), Path(other.folder("key"))
+            assert first != second
+            assert one.folder("key") == str(first)
+            (first / "table").write_text("mine")
+        assert not second.exists()
+        assert (first / "table").read_text() == "mine"
+    assert not (tmp_path / "databases").exists()
+
+
+def test_what_a_killed_run_left_is_found_again_and_then_removed(tmp_path: Path) -> None:
+    with JournalKeep(tmp_path, silent) as keep:
+        folder = Path(keep.folder("key"))
+    folder.mkdir(parents=True)
+    (folder / "table").write_text("left")
+    with JournalKeep(tmp_path, silent) as keep:
+        assert (Path(keep.folder("key")) / "table").read_text() == "left"
+    assert not (tmp_path / "databases").exists()
+
+
+def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken_for_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[[int], bool] = locks.try_lock
+    gone: list[bool] = []
+
+    def late(handle: int) -> bool:
+        if not gone:
+            gone.append(True)
+            (tmp_path / "databases" / "key" / "lock").unlink()
+        return real(handle)
+
+    monkeypatch.setattr(database_folders, "try_lock", late)
+    with JournalKeep(tmp_path, silent) as one, JournalKeep(tmp_path, silent) as other:
+        assert one.folder("key") != other.folder("key")
+
+
+def test_a_journal_with_more_blocks_than_the_work_has_is_refused_and_emptied(tmp_path: Path) -> None:
+    with JournalKeep(tmp_path, silent) as keep:
+        keep.blocks("key", 3, block, label="x")
+        with pytest.raises(WorldError, match=r"damaged \(3 blocks where 2 belong\); it was emptied; run again"):
+            keep.blocks("key", 2, block, label="x")
+        making = Making()
+        blocks, _ = keep.blocks("key", 2, making, label="x")
+    assert making.made == [0, 1]
+    assert len(blocks) == 2
+
+
 def test_a_cache_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with JournalKeep(tmp_path / "file", silent) as keep, pytest.raises(WorldError, match="--no-cache"):
+    with (
+        JournalKeep(tmp_path / "file", silent) as keep,
+        pytest.raises(WorldError, match=r"--no-cache; in Python Settings\(cache=...\)"),
+    ):
         keep.blocks("key", 1, block, label="x")

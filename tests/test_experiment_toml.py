@@ -21,12 +21,13 @@ from rankproof.data.queries import Queries, Query
 from rankproof.errors import InputError
 from rankproof.experiment import Experiment
 from rankproof.experiment.ladder import default_ladder
-from rankproof.experiment.toml_file import read_experiment
-from rankproof.experiment.toml_keys import EVERY, KINDS, RESCORERS, STAGES, TOP, Form
-from rankproof.experiment.toml_lines import KeyPath, key_lines
-from rankproof.experiment.toml_page import MOST_BYTES
-from rankproof.experiment.toml_text import starting_text, toml_of
-from rankproof.experiment.toml_write import toml_key, toml_value
+from rankproof.experiment.toml.file import read_experiment
+from rankproof.experiment.toml.keys import EVERY, RESCORERS, STAGES, TOP, Form
+from rankproof.experiment.toml.kinds import KINDS
+from rankproof.experiment.toml.lines import KeyPath, key_lines
+from rankproof.experiment.toml.page import MOST_BYTES
+from rankproof.experiment.toml.text import starting_text, toml_of
+from rankproof.experiment.toml.write import toml_key, toml_value
 from rankproof.models.registry import model_named, pair_model_named
 from rankproof.stages import BM25, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
 from rankproof.stages.base import Ground, Searcher, Stage
@@ -214,9 +215,12 @@ WRONG: list[tuple[str, int | None, str]] = [
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'maxsim'\n", 3, "model is missing"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\nmodel = 'minilm'\n", 7, "unknown key model"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'mb25'\nby = 'keywords'\n", 5, "did you mean bm25"),
-    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\ndepth = 0\n", 7, "depth is 0"),
+    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\ntop = 0\n", 7, "top is 0"),
+    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\ndepth = 9\n", 7, "unknown key depth"),
+    ("seed = -1\n" + BM, 1, "seed is -1"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\nweight = 2\n", 7, "weight is 2"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\nnorm = 'l2'\n", 7, "norm is l2"),
+    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'maxsim'\nmodel = 'wordllama'\n", 7, "no vector for each token"),
     ("[systems.d]\nstage = 'dense'\n", 1, "model is missing"),
     ("[systems.d]\nstage = 'dense'\nmodel = 3\n", 3, "model is a number"),
     ("[systems.d]\nstage = 'dense'\nmodel = {precision = 'fp32'}\n", 3, "model is a table; write a name"),
@@ -404,6 +408,7 @@ def test_a_stage_or_model_of_python_is_written_so_that_no_reader_takes_it_for_an
         def build(self, ground: Ground) -> Searcher:
             raise NotImplementedError
 
+    @dataclass(frozen=True)
     class Model:
         def load(self, *, threads: int = 1) -> Any:
             raise NotImplementedError

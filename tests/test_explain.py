@@ -2,26 +2,30 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores, aligned, qrels_of, runs
-from rankproof.analysis.evidence import Evidence, of_climb
-from rankproof.analysis.explain import explain_difference, explain_mean
-from rankproof.analysis.explain_answer import explain_answer
-from rankproof.analysis.explain_parts import taken_apart
-from rankproof.analysis.explain_query import UNJUDGED, explain_query
-from rankproof.analysis.explain_score import explain_score
+from rankproof import Dataset, Experiment, Qrels, Settings, climb
+from rankproof.analysis.evidence import Evidence, evidence_of_climb
+from rankproof.analysis.explain.answer import explain_answer
+from rankproof.analysis.explain.mean import explain_difference, explain_mean
+from rankproof.analysis.explain.parts import taken_apart
+from rankproof.analysis.explain.query import UNJUDGED, explain_query
+from rankproof.analysis.explain.score import explain_score
 from rankproof.cli.main import main
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.queries import Queries, Query
 from rankproof.data.run import Run
 from rankproof.errors import UsageError
+from rankproof.experiment.results.folder import save
+from rankproof.formats.folder import write_folder
 from rankproof.fusion.fuse import fuse
 from rankproof.measures import MEASURES, Measure, parse
 from rankproof.measures.answers import token_set_f1
@@ -88,8 +92,7 @@ def _at(measure: Measure) -> Measure:
 def test_contributions_of_queries_add_up_to_the_mean_and_to_the_difference(
     qrels: Grades, first: Scores, second: Scores, top: int
 ) -> None:
-    if not (set(qrels) & set(first) and set(qrels) & set(second)):
-        return
+    assume(set(qrels) & set(first) and set(qrels) & set(second))
     evidence = evidence_of(qrels, {"a": first, "b": second}, ["nDCG@5"])
     mean = explain_mean(evidence, "a", "nDCG@5", top=top)
     parts = [row["contribution"] for row in mean.records()]
@@ -132,14 +135,22 @@ def test_an_unknown_query_is_refused_with_a_near_one() -> None:
 
 TEXTS = {"d1": "the red fox sleeps", "d2": "a red wine and a fox fox", "d3": "blue cheese", "d4": "nothing of that"}
 
+SMALL = Dataset(
+    "small",
+    Corpus([Document(doc, text) for doc, text in TEXTS.items()]),
+    Queries([Query("q1", "red fox")]),
+    Qrels.from_dict({"q1": {"d1": 1}}),
+)
+
 
 def test_the_terms_of_a_bm25_score_add_up_to_the_score_of_the_run() -> None:
     corpus = Corpus([Document(doc, text) for doc, text in TEXTS.items()])
     stage = BM25()
-    docs, scores = stage.index(corpus).search_all([Query("q1", "red fox unheard")])[0]
+    index = stage.index(corpus)
+    docs, scores = index.search_all([Query("q1", "red fox unheard")])[0]
     evidence = _with_stages({"bm25": {"q1": dict(zip(docs, scores.tolist(), strict=True))}}, [_identity(stage)])
     for doc, score in zip(docs, scores.tolist(), strict=True):
-        table = explain_score(evidence, "bm25", "q1", doc, corpus)
+        table = explain_score(evidence, "bm25", "q1", doc, index.parts("red fox unheard", doc))
         total = np.float32(0)
         for row in table.records():
             total += np.float32(str(row["contribution"]))
@@ -164,7 +175,7 @@ def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) 
     }
     evidence = _with_stages({**parts, "fused": {"q1": scores}}, [*stages, whole])
     for doc, score in scores.items():
-        assert explain_score(evidence, "fused", "q1", doc, None).facts["sum"] == score
+        assert explain_score(evidence, "fused", "q1", doc).facts["sum"] == score
 
 
 def test_a_fused_ranking_that_is_no_system_of_the_folder_is_said_to_be_unknown() -> None:
@@ -177,20 +188,14 @@ def test_a_fused_ranking_that_is_no_system_of_the_folder_is_said_to_be_unknown()
         "norm": "min-max",
     }
     evidence = _with_stages({"fused": {"q1": {"d1": 1.0}}}, [whole])
-    assert "not known" in explain_score(evidence, "fused", "q1", "d1", None).sentences[1]
-
-
-def _fused(stages: list[dict[str, object]], method: str, weights: list[float] | None) -> dict[str, object]:
-    return {"kind": "Fuse", "stages": stages, "method": method, "k": 60.0, "weights": weights, "norm": "min-max"}
+    assert "not known" in explain_score(evidence, "fused", "q1", "d1").sentences[1]
 
 
 def _with_stages(scores: dict[str, Scores], stages: list[dict[str, object]]) -> Evidence:
-    from dataclasses import replace
-
     climb = small_climb(tuple(scores), ("q1",), tuple(TEXTS), measures=["nDCG@10"], scores=scores)
     rungs = tuple(replace(rung, stage=stage) for rung, stage in zip(climb.rungs, stages, strict=True))
     texts = Queries([Query("q1", "red fox unheard")])
-    return of_climb(replace(climb, rungs=rungs, texts=texts))
+    return evidence_of_climb(replace(climb, rungs=rungs, texts=texts))
 
 
 def _identity(stage: BM25) -> dict[str, object]:
@@ -199,7 +204,10 @@ def _identity(stage: BM25) -> dict[str, object]:
     return {"kind": "BM25", **asdict(stage), "fields": list(stage.fields)}
 
 
-@given(answer=st.text(), reference=st.text())
+SENTENCES = st.lists(st.sampled_from(["paris", "Rome", "the", "sea", "1860", "blue,"]), max_size=6).map(" ".join)
+
+
+@given(answer=SENTENCES, reference=SENTENCES)
 def test_an_answers_shared_words_give_its_f1(answer: str, reference: str) -> None:
     table = explain_answer(answer, reference)
     shared = sum(bool(row["shared"]) for row in table.records())
@@ -243,7 +251,8 @@ def test_the_json_of_a_query_holds_the_parts_at_full_precision(
     [
         (["--doc", "d1"], "a document's score belongs to a query"),
         (["--query", "q1", "--doc", "d1"], "a run file does not say how its scores came about"),
-        (["--system", "b"], "unknown system b"),
+        (["--system", "b"], "no system is called b; choose from: a"),
+        (["--against", "b"], "no system is called b; choose from: a"),
         (["--answer", "x"], "an answer is explained against a reference alone"),
     ],
 )
@@ -252,3 +261,29 @@ def test_a_question_that_makes_no_sense_is_refused(
 ) -> None:
     assert main(["explain", *files, *argv]) == 2
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_the_terms_of_a_score_come_from_the_dataset_that_was_searched_and_from_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results, other = str(tmp_path / "results"), str(tmp_path / "other")
+    save(climb(Experiment({"bm25": BM25()}, SMALL), Settings(cache=None)), results)
+    write_folder(SMALL, str(tmp_path / "small"))
+    write_folder(replace(SMALL, corpus=Corpus([*SMALL.corpus.values(), Document("d5", "more")])), other)
+    asked = ["explain", results, "--system", "bm25", "--query", "q1", "--doc", "d1"]
+    assert main([*asked, "--dataset", str(tmp_path / "small"), "--format", "json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["term"] for row in table["rows"]] == ["red", "fox"]
+    assert table["facts"]["sum"] == table["facts"]["score"]
+    assert main([*asked, "--dataset", other]) == 2
+    assert "other is not the dataset of" in capsys.readouterr().err
+    assert main(asked) == 2
+    assert "need the documents; name them with --dataset" in capsys.readouterr().err
+
+
+def test_a_system_is_explained_over_the_queries_that_it_has() -> None:
+    evidence = evidence_of(QRELS, {"a": RUN}, ["RR"], skip_missing=True)
+    table = explain_mean(evidence, "a", "RR")
+    assert table.facts["n"] == 2
+    assert table.facts["value"] == 0.75
+    assert "n = 2 queries" in table.title

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gate_cases import QUERIES, evidence, ranks
-from rankproof.analysis.compare import compare
+from rankproof.analysis.compare.compare import compare
 from rankproof.analysis.evidence import Evidence
-from rankproof.analysis.gate import Gate, decide
-from rankproof.analysis.gate_baseline import Baseline, bless
-from rankproof.analysis.gate_settings import GateSettings, Threshold, max_drop_of, threshold_of
-from rankproof.analysis.gate_table import gate_table
-from rankproof.analysis.segments_groups import grouped
+from rankproof.analysis.gate.baseline import Baseline, bless
+from rankproof.analysis.gate.decide import Gate, decide
+from rankproof.analysis.gate.settings import GateSettings, Threshold, max_drop_of, threshold_of
+from rankproof.analysis.gate.table import gate_table
+from rankproof.analysis.segments.groups import Grouping, by_list, grouped
 from rankproof.errors import UsageError
 
 SAME = ranks(1, 2)
@@ -200,7 +200,47 @@ def test_a_gate_that_cannot_fail_says_so() -> None:
     old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
     gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateSettings())
     assert gate.passed
-    assert gate.notes == ("with 3 queries and 1 tests p is at least 0.25: no drop is significant; see --max-drop",)
+    assert gate.notes == (
+        "no drop can be significant: the least p that this test can give is 0.25, and one test may need 0.05;"
+        " take more queries: at least 6; or see --max-drop",
+    )
+
+
+MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
+
+
+def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
+    old, new = (evidence({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
+    gate = decide(new, blessed(old), GateSettings(samples=100))
+    assert gate.passed
+    assert gate.notes == (
+        "no drop can be significant: the least p that this test can give is 0.0099, and one test may need 0.0083;"
+        " take more samples: at least 119; or see --max-drop",
+    )
+    assert not decide(new, blessed(old), GateSettings(samples=119)).passed
+    assert decide(new, blessed(old), GateSettings(samples=119)).notes == ()
+
+
+def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
+    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateSettings(max_drops={"RR": 0.1}))
+    assert not gate.passed
+    assert gate.notes == ()
+
+
+def by_first(one: Evidence, first: int) -> Grouping:
+    return by_list(one, {query: "a" if at < first else "b" for at, query in enumerate(QUERIES)}, "list")
+
+
+def test_segments_that_cannot_fail_are_told_of() -> None:
+    old, new = evidence({"s": SAME}), evidence({"s": CLEARLY_WORSE})
+    gate = decide(new, blessed(old), GateSettings(), groupings=[by_first(new, 5)])
+    assert gate.notes == ("1 of 2 tests of segments have too few queries to fail alone: fewer than 7",)
+    none = decide(new, blessed(old), GateSettings(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
+    assert none.notes == (
+        "no drop in a segment can be significant: the least p that this test can give is 0.0099, and one test may need 0.005;"
+        " take more samples: at least 199",
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": float("nan")}, {"samples": 10}, {"samples": 10**9}])

@@ -11,7 +11,7 @@ import pytest
 from rankproof import BM25, Experiment, Settings, climb, parse
 from rankproof.cli.evidence import FORMATS
 from rankproof.cli.main import main
-from rankproof.experiment.folder import save
+from rankproof.experiment.results.folder import save
 from small_climbs import small_climb
 
 QUERIES = [f"q{at}" for at in range(12)]
@@ -121,7 +121,7 @@ def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.Cap
             "no query has a field colour; choose from: category",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "2"], "alpha is 2.0; pass a number between 0 and 0.5"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: invalid float value: 'x'"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--max-drop", "RR"],
             "drop RR says nothing; write it like nDCG@10=0.02",

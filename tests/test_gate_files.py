@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from gate_cases import evidence, ranks
-from rankproof.analysis.gate import Gate, decide
-from rankproof.analysis.gate_baseline import Baseline, bless
-from rankproof.analysis.gate_file import parsed, written
-from rankproof.analysis.gate_settings import GateSettings, threshold_of
-from rankproof.analysis.segments_groups import grouped
+from rankproof.analysis.gate.baseline import Baseline, bless
+from rankproof.analysis.gate.baseline_json import parsed, written
+from rankproof.analysis.gate.decide import Gate, decide
+from rankproof.analysis.gate.settings import GateSettings, threshold_of
+from rankproof.analysis.segments.groups import grouped
 from rankproof.errors import InputError
 from rankproof.views.comment import MOST, as_comment
 from rankproof.views.junit import as_junit

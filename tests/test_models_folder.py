@@ -30,9 +30,10 @@ def test_an_encoder_of_numpys_making_works(tmp_path: Path) -> None:
     assert not rows.flags.writeable
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
     assert {**encoder.facts(), "library": "", "revision": ""} == {
-        "library": "", "revision": "", "dimensions": 32, "pooling": "mean", "truncated": 1, "max_tokens": 32,
+        "library": "", "revision": "", "dimensions": 32, "pooling": "mean", "max_tokens": 32,
         "precision": "int8", "source": str(tmp_path / "m"),
     }  # fmt: skip
+    assert (encoder.cut(TEXTS), encoder.cut([])) == (1, 0)
 
 
 def test_two_threads_give_the_same_bits(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_two_threads_give_the_same_bits(tmp_path: Path) -> None:
     one, two = (CrossEncoder(source, max_tokens=32).load(threads=threads) for threads in (1, 2))
     assert (one.scores("a pan", TEXTS) == two.scores("a pan", TEXTS)).all()
     assert one.scores("a pan", []).shape == (0,)
-    assert one.facts()["truncated"] == 1
+    assert (one.cut("a pan", TEXTS), one.cut("a pan", [])) == (1, 0)
 
 
 def test_names_with_and_without_the_prefix_and_the_oldest_ones_are_the_same(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_an_encoder_gives_the_hidden_states_of_transformers(kind: str, tmp_path:
         tokens = tokenizer(text, truncation=True, max_length=32, return_tensors="pt", return_token_type_ids=False)
         states = given(model, tokens).last_hidden_state[0].numpy()
         np.testing.assert_allclose(ours, states / np.linalg.norm(states, axis=1, keepdims=True), atol=1e-4)
-    assert encoder.facts()["truncated"] == 1
+    assert encoder.cut(TEXTS) == 1
 
 
 @pytest.mark.parametrize("labels", [1, 2])

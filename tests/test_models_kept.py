@@ -36,7 +36,7 @@ def test_a_graph_is_written_once(model: Bert, tmp_path: Path) -> None:
     assert (model.load().encode(["a pan"]) == first).all()
     assert graph_folder(tmp_path).stat().st_mtime_ns == written
     assert sorted(path.name for path in graph_folder(tmp_path).iterdir()) == [MANIFEST, "model.onnx"]
-    assert facts_of(graph_folder(tmp_path))["revision"] == model.revision()
+    assert facts_of(graph_folder(tmp_path))["revision"] == model.revision().partition(",")[0]
 
 
 def flipped(path: Path) -> None:

@@ -86,9 +86,9 @@ def test_neither_other_texts_nor_threads_change_a_bit(precision: str, minilm_cac
 
 def test_texts_are_cut_at_256_tokens_though_the_tokenizer_says_128(minilm_cache: Path) -> None:
     encoder = MiniLM().load()
-    longer = encoder.tokens([" ".join(["pan"] * count) for count in (100, 200, 254, 255, 400)])
-    assert [len(rows) for rows in longer] == [102, 202, 256, 256, 256]
-    assert encoder.facts()["truncated"] == 2
+    texts = [" ".join(["pan"] * count) for count in (100, 200, 254, 255, 400)]
+    assert [len(rows) for rows in encoder.tokens(texts)] == [102, 202, 256, 256, 256]
+    assert encoder.cut(texts) == 2
     assert encoder.facts()["max_tokens"] == 256
     assert len(MiniLM(max_tokens=512).load().tokens(["pan " * 400])[0]) == 402
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, WorldError
 from rankproof.models.bert import Bert
 from rankproof.models.cross_encoder import CrossEncoder
 from rankproof.models.minilm import MiniLM
-from rankproof.models.registry import is_ready, model_named, pair_model_named
+from rankproof.models.registry import is_ready, model_named, name_of_model, pair_model_named
 from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
 from rankproof.models.wordllama_model import WordLlama
 from tiny_models import write_bert
@@ -51,12 +51,12 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [
-        ("minilm", {"precison": "fp32"}, "model minilm has no setting precison; its settings: precision, max_tokens"),
-        ("acme/tiny", {"source": "x"}, "has no setting source; its settings: precision, max_tokens, pooling"),
+        ("minilm", {"precison": "fp32"}, "the model minilm has no setting precison; choose among precision, max_tokens"),
+        ("acme/tiny", {"source": "x"}, "has no setting source; choose among precision, max_tokens, pooling"),
         ("minlm", {}, "no model is called minlm; known: wordllama, minilm, torch:NAME, a folder"),
         ("", {}, "no model is called"),
         ("torch:", {}, "is no model"),
-        ("minilm", {"max_tokens": "many"}, "max_tokens is 'many'"),
+        ("minilm", {"max_tokens": "many"}, "max_tokens is many; choose a whole number of at least 4"),
         (3, {}, "3 is no model's name"),
     ],
 )
@@ -72,6 +72,20 @@ def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.Monkey
     assert found == Outside(5)
     with pytest.raises(UsageError, match="no model is called mine"):
         pair_model_named("mine")
+
+
+def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = EntryPoint("broken", "no_such_package_anywhere:Model", "rankproof.models")
+    mine = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken, mine]).select(group=group))
+    found: object = model_named("mine")
+    assert (model_named("minilm"), found) == (MiniLM(), Outside())
+    assert (name_of_model("encoder", Outside()), name_of_model("encoder", MiniLM())) == ("mine", "minilm")
+    assert name_of_model("encoder", Bert("acme/tiny")) is None
+    with pytest.raises(WorldError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
+        model_named("broken")
+    with pytest.raises(UsageError, match="known: wordllama, minilm, broken, mine, torch:NAME"):
+        model_named("nobody")
 
 
 def test_what_is_ready_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,10 @@ def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
     assert theirs.encode([]).shape == (0, 32)
     assert theirs.tokens([]) == []
     facts = theirs.facts()
-    assert (facts["dimensions"], facts["max_tokens"], facts["truncated"]) == (32, 32, 2)
-    assert facts["revision"] == SentenceTransformer(str(folder)).revision()
+    assert (facts["dimensions"], facts["max_tokens"]) == (32, 32)
+    assert theirs.cut(TEXTS) == ours.cut(TEXTS) == 1
+    assert theirs.cut([]) == 0
+    assert SentenceTransformer(str(folder)).revision() == f"{facts['revision']}, {facts['library']}"
     assert "torch" in facts["library"]
 
 
@@ -52,6 +54,8 @@ def test_a_cross_encoder_gives_what_the_written_graph_gives(folder: Path) -> Non
     theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
     np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
     assert theirs.scores("bake bread", []).shape == (0,)
+    assert theirs.cut("bake bread", TEXTS) == ours.cut("bake bread", TEXTS) == 1
+    assert theirs.cut("bake bread", []) == 0
     assert theirs.facts()["max_tokens"] == 32
 
 
@@ -66,6 +70,15 @@ def test_the_revision_follows_the_files_and_not_the_place(folder: Path, tmp_path
     assert key_of(SentenceTransformer(str(folder))) == key_of(SentenceTransformer(str(other)))
     (other / "config.json").write_text((other / "config.json").read_text() + " ")
     assert key_of(SentenceTransformer(str(folder))) != key_of(SentenceTransformer(str(other)))
+
+
+def test_a_folder_may_be_named_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle("sentence_transformers")
+    write_bert(tmp_path / "m")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = SentenceTransformer("~/m")
+    assert model.is_ready()
+    assert model.revision() == SentenceTransformer(str(tmp_path / "m")).revision()
 
 
 @pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])

@@ -21,10 +21,10 @@ from rankproof.cli.main import main
 from rankproof.data.run import Run
 from rankproof.errors import InputError, RankproofError, UsageError, WorldError
 from rankproof.experiment import Climb
-from rankproof.experiment.climb import TIMES
-from rankproof.experiment.folder import check_folder, load, save
-from rankproof.experiment.folder_names import file_names
-from rankproof.experiment.folder_tables import per_query_csv, summary_csv
+from rankproof.experiment.results.folder import check_folder, load, save
+from rankproof.experiment.results.names import file_names
+from rankproof.experiment.results.tables import per_query_csv, summary_csv
+from rankproof.experiment.rung import TIMES
 from small_climbs import MEASURES, small_climb
 
 HOSTILE = [
@@ -284,20 +284,29 @@ def test_a_missing_or_cut_file_is_named(saved: Path, name: str) -> None:
     file.unlink()
     with pytest.raises(InputError, match=file.name):
         load(saved)
-    if name not in ("experiment.toml", "queries.jsonl", "snippets.jsonl", "qrels.tsv"):
-        file.write_bytes(content[: len(content) // 2])
-        with pytest.raises(InputError, match=file.name):
-            load(saved)
+    file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match=file.name):
+        load(saved)
     if name.endswith(("json", "tsv", "jsonl")):
         file.write_bytes(b"\xff\xfe\x00")
         with pytest.raises(InputError, match=file.name):
             load(saved)
 
 
-def test_a_run_with_other_rows_than_were_saved_is_refused(saved: Path) -> None:
-    with gzip.open(saved / "runs" / "late.trec.gz", "at") as file:
-        file.write("q1 Q0 dX 9 0 t\n")
-    with pytest.raises(InputError, match=r"late\.trec\.gz: 13 rows where result\.json counts 12"):
+def test_a_run_with_other_rows_than_are_counted_is_refused(saved: Path) -> None:
+    text = (saved / "result.json").read_text(encoding="utf-8")
+    (saved / "result.json").write_text(text.replace('"rows": 12', '"rows": 13'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"bm25\.trec\.gz: 12 rows where result\.json counts 13"):
+        load(saved)
+
+
+@pytest.mark.parametrize("name", ["qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "runs/late.trec.gz"])
+def test_a_folder_whose_data_were_changed_is_refused(saved: Path, name: str) -> None:
+    file = saved / name
+    content = file.read_bytes()
+    changed = gzip.compress(gzip.decompress(content).replace(b"0", b"1")) if name.endswith("gz") else content.replace(b"a", b"b")
+    file.write_bytes(changed)
+    with pytest.raises(InputError, match="not the one that was written"):
         load(saved)
 
 

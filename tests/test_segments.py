@@ -2,21 +2,24 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evidence_at_hand import evidence_of, one_target, ranked_at
 from rankproof.analysis.evidence import Evidence
-from rankproof.analysis.segments import segments
-from rankproof.analysis.segments_chance import label_p
-from rankproof.analysis.segments_groups import by_list, default_by, grouped
-from rankproof.analysis.segments_rows import Settings
+from rankproof.analysis.segments.groups import by_list, default_by, grouped
+from rankproof.analysis.segments.rows import SegmentSettings
+from rankproof.analysis.segments.segments import segments
+from rankproof.analysis.statistics.labels import label_p
 from rankproof.cli.segments_file import read_segments
 from rankproof.data.arrays import FloatArray
 from rankproof.errors import InputError, UsageError
 
-FAST = Settings(samples=500, resamples=200)
+FAST = SegmentSettings(samples=500, resamples=200)
 
 
 def weak_and_strong(weak: int = 20, strong: int = 30, *, systems: tuple[str, ...] = ("one",)) -> Evidence:
@@ -178,6 +181,51 @@ def test_labels_that_mean_nothing_are_rarely_believed() -> None:
 
 def test_equal_values_are_never_told_apart() -> None:
     assert label_p(np.full((20, 1), 0.3), [10, 10], samples=99, seed=0).tolist() == [[1.0], [1.0]]
+
+
+def test_labels_are_dealt_alike_whatever_the_size_of_the_values() -> None:
+    values = np.random.default_rng(8).integers(0, 4, (30, 1)) / 10
+    plain, large, small = (label_p(values * size, [10, 20], samples=999, seed=2) for size in (1.0, 1e9, 1e-13))
+    assert plain.tolist() == large.tolist() == small.tolist()
+    assert 0.01 < float(plain[0, 0]) < 1
+
+
+def test_the_deals_of_a_seed_are_the_same_for_ever() -> None:
+    values = np.arange(24.0)[:, None] % 7
+    assert label_p(values, [9, 15], samples=999, seed=4).tolist() == [[0.594], [0.594]]
+
+
+@given(st.permutations(range(45)))
+@settings(max_examples=10)
+def test_the_order_of_the_judgements_changes_no_bit(order: list[int]) -> None:
+    # Kinds x and y have the same values, so that only their names can order them.
+    ranks: dict[str, int | None] = {f"q{at}": 1 + (at // 3) ** 2 % 7 + (at % 3 == 2) for at in range(45)}
+    fields = {query: {"kind": "xyz"[at % 3]} for at, query in enumerate(ranks)}
+    systems = {"one": ranked_at(ranks), "two": ranked_at({query: rank and rank + 1 for query, rank in ranks.items()})}
+    plain, mixed = (evidence_of(one_target([f"q{at}" for at in places]), systems, fields=fields) for places in (range(45), order))
+    how = SegmentSettings(samples=500, resamples=200, correction="none")
+    rows, others = ([each.rows for each in segments(one, grouped(one, "kind"), "RR@10", how)] for one in (plain, mixed))
+    assert rows == others
+
+
+def test_deals_too_few_to_tell_anything_are_said_to_be() -> None:
+    evidence = weak_and_strong(systems=("one", "two", "three"))
+    *_, last = segments(evidence, grouped(evidence, "category"), "RR@10", SegmentSettings(samples=100, resamples=100))
+    assert last.notes == (
+        "no segment can be told from the rest: the least p that this test can give is 0.0099, and one test may need 0.0083;"
+        " take more samples: at least 119",
+    )
+    *_, last = segments(evidence, grouped(evidence, "category"), "RR@10", SegmentSettings(samples=119, resamples=100))
+    assert last.notes == ()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"samples": 1}, {"resamples": 10**9}, {"alpha": 0.5}, {"alpha": "0.05"}, {"seed": -1}, {"correction": "sidak"}]
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(UsageError, match=f"{name} is "):
+        SegmentSettings(**wrong)
 
 
 def test_a_file_of_segments_may_have_a_header_and_quotes(tmp_path: Path) -> None:

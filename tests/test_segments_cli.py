@@ -8,7 +8,7 @@ import pytest
 
 from rankproof.cli.main import main
 from rankproof.experiment import Experiment, Settings, climb
-from rankproof.experiment.folder import save
+from rankproof.experiment.results.folder import save
 from rankproof.stages import BM25, Keywords, Rerank
 from rankproof.stages.base import Stage
 

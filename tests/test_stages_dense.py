@@ -11,10 +11,11 @@ from rankproof.data.identity import key_of
 from rankproof.data.queries import Query
 from rankproof.errors import UsageError
 from rankproof.models.wordllama_model import WordLlama
-from rankproof.stages import Dense, Similarity
+from rankproof.stages import Dense, MaxSim, Similarity
 from rankproof.stages.blocks import BLOCK, passage_blocks
 from rankproof.stages.clock import Clock
 from rankproof.stages.passage_vectors import passage_vectors
+from rankproof.stores import Chroma, Memory, PgVector
 
 TEXTS = {"d1": "red apple pie", "d2": "green pear", "d3": "", "d4": "apple"}
 MODEL = HashedWords()
@@ -37,6 +38,29 @@ def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -
     for stage in (Dense(MODEL, passage_prompt="passage: "), Dense(MODEL, fields=("text",)), Dense(HashedWords(16))):
         stage.build(ground)
     assert keep.made == 4
+
+
+@pytest.mark.parametrize("part", ["__version__", "BLOCK"])
+@pytest.mark.parametrize("kind", ["passage_vectors", "token_vectors"])
+def test_another_version_or_size_of_blocks_takes_no_vectors_that_were_kept(
+    part: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = PlainKeep()
+    made = Similarity(MODEL) if kind == "passage_vectors" else MaxSim(MODEL)
+    made.build(ground_of(corpus_of(TEXTS), keep))
+    monkeypatch.setattr(f"rankproof.stages.{kind}.{part}", 1)
+    made.build(ground_of(corpus_of(TEXTS), keep))
+    assert len(keep.kept) == 2
+
+
+def test_a_folder_is_made_for_those_stores_alone_that_need_one() -> None:
+    keep = PlainKeep()
+    Dense(MODEL, store=Memory()).build(ground_of(corpus_of(TEXTS), keep))
+    assert keep.folders == 0
+    assert not PgVector(dsn="postgresql://u@h/d").needs_folder
+    assert not Chroma(folder="mine").needs_folder
+    assert PgVector().needs_folder
+    assert Chroma().needs_folder
 
 
 def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vectors() -> None:
@@ -69,7 +93,6 @@ def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_reme
     for _ in range(2):
         searcher = stage.build(ground)
         assert searcher.facts()["truncated_passages"] == 1
-        assert "truncated" not in searcher.facts()["model"]
         assert list(searcher.notes()) == [
             "1 of 4 passages (25%) are longer than the model reads and were cut",
             "1 passages are empty; their score is 0 for every query",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from plain_models import HashedWords, OneByOne, SharedWords
 from rankproof import stages
 from rankproof.data.identity import identity, key_of
 from rankproof.data.queries import Query
+from rankproof.errors import UsageError
+from rankproof.models.wordllama_model import WordLlama
 from rankproof.stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
 from rankproof.stages.base import BatchSearcher, Stage
 from rankproof.stages.scorers import ScorerValue
@@ -125,7 +128,51 @@ def test_numbers_written_otherwise_make_the_same_stage() -> None:
     assert key_of(BM25(k1=2, b=1)) == key_of(BM25(k1=2.0, b=1.0))
     assert key_of(RRF((LEXICAL,), k=60)) == key_of(RRF([LEXICAL], k=60.0))
     assert key_of(Rerank(LEXICAL, Keywords(), weight=1)) == key_of(Rerank(LEXICAL, Keywords(), weight=1.0))
-    assert {part.name for part in fields(Rerank)} == {"stage", "by", "top", "weight", "norm"}
+
+
+def test_what_does_not_count_makes_no_other_stage() -> None:
+    both = (LEXICAL, DENSE)
+    same: list[tuple[Stage, Stage]] = [
+        (Fuse(both, "combsum", k=5), Fuse(both, "combsum")),
+        (Fuse(both, "rrf", norm="z-score"), Fuse(both)),
+        (Fuse(both, weights=(1, 1)), Fuse(both)),
+        (Rerank(LEXICAL, Keywords(), norm="min-max"), Rerank(LEXICAL, Keywords())),
+        (Rerank(LEXICAL, Keywords(), weight=0, norm="min-max"), Rerank(LEXICAL, Keywords(), weight=0)),
+    ]
+    for one, other in same:
+        assert one == other
+        assert key_of(one) == key_of(other)
+    assert Rerank(LEXICAL, Keywords(), weight=0.5, norm="min-max") != Rerank(LEXICAL, Keywords(), weight=0.5)
+    assert Fuse(both, "combsum", norm="z-score") != Fuse(both, "combsum")
+
+
+def _dense_in(store: Any) -> Dense:
+    return Dense(WordLlama(), store=store)
+
+
+NOT_THEM: list[tuple[Callable[..., object], tuple[object, ...], str]] = [
+    (Dense, ("minilm",), r"model is the text 'minilm'; pass a model, such as MiniLM\(\)"),
+    (Dense, (WordLlama,), "model is the class WordLlama; pass a model"),
+    (_dense_in, ("memory",), r"store is the text 'memory'; pass a store, such as Memory\(\)"),
+    (Similarity, (None,), "model is a NoneType; pass a model"),
+    (MaxSim, ("minilm",), "model is the text 'minilm'; pass a model"),
+    (MaxSim, (WordLlama(),), "model WordLlama gives no vector for each token; choose an encoder that does, such as minilm"),
+    (Pairs, ("acme/cross",), "model is the text 'acme/cross'; pass a model that reads pairs"),
+    (Rerank, ("bm25", Keywords()), r"stage is the text 'bm25'; pass a stage, such as BM25\(\)"),
+    (Rerank, (LEXICAL, "keywords"), r"by is the text 'keywords'; pass a scorer, such as Keywords\(\)"),
+    (Rerank, (LEXICAL, LEXICAL), r"by is a stage \(BM25\); pass a scorer"),
+    (Rerank, (Keywords(), LEXICAL), "stage is a Keywords; pass a stage"),
+    (Fuse, (("a", "b"),), "a stage to fuse is the text 'a'; pass a stage"),
+    (RRF, ([LEXICAL, None],), "a stage to fuse is a NoneType; pass a stage"),
+]
+
+
+@pytest.mark.parametrize(("make", "parts", "words"), NOT_THEM)
+def test_what_is_no_model_store_scorer_or_stage_is_refused_when_the_value_is_made(
+    make: Callable[..., object], parts: tuple[object, ...], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        make(*parts)
 
 
 def test_importing_the_stages_loads_no_library_behind_them() -> None:

@@ -2,18 +2,16 @@
 
 import pytest
 
-from rankproof.analysis.baselines_gain import Gain, gains_of
-from rankproof.analysis.stages_of_a_ladder import Step, gains_table, in_a_row, matters_table, recall_said
+from rankproof.analysis.diagnose.ladder import Step, gains_table, matters_table, recall_said
+from rankproof.analysis.gains import Increase
 
-STACK = in_a_row(
-    [
-        Step("BM25", "retrieval", {"nDCG@10": 0.585, "RR@10": 0.812, "R@100": 0.741}),
-        Step("dense", "retrieval", {"nDCG@10": 0.611, "RR@10": 0.808, "R@100": 0.825}),
-        Step("hybrid", "fusion", {"nDCG@10": 0.628, "RR@10": 0.834, "R@100": 0.842}),
-        Step("cross-encoder", "rerank", {"nDCG@10": 0.645, "RR@10": 0.860, "R@100": 0.842}),
-        Step("LLM", "rerank", {"nDCG@10": 0.717, "RR@10": 0.901, "R@100": 0.842}),
-    ]
-)
+STACK = [
+    Step("BM25", "retrieval", {"nDCG@10": 0.585, "RR@10": 0.812, "R@100": 0.741}),
+    Step("dense", "retrieval", {"nDCG@10": 0.611, "RR@10": 0.808, "R@100": 0.825}, "BM25"),
+    Step("hybrid", "fusion", {"nDCG@10": 0.628, "RR@10": 0.834, "R@100": 0.842}, "dense"),
+    Step("cross-encoder", "rerank", {"nDCG@10": 0.645, "RR@10": 0.860, "R@100": 0.842}, "hybrid"),
+    Step("LLM", "rerank", {"nDCG@10": 0.717, "RR@10": 0.901, "R@100": 0.842}, "cross-encoder"),
+]
 
 
 def test_the_stacks_rungs_gain_what_its_table_says() -> None:
@@ -37,13 +35,13 @@ def test_a_ladder_without_rerankers_says_nothing_of_flat_recall() -> None:
 
 
 def test_the_tutorials_improvements_are_25_and_8_points() -> None:
-    assert [gain.points for gain in gains_of([0.48, 0.73, 0.81])] == [pytest.approx(25.0), pytest.approx(8.0)]
-    assert str(Gain(0.73, 0.48)) == "+25.0 pp (+52.1% relative)"
+    assert [Increase(0.73, 0.48).points, Increase(0.81, 0.73).points] == [pytest.approx(25.0), pytest.approx(8.0)]
+    assert str(Increase(0.73, 0.48)) == "+25.0 pp (+52.1% relative)"
 
 
 def test_a_gain_over_nothing_has_no_relative_size() -> None:
-    assert Gain(0.2, 0.0).relative is None
-    assert str(Gain(0.2, 0.0)) == "+20.0 pp"
+    assert Increase(0.2, 0.0).relative is None
+    assert str(Increase(0.2, 0.0)) == "+20.0 pp"
 
 
 def test_every_stage_names_the_measures_that_tell_and_the_rungs_it_judges() -> None:

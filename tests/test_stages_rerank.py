@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from plain_keep import PlainKeep, climbed, corpus_of, ground_of
 from plain_models import HashedWords, SentencesOnly, SharedWords
+from rankproof.data.arrays import FloatArray
 from rankproof.data.queries import Query
 from rankproof.errors import UsageError, WorldError
 from rankproof.fusion.norms import z_score
 from rankproof.stages import BM25, Dense, Keywords, MaxSim, Pairs, Rerank, Similarity
+from rankproof.stages.base import Ground
 from rankproof.stages.clock import Clock
+from rankproof.stages.keywords import KeywordScorer
 from rankproof.stages.rerank import resorted
 
 TEXTS = {"d1": "apple apple apple", "d2": "apple pie recipe", "d3": "pie crust", "d4": "pear pie", "d5": "apple tart"}
@@ -23,6 +27,21 @@ GROUND = ground_of(corpus_of(TEXTS))
 FIRST = BM25()
 QUERY = "apple pie"
 finite = st.floats(-1e300, 1e300)
+
+
+class Listening(KeywordScorer):
+    """A scorer, and the value that stands for it, that remembers which documents it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(GROUND.corpus, ("text",))
+        self.asked: list[str] = []
+
+    def build(self, ground: Ground) -> Listening:
+        return self
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        self.asked.extend(docs)
+        return super().scores(query, docs)
 
 
 def test_weight_zero_leaves_the_ranking_below_as_it_is() -> None:
@@ -66,19 +85,10 @@ def test_a_resorted_ranking_falls_strictly_and_stays_finite(scores: list[float],
 
 
 def test_what_is_below_the_top_is_not_scored() -> None:
-    asked: list[str] = []
-
-    class Listening:
-        def scores(self, query: Query, docs: Any) -> Any:
-            asked.extend(docs)
-            return np.zeros(len(docs))
-
-    stage = Rerank(FIRST, Keywords(), top=2)
-    searcher = stage.build(GROUND)
-    searcher._scorer = Listening()  # type: ignore[assignment]
+    listening = Listening()
     below = climbed(FIRST, GROUND, QUERY)
-    searcher.search(Query("q", QUERY), [below], Clock())
-    assert asked == below[0][:2]
+    climbed(Rerank(FIRST, listening, top=2), GROUND, QUERY)
+    assert listening.asked == below[0][:2]
 
 
 def test_similarity_is_the_dense_stages_score() -> None:
@@ -108,7 +118,10 @@ def test_late_interaction_keeps_its_vectors_in_a_byte_a_number_and_needs_token_v
         assert scorer.scores(Query("q", ""), ["d1"]).tolist() == [0.0]
     assert keep.made == 1
     with pytest.raises(UsageError, match="SentencesOnly gives no vector for each token"):
-        MaxSim(SentencesOnly()).build(ground)
+        MaxSim(SentencesOnly())
+    silent = MaxSim(SentencesOnly(gives_tokens=True))
+    with pytest.raises(UsageError, match="SentencesOnly gives no vector for each token"):
+        silent.build(ground)
 
 
 def test_keywords_counts_the_distinct_words_of_the_query_that_stand_in_the_passage() -> None:
@@ -121,9 +134,13 @@ def test_a_model_that_gives_no_number_is_an_error_of_the_world() -> None:
         climbed(Rerank(FIRST, Pairs(SharedWords(broken=True))), GROUND, QUERY)
 
 
-def test_pairs_that_were_cut_are_noted() -> None:
-    assert list(Pairs(SharedWords()).build(GROUND).notes()) == []
-    assert "were cut" in Pairs(SharedWords(short=True)).build(GROUND).notes()[0]
+@pytest.mark.parametrize(("reads", "top", "cut"), [(50, 50, 0), (2, 50, 2), (2, 1, 1), (1, 50, 5)])
+def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut: int) -> None:
+    searcher = Rerank(FIRST, Pairs(SharedWords(max_words=reads)), top=top).build(GROUND)
+    for _ in range(2):
+        clock = Clock()
+        searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+        assert clock.cut == cut
 
 
 def test_time_goes_to_reranking() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof.data.identity import key_of
+from rankproof.data.identity import identity, key_of
 from rankproof.errors import MissingExtraError, UsageError, WorldError
 from rankproof.stores.chroma_store import Chroma
 from rankproof.stores.memory import Memory
 from rankproof.stores.pgvector_store import PgVector
 from rankproof.stores.recall import recall_of
-from rankproof.stores.registry import STORES, store_named
+from rankproof.stores.registry import STORES, name_of_store, store_named
 from stores_at_hand import require
 
 AXES = np.eye(3, dtype=np.float32)
@@ -50,6 +50,24 @@ def test_another_package_can_offer_a_store(monkeypatch: pytest.MonkeyPatch) -> N
     assert store_named("theirs") == Memory()
     with pytest.raises(UsageError, match="choose one of chroma, memory, pgvector, theirs"):
         store_named("nobody")
+
+
+def test_a_broken_package_hurts_only_those_who_name_its_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = EntryPoint("broken", "no_such_package_anywhere:Store", "rankproof.stores")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken]))
+    assert store_named("memory") == Memory()
+    assert name_of_store(Memory()) == "memory"
+    assert name_of_store(object()) is None
+    with pytest.raises(WorldError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
+        store_named("broken")
+    with pytest.raises(UsageError, match="choose one of broken, chroma, memory, pgvector"):
+        store_named("nobody")
+
+
+def test_chroma_on_another_disk_has_a_key_of_its_own_that_names_no_folder() -> None:
+    keys = {key_of(Chroma()), key_of(Chroma(folder="/fast")), key_of(Chroma(folder="/slow"))}
+    assert len(keys) == 3
+    assert "fast" not in str(identity(Chroma(folder="/fast")))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,11 +135,30 @@ def test_vectors_added_after_the_index_are_found(dsn: str) -> None:
         assert held.search(AXES[:2], 1)[1][0] == ["a"]
 
 
-def test_where_the_database_is_does_not_change_what_it_is(dsn: str) -> None:
-    value = PgVector(dsn="postgresql://u:secret@h/d", schema="s", batch=5)
-    assert key_of(value) == key_of(PgVector())
-    assert "secret" not in repr(value) + str(identity(value))
-    assert key_of(PgVector(index="hnsw")) != key_of(PgVector())
+def test_each_server_has_a_key_of_its_own_whatever_the_password_is() -> None:
+    value = PgVector(dsn="postgresql://u:secret@host/d")
+    others = [
+        *(PgVector(), PgVector(index="hnsw"), PgVector(dsn="postgresql://u:secret@other/d")),
+        *(replace(value, schema="s"), replace(value, batch=5)),
+    ]
+    assert len({key_of(one) for one in (value, *others)}) == 6
+    assert key_of(PgVector(dsn="postgresql://u:changed@host/d")) == key_of(value)
+    told = repr(value) + str(identity(value))
+    assert "secret" not in told
+    assert "host" not in told
+
+
+def test_the_server_that_a_variable_names_is_the_one_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = PgVector(dsn_env="STORE_DSN")
+    keys = set()
+    for where in ("one", "two"):
+        monkeypatch.setenv("STORE_DSN", f"postgresql://u:secret@{where}/d")
+        keys.add(key_of(value))
+        assert key_of(value) == key_of(PgVector(dsn=f"postgresql://u@{where}/d".replace("u@", "u:other@")))
+    assert len(keys) == 2
+    monkeypatch.delenv("STORE_DSN")
+    with pytest.raises(UsageError, match=r"STORE_DSN .* is not set"):
+        key_of(value)
 
 
 def test_a_password_that_is_wrong_is_not_shown(home: Path, query: Query) -> None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores, aligned
-from rankproof.analysis import ties_expected
-from rankproof.analysis.audit_lists import all_hits, listings
-from rankproof.analysis.ties import audit_ties, can_tie, tied
+from rankproof.analysis.baselines.chance import expected as by_chance
+from rankproof.analysis.listings import all_hits, listings
+from rankproof.analysis.ties import expected as ties_expected
+from rankproof.analysis.ties.table import audit_ties, can_tie, tied
 from rankproof.measures import Measure, parse
 
 MEASURES = [
@@ -92,3 +93,54 @@ def test_a_measure_whose_ties_are_not_worked_out_is_named() -> None:
     assert not can_tie(parse("infAP"))
     table = audit_ties(evidence_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0}}}, ["infAP"]))
     assert "Ties are not worked out for infAP." in table.sentences
+
+
+def _many(random: Random) -> tuple[Grades, Scores]:
+    """Queries whose documents share scores in more orders than are enumerated."""
+    docs = [f"d{at}" for at in range(9)]
+    queries = [f"q{at}" for at in range(4)]
+    qrels = {query: {doc: random.randint(0, 3) for doc in docs} | {"d0": 1} for query in queries}
+    return qrels, {query: {doc: float(random.randint(1, 2)) for doc in docs} for query in queries}
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_the_order_of_lines_changes_no_value(seed: int) -> None:
+    random = Random(seed)
+    qrels, run = _many(random)
+    queries = random.sample(sorted(qrels), len(qrels))
+    shuffled = {query: dict(random.sample(sorted(qrels[query].items()), len(qrels[query]))) for query in queries}
+    first, second = (audit_ties(evidence_of(each, {"a": run}, ["ERR", "bpref", "AP"])) for each in (qrels, shuffled))
+    assert first.rows == second.rows
+
+
+def test_a_query_is_sampled_alike_whatever_other_queries_there_are() -> None:
+    qrels, run = _many(Random(3))
+    measure = parse("ERR")
+    alone = evidence_of({"q3": qrels["q3"]}, {"a": run}, ["ERR"])
+    among = evidence_of(qrels, {"a": run}, ["ERR"])
+    found = [tied(measure, all_hits(each)["a"], listings(each, "a")).expected[-1] for each in (alone, among)]
+    assert found[0] == found[1]
+
+
+RANDOM = ("P@3", "R@3", "Success@3", "RR", "RR@3", "AP", "AP@3", "nDCG", "nDCG@3", "nDCG(gain='exp')@4", "P(rel=2)@2")
+
+
+@pytest.mark.parametrize("name", RANDOM)
+@settings(max_examples=25, deadline=None)
+@given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=8), others=st.integers(0, 8))
+def test_a_run_in_which_all_documents_tie_is_expected_to_be_a_random_ranking(name: str, grades: list[int], others: int) -> None:
+    qrels = {"q": {f"d{at}": grade for at, grade in enumerate(grades)}}
+    run = {"q": dict.fromkeys((*qrels["q"], *(f"x{at}" for at in range(others))), 1.0)}
+    evidence = evidence_of(qrels, {"a": run}, [name])
+    found = tied(parse(name), all_hits(evidence)["a"], listings(evidence, "a"))
+    assert found.expected[0] == pytest.approx(by_chance(parse(name), grades, len(run["q"])), abs=1e-12)
+
+
+def test_systems_with_different_queries_each_have_their_n() -> None:
+    qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
+    runs: dict[str, Scores] = {"a": {query: {"d1": 1.0, "x": 1.0} for query in qrels}, "b": {"q1": {"d1": 1.0, "x": 1.0}}}
+    table = audit_ties(evidence_of(qrels, runs, ["RR"], skip_missing=True))
+    assert [(row["system"], row["n"], row["queries"]) for row in table.records()] == [("a", 2, 2), ("b", 1, 1)]
+    assert table.title.endswith("n = 1 to 2 queries")
+    assert table.facts == {"n": 2, "n_by_system": {"a": 2, "b": 1}}

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -48,10 +49,14 @@ def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
     assert all(title in shown for title in (*USUAL, "ms p50/p95", "index s", "index MB", "queries/s"))
 
 
-def test_a_rung_that_adds_nothing_or_saves_time_is_told_so() -> None:
+def test_a_rung_that_adds_nothing_is_told_with_the_time_that_it_costs_or_saves() -> None:
     same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
     climb = small_climb(("a", "b"), scores={"a": same, "b": same})
     assert ladder.sentences(climb) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
+    first, second = climb.rungs
+    quick = replace(second, times={part: values / 4 for part, values in first.times.items()})
+    sentences = ladder.sentences(replace(climb, rungs=(first, quick)))
+    assert sentences == ["b adds nothing to the nDCG@10 of a and saves 1.22 ms a query (p50)."]
     assert ladder.sentences(small_climb(("a",))) == []
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .analysis.compare import compare
+    from .analysis.compare.compare import compare
+    from .analysis.evidence import Evidence, evidence_of_climb, evidence_of_runs
     from .data.corpus import Corpus, Document
     from .data.dataset import Dataset
     from .data.qrels import Qrels
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .data.run import Run
     from .errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
     from .evaluation import Note, Result, evaluate
-    from .experiment import Climb, Experiment, Settings, load_climb, read_experiment, save_climb
+    from .experiment import Climb, Experiment, Settings, default_ladder, load_climb, read_experiment, save_climb
     from .experiment.climbing import climb
     from .formats import read_dataset, read_qrels, read_run, write_qrels, write_run
     from .fusion import fuse
@@ -56,10 +57,12 @@ if TYPE_CHECKING:
     )
     from .models import Bert, CrossEncoder, MiniLM, SentenceTransformer, TorchCrossEncoder, WordLlama
     from .stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
+    from .stages.base import Cost, Ground
     from .stores import Chroma, Memory, PgVector
 
 _ROOMS = {
-    "analysis.compare": ("compare",),
+    "analysis.compare.compare": ("compare",),
+    "analysis.evidence": ("Evidence", "evidence_of_climb", "evidence_of_runs"),
     "data.corpus": (
         "Corpus",
         "Document",
@@ -73,6 +76,7 @@ _ROOMS = {
         "Experiment",
         "Settings",
         "climb",
+        "default_ladder",
         "load_climb",
         "read_experiment",
         "save_climb",
@@ -95,6 +99,10 @@ _ROOMS = {
         "RRF",
         "Rerank",
         "Similarity",
+    ),
+    "stages.base": (
+        "Cost",
+        "Ground",
     ),
     "stores": (
         "Chroma",
@@ -129,13 +137,16 @@ __all__ = [
     "Chroma",
     "Climb",
     "Corpus",
+    "Cost",
     "CrossEncoder",
     "Dataset",
     "Dense",
     "Document",
     "ElevenPoint",
+    "Evidence",
     "Experiment",
     "Fuse",
+    "Ground",
     "IPrec",
     "InputError",
     "Judged",
@@ -176,7 +187,10 @@ __all__ = [
     "bpref",
     "climb",
     "compare",
+    "default_ladder",
     "evaluate",
+    "evidence_of_climb",
+    "evidence_of_runs",
     "fuse",
     "infAP",
     "load_climb",

@@ -9,7 +9,10 @@ RankproofError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 SHOWN_LENGTH = 80
+LONGEST_NAME = 100
 
 
 def is_hidden(char: str) -> bool:
@@ -32,6 +35,13 @@ def shown(text: str) -> str:
     """An id or value as a message shows it: visible, and cut when it is very long."""
     safe = visible(text)
     return safe if len(safe) <= SHOWN_LENGTH else f"{safe[:SHOWN_LENGTH]}…"
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name that is most like this one, for "did you mean"; None where none is."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name[:LONGEST_NAME], list(known), n=1, cutoff=likeness)), None)
 
 
 class RankproofError(Exception):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..data.qrels import Qrels
 from ..data.queries import Queries
 from ..data.reading import Reading
 from ..data.run import Run
-from ..errors import UsageError
-from ..evaluation import Result
-from ..experiment.climb import Climb, Rung
+from ..errors import UsageError, shown
+from ..evaluation import Options, Result, evaluate_runs
+from ..evaluation.evaluating import MeasuresLike
+from ..experiment.rung import Climb, Rung
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,7 +21,7 @@ class Evidence:
 
     `fingerprint` is the dataset's, or that of the judgements alone where there are only run files. `runs` may read its files when
     they are first asked for. `texts`, `snippets` and `rungs` are empty where there are only run files. `documents` is the size of
-    the corpus, None where it is not known.
+    the corpus, None where it is not known. `skip_missing` says that means run over the queries that a run has.
     """
 
     name: str
@@ -34,6 +35,12 @@ class Evidence:
     snippets: Mapping[str, str] = field(default_factory=dict)
     rungs: tuple[Rung, ...] = ()
     documents: int | None = None
+    skip_missing: bool = False
+
+    @property
+    def options(self) -> Options:
+        """How the values came about: other runs that are evaluated with these have values that may be held against them."""
+        return Options(self.reading, rel=self.rel, skip_missing=self.skip_missing, queries=self.result.queries)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -41,7 +48,48 @@ class Evidence:
         return tuple(system.name for system in self.result.systems)
 
 
-def of_climb(climb: Climb) -> Evidence:
+def known_system(evidence: Evidence, name: str) -> str:
+    """The name, refused where no system has it."""
+    return known_name(evidence.systems, name)
+
+
+def known_name(systems: Collection[str], name: str) -> str:
+    """The same where there are names alone."""
+    if name not in systems:
+        raise UsageError(f"no system is called {shown(name)}", fix=f"choose from: {', '.join(map(shown, systems))}")
+    return name
+
+
+def evidence_of_runs(
+    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
+    measures: MeasuresLike = None,
+    *,
+    name: str = "runs",
+    options: Options | None = None,
+) -> Evidence:
+    """The evidence in runs, by the name of their systems; judgements and runs may be ours or dicts of dicts."""
+    judged = qrels if isinstance(qrels, Qrels) else Qrels.from_dict(qrels)
+    ours = {system: run if isinstance(run, Run) else Run.from_dict(run, name=system) for system, run in runs.items()}
+    options = options or Options()
+    return of_result(evaluate_runs(judged, ours, measures, options), judged, ours, options, name=name)
+
+
+def of_result(result: Result, qrels: Qrels, runs: Mapping[str, Run], options: Options, *, name: str) -> Evidence:
+    """The evidence in what was evaluated with the options, beside the judgements and runs that it was evaluated from."""
+    return Evidence(
+        name=name,
+        fingerprint=qrels.fingerprint(),
+        qrels=qrels,
+        runs=runs,
+        result=result,
+        rel=options.rel,
+        reading=options.reading,
+        skip_missing=options.skip_missing,
+    )
+
+
+def evidence_of_climb(climb: Climb) -> Evidence:
     """The evidence in a climb."""
     return Evidence(
         name=climb.name,

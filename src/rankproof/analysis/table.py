@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal[
-    "text", "value", "difference", "points", "share", "p", "count", "number", "interval", "milliseconds", "flag", "marks"
-]
+Kind = Literal["text", "value", "difference", "points", "share", "p", "count", "number", "interval", "flag", "marks"]
 """How a cell is read: `value` is a measure's, `difference` one of two values, `points` a difference in percentage points, `share`
 a part of 1, `p` a p-value, `count` a whole number, `interval` a pair (low, high) of values or differences, `marks`
 letters that stand raised behind the cell before them."""

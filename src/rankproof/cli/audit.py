@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import visible
 from .evidence import add_inputs, evidence_of, show_tables
-from .terminal import STDOUT, Terminal
+from .terminal import Terminal
 from .values import at_least_one
 
 if TYPE_CHECKING:
@@ -22,9 +20,10 @@ examples:
   rankproof audit qrels.txt bm25.run dense.run -m nDCG@10,P@10
   rankproof audit results --tools                       other tools' conventions alone
   rankproof audit results --ties --holes                what ties and holes could change
-  rankproof audit results --judge-next 50 -o pairs.tsv  the pairs to judge next, as a file
+  rankproof audit results --judge-next 50 --format csv -o pairs.csv
+                                                        the pairs to judge next, as a file
 
-without a choice it shows everything, and the 5 pairs to judge next by the first measure"""
+without a choice it shows everything, and the 5 pairs to judge next by the first mean"""
 FEW = 5
 
 
@@ -40,26 +39,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Shows the tables asked for, or all."""
-    from ..analysis.audit import DEFAULT
+    from ..analysis.audit.tools import DEFAULT
 
     args.measures = args.measures or list(DEFAULT)
-    evidence = evidence_of(args)
-    tables = _tables(args, evidence)
-    if args.output not in STDOUT and str(args.output).endswith(".tsv") and args.judge_next:
-        _write_pairs(args.output, tables[-1])
-        show_tables(tables[:-1], argparse.Namespace(**{**vars(args), "output": None}), terminal)
-    else:
-        show_tables(tables, args, terminal)
+    show_tables(_tables(args, evidence_of(args)), args, terminal)
     return 0
 
 
 def _tables(args: argparse.Namespace, evidence: Evidence) -> list[Table]:
-    from ..analysis.audit import audit_tools
-    from ..analysis.holes import audit_holes
-    from ..analysis.holes_next import judge_next
-    from ..analysis.holes_pool import audit_pool
-    from ..analysis.holes_view import holes_of
-    from ..analysis.ties import audit_ties
+    from ..analysis.audit.tools import audit_tools
+    from ..analysis.holes.next import can_be_served, judge_next
+    from ..analysis.holes.pool import audit_pool
+    from ..analysis.holes.table import audit_holes
+    from ..analysis.holes.unjudged import holes_of
+    from ..analysis.ties.table import audit_ties
 
     everything = not (args.tools or args.ties or args.holes or args.judge_next)
     tables = [audit_tools(evidence)] if args.tools or everything else []
@@ -69,15 +62,8 @@ def _tables(args: argparse.Namespace, evidence: Evidence) -> list[Table]:
         holes = holes_of(evidence)
         if args.holes or everything:
             tables += [audit_holes(evidence, holes), audit_pool(evidence, holes)]
+        measures = evidence.result.systems[0].measures
+        first = [name for name, one in measures.items() if args.judge_next or can_be_served(one.measure)][:1]
         if args.judge_next or everything:
-            tables.append(judge_next(holes, next(iter(evidence.result.systems[0].measures)), args.judge_next or FEW))
+            tables += [judge_next(holes, name, args.judge_next or FEW) for name in first]
     return tables
-
-
-def _write_pairs(path: str, table: Table) -> None:
-    """The pairs as tab-separated lines under a header; a tab or line end within an id is written as an escape."""
-    from ..formats.atomic import write_blocks
-
-    lines: list[Sequence[object]] = [[column.name for column in table.columns], *table.rows]
-    text = "".join("\t".join(visible(str(cell)) for cell in line) + "\n" for line in lines)
-    write_blocks(path, [text.encode(errors="backslashreplace")])

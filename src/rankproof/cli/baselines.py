@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError, shown
 from .corpus_size import add_documents, with_documents
+from .dataset import SPLIT
 from .evidence import add_inputs, evidence_of, show_tables
-from .output import check_output
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..analysis.bands import Profile
+    from ..analysis.bands.bands import Profile
 
 USAGE = "FOLDER… | QRELS RUN… [--documents N] [--dataset FOLDER] [options]"
 EXAMPLES = """\
@@ -31,19 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
     group = parser.add_argument_group("what to compare with")
     add_documents(group)
-    group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset")
-    group.add_argument("--split", default="test", metavar="NAME", help="the dataset's file of judgements (test)")
+    group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset; or: sample")
+    group.add_argument("--split", default=SPLIT, metavar="NAME", help="the dataset's file of judgements (test)")
     group.add_argument("--bands", metavar="FILE", help="profiles of your own, as TOML, instead of the built-in ones")
     group.add_argument("--profile", action="append", metavar="NAME", help="only this profile of bands; repeatable (all)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Compares and tells."""
-    from ..analysis.bands_table import bands_table
-    from ..analysis.baselines import baselines
-    from ..analysis.baselines_known import references_of
+    from ..analysis.bands.table import bands_table
+    from ..analysis.baselines.references import references_of
+    from ..analysis.baselines.tables import baselines
 
-    check_output(args.output, args.files)
     profiles = _profiles(args)
     evidence = with_documents(evidence_of(args), args.documents)
     references = references_of(evidence)
@@ -59,10 +58,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _profiles(args: argparse.Namespace) -> list[Profile]:
-    from ..analysis.bands_file import known_profiles, profiles_of
-    from ..experiment.toml_page import read_page
+    from .profiles import known_profiles, profiles_in
 
-    profiles = known_profiles() if args.bands is None else profiles_of(read_page(args.bands))
+    profiles = known_profiles() if args.bands is None else profiles_in(args.bands)
     for name in args.profile or ():
         if name not in profiles:
             raise UsageError(f"no profile is called {shown(name)}", fix=f"choose from: {', '.join(map(shown, profiles))}")

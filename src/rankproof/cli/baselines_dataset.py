@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 def with_references(evidence: Evidence, known: Mapping[str, str], path: str, split: str) -> tuple[Evidence, dict[str, str]]:
     """The evidence with title-only and full-text BM25 among its systems, where they were not, and which ones those are."""
-    from ..analysis.baselines_known import FULL_TEXT, TITLE_ONLY
-    from ..analysis.baselines_values import skips
-    from ..evaluation import Options, Result, evaluate_runs
+    from ..analysis.baselines.references import FULL_TEXT, TITLE_ONLY
+    from ..evaluation import Result, evaluate_runs
     from ..stages import BM25
 
     dataset = _dataset(evidence, path, split)
@@ -33,8 +32,7 @@ def with_references(evidence: Evidence, known: Mapping[str, str], path: str, spl
     if not missing:
         return evidence, dict(known)
     runs = {name: _as_read(run, evidence.reading) for name, run in _climbed(missing, dataset, evidence.rel).items()}
-    options = Options(reading=evidence.reading, rel=evidence.rel, skip_missing=skips(evidence), queries=evidence.result.queries)
-    result = evaluate_runs(evidence.qrels, runs, list(evidence.result.systems[0].measures), options)
+    result = evaluate_runs(evidence.qrels, runs, list(evidence.result.systems[0].measures), evidence.options)
     both = Result(evidence.result.queries, (*result.systems, *evidence.result.systems))
     return replace(evidence, result=both, runs={**runs, **evidence.runs}), {**known, **{name: name for name in missing}}
 
@@ -42,14 +40,10 @@ def with_references(evidence: Evidence, known: Mapping[str, str], path: str, spl
 def _dataset(evidence: Evidence, path: str, split: str) -> Dataset:
     """The dataset under the evidence's own judgements; refused where it is known to be another one."""
     from ..data.dataset import Dataset
-    from ..experiment import Experiment
-    from ..experiment.climbing import dataset_of
-    from ..stages import BM25
+    from .dataset import read_named, refuse_other
 
-    found = dataset_of(Experiment({"bm25": BM25()}, dataset=path, split=split))
-    if evidence.rungs and found.fingerprint() != evidence.fingerprint:
-        what = f"{shown(path)} is not the dataset of {shown(evidence.name)}"
-        raise UsageError(what, fix="name the dataset that the results were made on")
+    found = read_named(path, split)
+    refuse_other(found, path, evidence)
     if evidence.documents not in (None, len(found.corpus)):
         what = f"{shown(path)} has {len(found.corpus)} documents, not {evidence.documents}"
         raise UsageError(what, fix="leave out --documents, or name another dataset")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import shown
-from .evidence import add_inputs, evidence_of, show_tables
-from .output import check_output
+from .evidence import MAIN, add_inputs, evidence_of, show_tables
+from .sampling import add_correction, add_sampling
 from .terminal import Terminal
-from .values import at_least_one, whole
+from .values import at_least_one, number
 
 USAGE = "QRELS RUN RUN… | RESULTS… [--baseline NAME] [-m MEASURES] [options]"
-MEASURES = ["nDCG@10,RR@10,R@100"]
 EXAMPLES = """\
 examples:
   rankproof compare qrels.txt bm25.run dense.run hybrid.run
@@ -32,24 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to compare")
     group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="what decides (randomisation)")
-    group.add_argument("--correction", choices=("holm", "bonferroni", "bh", "none"), default="holm", help="for many tests (holm)")
+    add_correction(group)
     group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="the bootstrap interval (bca)")
-    group.add_argument("--alpha", type=_number, default=0.05, metavar="A", help="the rate of errors that is allowed (0.05)")
     group.add_argument(
-        "--margin", type=_number, metavar="D", help="a difference that does not matter, as 0.01: tests for equivalence too"
+        "--margin", type=number, metavar="D", help="a difference that does not matter, as 0.01: tests for equivalence too"
     )
-    group.add_argument("--samples", type=at_least_one, default=100_000, metavar="N", help="how many random flips (100000)")
+    add_sampling(group, samples=100_000, of="flips")
     group.add_argument("--resamples", type=at_least_one, default=10_000, metavar="N", help="of the bootstrap (10000)")
-    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of flips and resamples (0)")
     group.add_argument("--details", action="store_true", help="also the table of all numbers")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates, compares and shows."""
-    from ..analysis.compare import compare
+    from ..analysis.compare.compare import compare
 
-    check_output(args.output, args.files)
-    args.measures = args.measures or MEASURES
+    args.measures = args.measures or MAIN
     tables = compare(
         evidence_of(args).result,
         baseline=args.baseline,
@@ -70,10 +65,3 @@ def _is_wanted(table: str, args: argparse.Namespace) -> bool:
     if args.format == "csv":
         return table == "details"
     return table != "details" or args.details or args.format == "json"
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a number, as in 0.05") from None

@@ -6,7 +6,6 @@ import argparse
 
 from .corpus_size import add_documents, with_documents
 from .evidence import add_inputs, evidence_of, show_tables
-from .output import check_output
 from .segments_file import add_by, groupings
 from .terminal import Terminal
 from .values import at_least_one, whole
@@ -33,17 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--top", type=at_least_one, default=10, metavar="K", help="failed is a query with nothing relevant in the first K (10)"
     )
+    group.add_argument("--rules", action="store_true", help="show the rules and for whom each fired, as JSON and CSV do")
     add_documents(group)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Looks and tells."""
-    from ..analysis.baselines_values import known_system
-    from ..analysis.diagnose_report import diagnose
+    from ..analysis.diagnose.report import diagnose
+    from ..analysis.evidence import known_system
 
-    check_output(args.output, args.files)
     evidence = with_documents(evidence_of(args), args.documents)
     system = None if args.system is None else known_system(evidence, args.system)
-    tables = diagnose(evidence, list(groupings(evidence, args)), system=system, cutoff=args.top, most=args.failed)
+    groups, rules = list(groupings(evidence, args)), args.rules or args.format in ("json", "csv")
+    tables = diagnose(evidence, groups, system=system, cutoff=args.top, most=args.failed, rules=rules)
     show_tables(tables, args, terminal)
     return 0

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .evidence import add_inputs, evidence_of, show_tables
-from .parsing import unknown
 from .terminal import Terminal
 from .values import at_least_one
 
 if TYPE_CHECKING:
     from ..analysis.evidence import Evidence
     from ..analysis.table import Table
-    from ..data.corpus import Corpus
 
 USAGE = "FILES… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
 EXAMPLES = """\
@@ -60,7 +58,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _answer(args: argparse.Namespace) -> Table:
-    from ..analysis.explain_answer import explain_answer
+    from ..analysis.explain.answer import explain_answer
 
     if args.answer is None or args.reference is None or args.files:
         raise UsageError(
@@ -71,45 +69,38 @@ def _answer(args: argparse.Namespace) -> Table:
 
 def _system(asked: str | None, evidence: Evidence, measure: str, terminal: Terminal) -> str:
     """The system asked for, else the best one."""
+    from ..analysis.evidence import known_system
+    from ..analysis.measured import best_of
+
     if asked is not None:
-        return _known(asked, evidence)
-    values = {one.name: one.measures[measure] for one in evidence.result.systems}
-    sign = -1 if next(iter(values.values())).measure.higher_is_better is False else 1
-    best = max(values, key=lambda name: sign * values[name].value)
-    if len(values) > 1:
-        terminal.note(f"explaining {best}, the best of {len(values)} systems by {measure}; --system names another")
+        return known_system(evidence, asked)
+    best = best_of({one.name: one.measures[measure] for one in evidence.result.systems})
+    if len(evidence.systems) > 1:
+        count = len(evidence.systems)
+        terminal.note(f"explaining {best}, the best of {count} systems by {measure}; --system names another")
     return best
 
 
-def _known(name: str, evidence: Evidence) -> str:
-    if name not in evidence.systems:
-        raise unknown("system", name, evidence.systems, see="the systems: " + ", ".join(evidence.systems))
-    return name
-
-
 def _tables(args: argparse.Namespace, evidence: Evidence, system: str, measures: list[str]) -> list[Table]:
-    from ..analysis.explain import TOP, explain_difference, explain_mean
-    from ..analysis.explain_query import ROWS, explain_query
-    from ..analysis.explain_score import explain_score
+    from ..analysis.evidence import known_system
+    from ..analysis.explain.mean import TOP, explain_difference, explain_mean
+    from ..analysis.explain.query import ROWS, explain_query
 
     if args.doc is not None:
-        return [explain_score(evidence, system, args.query, args.doc, _corpus(args.dataset))]
+        return [_score(args, evidence, system)]
     if args.query is not None:
         each = [explain_query(evidence, system, one, args.query, rows=args.top or ROWS) for one in measures]
         return [table for tables in each for table in tables]
     top = args.top or TOP
     if args.against is not None:
-        against = _known(args.against, evidence)
+        against = known_system(evidence, args.against)
         return [explain_difference(evidence, system, against, one, top=top) for one in measures]
     return [explain_mean(evidence, system, one, top=top) for one in measures]
 
 
-def _corpus(path: str | None) -> Corpus | None:
-    from ..experiment import SAMPLE
-    from ..formats import read_dataset
-    from ..samples import sample_folder
+def _score(args: argparse.Namespace, evidence: Evidence, system: str) -> Table:
+    from ..analysis.explain.score import explain_score, rung_of
+    from .bm25_terms import terms_of
 
-    if path == SAMPLE:
-        with sample_folder() as folder:
-            return read_dataset(folder).corpus
-    return None if path is None else read_dataset(path).corpus
+    terms = terms_of(evidence, rung_of(evidence, system).stage, args.query, args.doc, args.dataset)
+    return explain_score(evidence, system, args.query, args.doc, terms)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from .evidence import add_inputs, evidence_of, show_tables
 from .output import check_output
+from .sampling import add_sampling
 from .segments_file import add_by, groupings
 from .terminal import Terminal
-from .values import at_least_one, whole
 
 if TYPE_CHECKING:
-    from ..analysis.gate import Gate
-    from ..analysis.gate_baseline import Baseline
-    from ..analysis.gate_settings import GateSettings
+    from ..analysis.gate.baseline import Baseline
+    from ..analysis.gate.decide import Gate
+    from ..analysis.gate.settings import GateSettings
 
 USAGE = "RESULTS | QRELS RUN… --baseline FILE [--threshold T]… [options]"
 EXAMPLES = """\
@@ -39,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, as nDCG@10>=0.45; repeatable")
     group.add_argument("--max-drop", action="append", default=[], metavar="M=D", help="how much M may lose, as nDCG@10=0.02")
     group.add_argument("--system", action="append", default=[], metavar="NAME", help="this system only, repeatable (all)")
-    group.add_argument("--alpha", type=float, default=0.05, metavar="A", help="how rare chance must make a drop (0.05)")
-    group.add_argument("--samples", type=at_least_one, default=100_000, metavar="N", help="how many random flips (100000)")
-    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of the flips (0)")
+    add_sampling(group, samples=100_000, of="flips")
     add_by(parser.add_argument_group("segments that must hold too"))
     also = parser.add_argument_group("what else to write")
     also.add_argument("--junit", metavar="FILE", help="the decisions as JUnit XML")
@@ -50,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates, decides, shows."""
-    from ..analysis.gate import decide
-    from ..analysis.gate_table import gate_table
+    from ..analysis.gate.decide import decide
+    from ..analysis.gate.table import gate_table
 
     _check(args)
     settings, baseline = _settings(args), _baseline(args.baseline)
@@ -71,7 +69,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("a drop is one against a baseline", fix="name it with --baseline")
     written = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in written:
-        check_output(path, [*args.files, args.baseline, args.by_file])
+        check_output(path, [*args.files, args.baseline, args.by_file, args.queries])
     if "-" in (args.junit, args.comment):
         raise UsageError("standard output holds the table", fix="name a file for JUnit XML and for the comment")
     if len(set(written)) < len(written):
@@ -79,7 +77,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> GateSettings:
-    from ..analysis.gate_settings import GateSettings, max_drop_of, threshold_of
+    from ..analysis.gate.settings import GateSettings, max_drop_of, threshold_of
 
     return GateSettings(
         thresholds=tuple(map(threshold_of, args.threshold)),
@@ -91,7 +89,7 @@ def _settings(args: argparse.Namespace) -> GateSettings:
 
 
 def _baseline(path: str | None) -> Baseline | None:
-    from ..analysis.gate_file import parsed
+    from ..analysis.gate.baseline_json import parsed
     from ..formats.lines import decoded
     from ..formats.opening import all_bytes, open_source
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Writes the default ladder as a commented file."""
-    from ..experiment.toml_text import starting_text
+    from ..experiment.toml.text import starting_text
     from ..formats.atomic import write_blocks
 
     text = starting_text()

@@ -24,7 +24,7 @@ def experiment_of(args: argparse.Namespace, terminal: Terminal) -> Experiment:
         "split": args.split,
         "limit": args.limit,
         "seed": args.seed,
-        "measures": _measures(args.measures),
+        "measures": args.measures,
         "systems": None if args.systems is None else chosen(experiment.systems, args.systems),
     }
     return replace(experiment, **{name: value for name, value in changes.items() if value is not None})
@@ -32,19 +32,17 @@ def experiment_of(args: argparse.Namespace, terminal: Terminal) -> Experiment:
 
 def chosen(systems: Mapping[str, Stage], names: Sequence[str]) -> dict[str, Stage]:
     """The named systems and those among the others that they are made of, in the ladder's order."""
+    from ..experiment.rungs import with_below
+
     for name in names:
         if name not in systems:
             raise unknown("system", name, systems, see="the experiment's systems: " + ", ".join(systems))
-    wanted = {part for name in names for part in _parts(systems[name])}
+    wanted = {part for name in names for part in with_below(systems[name])[:-1]}
     return {name: stage for name, stage in systems.items() if name in names or stage in wanted}
 
 
-def _parts(stage: Stage) -> set[Stage]:
-    return {each for part in stage.below() for each in (part, *_parts(part))}
-
-
 def _read(path: str) -> Experiment:
-    from ..experiment.toml_file import read_experiment
+    from ..experiment.toml.file import read_experiment
 
     if not path:
         raise UsageError("the experiment file has no name", fix="name it, or leave it out for the default ladder")
@@ -76,9 +74,3 @@ def _dataset(path: str | None) -> str | None:
     if not os.path.isdir(path):
         raise UsageError(f"{path} is no folder", fix="name a dataset: a folder with corpus.jsonl, queries.jsonl and qrels")
     return os.path.abspath(path)
-
-
-def _measures(texts: Sequence[str] | None) -> Any:
-    from ..measures import parse_many
-
-    return None if texts is None else parse_many(texts)

@@ -20,7 +20,7 @@ def default_folder(name: str) -> str:
     import os
     from datetime import datetime
 
-    from ..experiment.folder_names import file_name
+    from ..experiment.results.names import file_name
 
     first = os.path.join(HOME, f"{file_name(name)}-{datetime.now():%Y%m%d-%H%M%S}")
     folder, number = first, 1

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from ..errors import UsageError, shown
+from ..errors import UsageError, nearest, shown
 from .terminal import Terminal, width_of
 
 EVERYWHERE = ("-v", "--verbose", "--quiet")
@@ -87,8 +87,6 @@ def split_verb(arguments: Sequence[str]) -> tuple[list[str], str | None, list[st
 
 def unknown(kind: str, name: str, known: Iterable[str], *, see: str) -> UsageError:
     """An error for a name that nobody knows, with the nearest one that somebody does."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    fix = f"did you mean {near[0]}? See {see}" if near else f"see {see}"
+    near = nearest(name, known, likeness=0.5)
+    fix = f"did you mean {near}? See {see}" if near else f"see {see}"
     return UsageError(f"unknown {kind} {shown(name)}", fix=fix)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Climbs, saves, shows."""
     import gc
 
-    from ..experiment.folder import check_folder, save
+    from ..experiment.results.folder import check_folder, save
     from .ladder_experiment import experiment_of
     from .ladder_progress import LadderProgress
     from .ladder_showing import default_folder, show_climb
@@ -87,5 +86,5 @@ def _settings(args: argparse.Namespace, progress: Progress) -> Settings:
         raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
     if args.cache == "":
         raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
-    home = None if args.no_cache else cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
+    home = None if args.no_cache else cache_home() if args.cache is None else args.cache
     return Settings(cache=home, threads=args.jobs, progress=progress)

@@ -11,7 +11,7 @@ from ..errors import InputError, shown
 
 if TYPE_CHECKING:
     from ..analysis.evidence import Evidence
-    from ..analysis.segments_groups import Grouping
+    from ..analysis.segments.groups import Grouping
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")
 
@@ -29,7 +29,7 @@ def add_by(group: argparse._ArgumentGroup) -> None:
 
 def groupings(evidence: Evidence, args: argparse.Namespace) -> Iterator[Grouping]:
     """What was asked for; where nothing was, the category, or the length, or the number of relevant documents."""
-    from ..analysis.segments_groups import by_list, default_by, grouped
+    from ..analysis.segments.groups import by_list, default_by, grouped
 
     names = args.by or ([] if args.by_file else [default_by(evidence)])
     yield from (grouped(evidence, name) for name in dict.fromkeys(names))

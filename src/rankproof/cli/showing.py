@@ -6,6 +6,7 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .output import write_or_show
 from .terminal import STDOUT, Terminal
 
 if TYPE_CHECKING:
@@ -18,12 +19,7 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
     """Renders the result to standard output or to the file asked for, then says the notes."""
     view = import_module(f"rankproof.views.{_VIEWS.get(args.format, f'as_{args.format}')}")
     text: str = view.render(result, terminal.look(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel))
-    if args.output in STDOUT:
-        terminal.show(text)
-    else:
-        from ..formats.atomic import write_blocks
-
-        write_blocks(args.output, [text.encode(errors="backslashreplace")])
+    write_or_show(text, args.output, terminal)
     for line in note_lines(result):
         terminal.note(line)
 

@@ -34,6 +34,14 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a number, as in 0.05") from None
+
+
 def numbers(text: str) -> list[float]:
     """Numbers between commas."""
     try:
@@ -60,7 +68,9 @@ def query_ids(path: str, encoding: str) -> tuple[str, ...]:
 
 def first_few(ids: Sequence[str], most: int = 5) -> str:
     """How many ids there are, and the first of them, fit to be shown."""
-    return f"{len(ids)} ({', '.join(map(shown, ids[:most]))}{', …' if len(ids) > most else ''})"
+    from ..analysis.wording import few
+
+    return f"{len(ids)} ({few(ids, most)})"
 
 
 def names(text: str) -> list[str]:

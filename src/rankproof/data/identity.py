@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ..errors import UsageError, shown
+
 NOT_PART = {"identity": False}
-"""The metadata of a dataclass field that says where a thing is, not what it is: a connection string, say."""
+"""The metadata of a dataclass field that is not shown: where weights lie, or an address, which `revision()` may digest."""
 
 
 def identity(value: Any) -> Any:
@@ -21,10 +23,17 @@ def identity(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [identity(part) for part in value]
     if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} is no value with an identity")
+        kind = shown(kind_name(type(value)))
+        raise UsageError(f"{kind} is no value that can be told from others", fix="make it a frozen dataclass")
     parts = {part.name: identity(getattr(value, part.name)) for part in fields(value) if part.metadata.get("identity", True)}
     revision = getattr(value, "revision", None)
-    return {"kind": type(value).__name__, **parts, **({"revision": revision()} if callable(revision) else {})}
+    return {"kind": kind_name(type(value)), **parts, **({"revision": revision()} if callable(revision) else {})}
+
+
+def kind_name(kind: type[Any]) -> str:
+    """The class's name, with its module where that is not ours: two packages may each have a BM25."""
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return kind.__name__ if ours else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def key_of(*parts: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,6 +89,25 @@ class Run:
         """A run of a dict of dicts; ids that are integers become their decimal text."""
         queries: list[str] = []
         return cls.from_rows(_rows(scores, source, queries), name=name, source=source, queries=queries)
+
+    @classmethod
+    def of_rankings(cls, name: str, queries: Sequence[str], rankings: Iterable[tuple[Sequence[str], FloatArray]]) -> Run:
+        """A run of each query's documents, best first, and their scores; places are ranks."""
+        docs: list[str] = []
+        scores: list[FloatArray] = []
+        for found, values in rankings:
+            docs.extend(found)
+            scores.append(values)
+        ranks = [np.arange(1, len(part) + 1, dtype=np.int64) for part in scores]
+        return cls(
+            name=name,
+            queries=tuple(queries),
+            offsets=frozen(np.cumsum([0, *map(len, scores)], dtype=np.int64)),
+            docs=tuple(docs),
+            scores=frozen(np.concatenate([np.zeros(0), *scores])),
+            ranks=frozen(np.concatenate([np.zeros(0, np.int64), *ranks])),
+            source=name,
+        )
 
     def rows(self) -> Iterator[RunRow]:
         """Every row, query by query, without its tag."""

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from .climb import Climb, Rung
 from .climbing import climb
 from .experiment import SAMPLE, Experiment
-from .folder import load as load_climb
-from .folder import save as save_climb
+from .ladder import default_ladder
+from .results.folder import load as load_climb
+from .results.folder import save as save_climb
+from .rung import Climb, Rung
 from .settings import Settings
-from .toml_file import read_experiment
+from .toml.file import read_experiment
 
-__all__ = ["SAMPLE", "Climb", "Experiment", "Rung", "Settings", "climb", "load_climb", "read_experiment", "save_climb"]
+__all__ = [
+    "SAMPLE",
+    "Climb",
+    "Experiment",
+    "Rung",
+    "Settings",
+    "climb",
+    "default_ladder",
+    "load_climb",
+    "read_experiment",
+    "save_climb",
+]

@@ -8,37 +8,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.arrays import FloatArray
-from ..fusion.ranking import Ranking
+from ..data.arrays import FloatArray, IntArray
+from ..data.ranking import Ranking
 from ..stages.base import Block
 from ..stages.clock import PARTS, Clock
+from .packing import packed, unpacked
 
 Times = dict[str, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Asked:
-    """The rankings of all queries, and the milliseconds that each took, by part."""
+    """The rankings of all queries, the milliseconds that each took, by part, and how many pairs of each were cut."""
 
     rankings: tuple[Ranking, ...]
     times: Mapping[str, FloatArray]
+    cut: IntArray
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must see of the answers, however many starts they took."""
+        pairs = int(self.cut.sum())
+        return (f"{pairs} pairs of query and passage are longer than the model reads and were cut",) if pairs else ()
 
 
 def answers_block(rankings: Sequence[Ranking], clocks: Sequence[Clock]) -> Block:
-    """Rankings and times of some queries."""
-    docs = json.dumps([docs for docs, _ in rankings]).encode()
+    """Rankings, times and cut pairs of some queries."""
+    docs, scores = packed(rankings)
     times: Times = {part: np.array([clock.milliseconds[part] for clock in clocks]) for part in PARTS}
-    scores = np.concatenate([np.zeros(0), *(np.asarray(scores, np.float64) for _, scores in rankings)])
-    return {"docs": np.frombuffer(docs, np.uint8), "scores": scores, **times}
+    cut = np.array([clock.cut for clock in clocks], np.int64)
+    return {"docs": np.frombuffer(json.dumps(docs).encode(), np.uint8), "scores": scores, "cut": cut, **times}
 
 
 def answers_of(blocks: Sequence[Block]) -> Asked:
     """What the blocks say, copied out of them."""
-    rankings: list[Ranking] = []
-    for block in blocks:
-        at = 0
-        for docs in json.loads(block["docs"].tobytes()):
-            rankings.append((docs, np.array(block["scores"][at : at + len(docs)])))
-            at += len(docs)
+    each = (unpacked(json.loads(block["docs"].tobytes()), block["scores"]) for block in blocks)
     times: Times = {part: np.concatenate([np.zeros(0), *(block[part] for block in blocks)]) for part in PARTS}
-    return Asked(tuple(rankings), times)
+    cut = np.concatenate([np.zeros(0, np.int64), *(block["cut"] for block in blocks)])
+    return Asked(tuple(ranking for rankings in each for ranking in rankings), times, cut)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..data.identity import key_of
 from ..data.queries import Query
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 from ..stages.base import BatchSearcher, Block, Ground, Searcher, Stage
 from ..stages.clock import Clock
 from ..version import __version__
@@ -18,6 +18,7 @@ from .cache import StageCache
 from .keep import JournalKeep, MemoryKeep
 from .outcome import Outcome
 from .provenance import now
+from .ranking_rules import refuse_wrong
 from .threads import blas_threads
 
 _BLOCK = 16
@@ -33,7 +34,7 @@ class Bench:
     queries_key: str
     keep: JournalKeep | MemoryKeep
     cache: StageCache | None
-    found: dict[Stage, Outcome]
+    found: dict[Stage, Outcome] = field(default_factory=dict)
 
     def outcome(self, stage: Stage, label: str) -> Outcome:
         """What the stage gives: computed in this process, kept from an earlier one, or computed now."""
@@ -52,14 +53,16 @@ class Bench:
             stack.enter_context(closing(searcher))
             self.ground.progress(f"{label}: building", 1, 1)
             with blas_threads(1):
-                asked = self._asked(searcher, key, below, label)
+                asked = self._asked(stage, searcher, key, below, label)
+            # All queries are asked again together: what the searcher says of its answers below then covers those that were kept.
+            throughput = self._throughput(searcher)
             outcome = Outcome(
                 asked.rankings,
                 asked.times,
                 searcher.cost(),
-                self._throughput(searcher),
+                throughput,
                 searcher.facts(),
-                tuple(searcher.notes()),
+                (*searcher.notes(), *asked.notes()),
                 now(),
             )
         if self.cache:
@@ -67,7 +70,7 @@ class Bench:
         self.keep.forget(key)
         return outcome
 
-    def _asked(self, searcher: Searcher, key: str, below: Sequence[Outcome], label: str) -> Asked:
+    def _asked(self, stage: Stage, searcher: Searcher, key: str, below: Sequence[Outcome], label: str) -> Asked:
         """Every query on its own, in blocks that are kept as they come."""
 
         def one(index: int, clock: Clock) -> Ranking:
@@ -81,8 +84,10 @@ class Bench:
                 for index in range(min(_WARM_UP, len(self.queries))):
                     one(index, Clock())
                 warm = True
-            clocks = [Clock() for _ in self.queries[block * _BLOCK : (block + 1) * _BLOCK]]
+            queries = self.queries[block * _BLOCK : (block + 1) * _BLOCK]
+            clocks = [Clock() for _ in queries]
             rankings = [one(block * _BLOCK + at, clock) for at, clock in enumerate(clocks)]
+            refuse_wrong(rankings, queries, stage, self.ground.corpus, label)
             return answers_block(rankings, clocks)
 
         count = -(-len(self.queries) // _BLOCK)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import RankproofError, WorldError
 from ..formats.atomic import write_blocks
-from .failures import cache_damage, cache_failure
+from .failures import BROKEN, ELSEWHERE, cache_damage, cache_failure
 from .outcome import Outcome, outcome_bytes, outcome_of
 
 _MARK = b"rankproof stage 1\n"
@@ -33,7 +33,7 @@ class StageCache:
         body = content[len(_MARK) + _DIGEST :]
         if not content.startswith(_MARK) or content[len(_MARK) : len(_MARK) + _DIGEST] != hashlib.sha256(body).digest():
             self._set_aside(path)
-            raise cache_damage(path, "it was set aside")
+            raise cache_damage(path, BROKEN, "it was set aside")
         return outcome_of(body)
 
     def put(self, key: str, outcome: Outcome) -> None:
@@ -46,7 +46,7 @@ class StageCache:
         except OSError as error:
             raise cache_failure(path, error) from None
         except RankproofError as error:
-            raise WorldError(f"{error}; or choose another folder with --cache, or pass --no-cache") from None
+            raise WorldError(f"{error}; or {ELSEWHERE}") from None
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.stage"

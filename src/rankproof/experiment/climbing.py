@@ -18,31 +18,31 @@ from ..formats import read_dataset
 from ..stages.base import Ground, Stage
 from .bench import Bench
 from .cache import StageCache
-from .climb import Climb, Rung
 from .experiment import SAMPLE, Experiment
 from .keep import JournalKeep, MemoryKeep
-from .outcome import Outcome, as_run
+from .outcome import Outcome
 from .provenance import provenance
+from .rung import Climb, Rung
 from .rungs import kind_of, over_of, with_below
 from .settings import Settings
 from .snippets import snippets_of
-from .toml_text import toml_of
+from .toml.text import toml_of
 
 
 def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     """Climbs every system of the experiment, in order, and evaluates it."""
     settings = settings or Settings()
     start = time.monotonic()
+    written = toml_of(experiment)
     dataset = dataset_of(experiment)
     queries = asked_queries(dataset, experiment.limit, experiment.seed)
     with _bench(dataset, queries, settings) as bench:
         outcomes = {name: bench.outcome(stage, name) for name, stage in experiment.systems.items()}
-        found = dict(bench.found)
     ids = tuple(query.id for query in queries)
-    runs = {name: as_run(name, ids, outcome.rankings) for name, outcome in outcomes.items()}
+    runs = {name: Run.of_rankings(name, ids, outcome.rankings) for name, outcome in outcomes.items()}
     options = Options(rel=experiment.rel, queries=ids if experiment.limit else None)
     result = evaluate_runs(dataset.qrels, runs, experiment.measures, options)
-    rungs = _rungs(experiment.systems, outcomes, found, result, runs)
+    rungs = _rungs(experiment.systems, outcomes, bench.found, result, runs)
     return Climb(
         name=experiment.name,
         fingerprint=dataset.fingerprint(),
@@ -52,7 +52,7 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
         qrels=dataset.qrels,
         texts=Queries(queries, source=dataset.queries.source),
         snippets=snippets_of(dataset, runs.values()),
-        experiment=toml_of(experiment),
+        experiment=written,
         provenance={
             **provenance(),
             "seconds": time.monotonic() - start,
@@ -90,12 +90,12 @@ def asked_queries(dataset: Dataset, limit: int | None, seed: int) -> list[Query]
 
 @contextmanager
 def _bench(dataset: Dataset, queries: Sequence[Query], settings: Settings) -> Iterator[Bench]:
-    home = settings.cache
+    home = settings.home
     with JournalKeep(home, settings.progress) if home else MemoryKeep(settings.progress) as keep:
         corpus_key = dataset.corpus.fingerprint()
         ground = Ground(dataset.corpus, corpus_key, keep, settings.threads, settings.progress)
         queries_key = key_of([(query.id, query.text) for query in queries])
-        yield Bench(ground, queries, queries_key, keep, StageCache(home) if home else None, {})
+        yield Bench(ground, queries, queries_key, keep, StageCache(home) if home else None)
 
 
 def _rungs(

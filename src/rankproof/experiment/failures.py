@@ -8,19 +8,20 @@ from pathlib import Path
 from ..errors import WorldError, visible
 
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_ELSEWHERE = "choose another folder with --cache FOLDER, or pass --no-cache"
+ELSEWHERE = "choose another cache folder, or none (--cache FOLDER, --no-cache; in Python Settings(cache=...))"
+BROKEN = "its checksum does not hold"
 
 
 def cache_failure(path: Path, error: OSError) -> WorldError:
     """The error for a cache file that could not be read or written; what was whole before stays whole."""
     reason = error.strerror or str(error)
     if error.errno in _DENIED:
-        return WorldError(visible(f"{path}: the cache cannot be written ({reason}); {_ELSEWHERE}"))
+        return WorldError(visible(f"{path}: the cache cannot be written ({reason}); {ELSEWHERE}"))
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return WorldError(visible(f"{path}: {reason}; free some space and run again, finished work is kept; or {_ELSEWHERE}"))
-    return WorldError(visible(f"{path}: the cache failed ({reason}); {_ELSEWHERE}"))
+        return WorldError(visible(f"{path}: {reason}; free some space and run again, finished work is kept; or {ELSEWHERE}"))
+    return WorldError(visible(f"{path}: the cache failed ({reason}); {ELSEWHERE}"))
 
 
-def cache_damage(path: Path, kept: str) -> WorldError:
-    """The error for a cache file whose checksum does not hold."""
-    return WorldError(visible(f"{path}: the cache file is damaged (its checksum does not hold); {kept}; run again to go on"))
+def cache_damage(path: Path, what: str, done: str) -> WorldError:
+    """The error for a cache file that is not as it was written: what is wrong with it, and what was done about it."""
+    return WorldError(visible(f"{path}: the cache file is damaged ({what}); {done}; run again to go on"))

@@ -11,7 +11,7 @@ from typing import Self
 
 from ..errors import WorldError, visible
 from ..stages.base import Block
-from .failures import cache_damage, cache_failure
+from .failures import BROKEN, ELSEWHERE, cache_damage, cache_failure
 from .locks import try_lock
 from .records import MARK, STEP, Record, record_at, record_bytes
 
@@ -29,8 +29,7 @@ class Journal:
         self._file = FileIO(handle, "r+")
         if not try_lock(handle):
             self._file.close()
-            fix = "wait for it, or choose another folder with --cache"
-            raise WorldError(visible(f"{path}: another rankproof is at work on the same stage; {fix}"))
+            raise WorldError(visible(f"{path}: another rankproof is at work on the same stage; wait for it, or {ELSEWHERE}"))
 
     def __enter__(self) -> Self:
         return self
@@ -54,7 +53,7 @@ class Journal:
         del data
         self._cut(start)
         if damaged:
-            raise cache_damage(self.path, "what stands before the damage was kept")
+            raise cache_damage(self.path, BROKEN, "what stands before the damage was kept")
         return self.records()
 
     def append(self, block: Block, seconds: float) -> None:
@@ -68,6 +67,10 @@ class Journal:
         except OSError as error:
             self._cut(end)
             raise cache_failure(self.path, error) from None
+
+    def clear(self) -> None:
+        """Empties it."""
+        self._cut(0)
 
     def _mapped(self, size: int) -> memoryview:
         """The file in memory, through a handle of its own: views may outlive the lock, which a shared one would prolong."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -12,23 +10,42 @@ from types import TracebackType
 from typing import Self
 
 from ..stages.base import Block, Progress
-from .failures import cache_failure
+from .database_folders import DatabaseFolders
+from .failures import cache_damage, cache_failure
 from .journal import Journal
+from .records import Record
 
 _KEY_LENGTH = 32
 
 
-class JournalKeep:
-    """Blocks in journals that outlive the process."""
+class _FolderKeep:
+    """What every keep has: folders for embedded databases, cleared when the run ends."""
+
+    def __init__(self, folders: DatabaseFolders, progress: Progress) -> None:
+        self._folders, self._progress = folders, progress
+
+    def folder(self, key: str) -> str:
+        """A folder for the files of an embedded database, this run's alone."""
+        return self._folders.made(key[:_KEY_LENGTH])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._folders.clear()
+
+
+class JournalKeep(_FolderKeep):
+    """Blocks in journals that outlive the process; a database that a kill left behind is found again."""
 
     def __init__(self, home: Path, progress: Progress) -> None:
-        self._home, self._progress = home, progress
-        self._folders = Folders(home / "databases")
+        super().__init__(DatabaseFolders(home / "databases"), progress)
+        self._home = home
 
     def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
         """Goes on after the last whole block."""
         with Journal(self.path(key)) as journal:
-            records = journal.records()
+            records = _at_most(count, journal)
             for index in range(len(records), count):
                 self._progress(label, index, count)
                 block, seconds = _timed(make, index)
@@ -49,24 +66,13 @@ class JournalKeep:
         except OSError as error:
             raise cache_failure(self.path(key), error) from None
 
-    def folder(self, key: str) -> str:
-        """A folder under the cache, the same in every start, so that a database left behind by a kill is found again."""
-        return self._folders.made(key[:_KEY_LENGTH])
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._folders.clear()
-
-
-class MemoryKeep:
+class MemoryKeep(_FolderKeep):
     """Blocks for this process alone."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+        super().__init__(DatabaseFolders(Path(tempfile.mkdtemp(prefix="rankproof-"))), progress)
         self._made: dict[str, tuple[list[Block], float]] = {}
-        self._folders = Folders(Path(tempfile.mkdtemp(prefix="rankproof-")))
 
     def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
         """Every block once."""
@@ -83,42 +89,16 @@ class MemoryKeep:
         """Lets go of the blocks."""
         self._made.pop(key, None)
 
-    def folder(self, key: str) -> str:
-        """A temporary folder."""
-        return self._folders.made(key[:_KEY_LENGTH])
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._folders.clear()
-
-
-class Folders:
-    """The folders of embedded databases, removed at the end."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._made: list[Path] = []
-
-    def made(self, name: str) -> str:
-        """The folder of that name."""
-        path = self._home / name
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise cache_failure(path, error) from None
-        self._made.append(path)
-        return os.fspath(path)
-
-    def clear(self) -> None:
-        """Removes them, and the folder that holds them when it is empty."""
-        for path in self._made:
-            shutil.rmtree(path, ignore_errors=True)
-        try:
-            self._home.rmdir()
-        except OSError:
-            return
+def _at_most(count: int, journal: Journal) -> list[Record]:
+    """What the journal holds; one with more blocks than the work has is another work's, and is emptied."""
+    records = journal.records()
+    if len(records) > count:
+        found = len(records)
+        records.clear()
+        journal.clear()
+        raise cache_damage(journal.path, f"{found} blocks where {count} belong", "it was emptied")
+    return records
 
 
 def _timed(make: Callable[[int], Block], index: int) -> tuple[Block, float]:

@@ -7,11 +7,11 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..align import engine
+from ..data.versions import installed
 
 LIBRARIES = (
     *("rankproof", "numpy", "bm25s", "PyStemmer", "numba", "wordllama", "tokenizers", "onnx", "onnxruntime", "safetensors"),
@@ -33,16 +33,9 @@ def provenance() -> Mapping[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "engine": engine.NAME,
-        "libraries": {name: found for name in LIBRARIES if (found := _version(name))},
+        "libraries": {name: found for name in LIBRARIES if (found := installed(name))},
         "git": _revision(),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _processor() -> str:

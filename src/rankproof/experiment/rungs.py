@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from ..evaluation import Result
 from ..stages.base import Stage
 from ..stages.fuse import Fuse
-from .climb import RungKind
+from .rung import RungKind
 
 
 def kind_of(stage: Stage) -> RungKind:
     """Whether the stage finds documents, joins rankings, or reorders one."""
-    if not stage.below():
+    below = stage.below()
+    if not below:
         return "retrieval"
-    return "fusion" if isinstance(stage, Fuse) else "rerank"
+    return "fusion" if len(below) > 1 or isinstance(stage, Fuse) else "rerank"
 
 
 def with_below(stage: Stage) -> tuple[Stage, ...]:

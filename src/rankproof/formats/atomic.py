@@ -54,7 +54,7 @@ def _replace(target: str, content: Iterable[bytes], old: int | None) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _write_into(target: str, content: Iterable[bytes]) -> None:
@@ -63,8 +63,8 @@ def _write_into(target: str, content: Iterable[bytes]) -> None:
             file.write(block)
 
 
-def _sync_folder(folder: str) -> None:
-    """The rename itself on disk; some file systems cannot, and lose nothing but speed of recovery."""
+def sync_folder(folder: str) -> None:
+    """The folder's entries on disk; some file systems cannot, and lose nothing but speed of recovery."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
-from ..data.arrays import FloatArray, frozen
 from ..data.order import settled
 from ..data.reading import Order, Reading
 from ..data.run import Run
-from .ranking import Ranking
 from .recipe import Recipe
 from .settings import Method, Norm, checked_weights, refuse_choices, refuse_numbers, refuse_what_is_no_run
 from .slices import NOTHING, slices
@@ -43,9 +39,8 @@ def fuse(
     found = [slices(run, reading) for run in runs]
     queries = list(dict.fromkeys(query for one in found for query in one))
     try:
-        return _as_run(
-            queries, (recipe.merged([one.get(query, NOTHING) for one in found]) for query in queries), depth, name or method
-        )
+        merged = (recipe.merged([one.get(query, NOTHING) for one in found]) for query in queries)
+        return Run.of_rankings(name or method, queries, ((docs[:depth], scores[:depth]) for docs, scores in merged))
     except KeyError:
         for run in runs:
             settled(run, Reading())
@@ -57,21 +52,3 @@ def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
     held = [set(run.queries) for run in runs]
     everywhere = set.intersection(*held) if held else set()
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
-
-
-def _as_run(queries: list[str], fused: Iterable[Ranking], depth: int | None, name: str) -> Run:
-    flat: list[str] = []
-    parts: list[FloatArray] = []
-    for docs, scores in fused:
-        flat.extend(docs if depth is None else docs[:depth])
-        parts.append(scores[:depth])
-    lengths = [len(part) for part in parts]
-    return Run(
-        name=name,
-        queries=tuple(queries),
-        offsets=frozen(np.cumsum([0, *lengths], dtype=np.int64)),
-        docs=tuple(flat),
-        scores=frozen(np.concatenate([np.zeros(0), *parts])),
-        ranks=frozen(np.concatenate([np.arange(1, length + 1, dtype=np.int64) for length in lengths])) if lengths else None,
-        source=name,
-    )

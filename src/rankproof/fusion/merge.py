@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..data.arrays import FloatArray
-from .ranking import Ranking, ranked
+from ..data.ranking import Ranking, ranked
 
 Kernel = Literal["native", "plain"]
 Given = tuple[Sequence[str], int, FloatArray]

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..data.arrays import FloatArray, frozen
+from ..data.ranking import Ranking
 from ..errors import InputError
 from .merge import Given, merge
-from .ranking import Ranking
 from .settings import NORMS, Method, Norm
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from ..data.arrays import FloatArray
+from ..data.checks import whole
 from ..data.reading import Order
 from ..data.run import Run
 from ..errors import UsageError, shown
@@ -46,8 +47,8 @@ def refuse_numbers(method: Method, k: float, depth: int | None) -> None:
     """A k that is no constant of reciprocal ranks, a depth that keeps nothing."""
     if method == "rrf" and not _is_at_least_0(k):
         raise UsageError(f"k is {shown(str(k))}", fix="choose a finite number of at least 0; 60 is usual")
-    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 1):
-        raise UsageError(f"depth is {shown(str(depth))}", fix="keep at least 1 document a query")
+    if depth is not None:
+        whole("depth", depth)
 
 
 def checked_weights(runs: Sequence[object], weights: Sequence[float] | None) -> list[float]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..data.arrays import FloatArray
+from ..data.ranking import ranked
 from ..data.reading import Reading
 from ..data.refusals import refusal
 from ..data.run import NO_RANK, Run
 from .merge import Given
-from .ranking import ranked
 
 NOTHING: Given = ((), 0, np.zeros(0))
 

@@ -93,6 +93,11 @@ class Measure(ABC):
         """Other tools' names for it, parameters apart."""
         return tuple(alias for alias, ours in ALIASES.items() if ours.partition("(")[0] == self.name)
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the value is a mean from 0 to 1, so that percentage points make sense."""
+        return self.summary == "mean" and self.range == (0.0, 1.0)
+
     def parameters(self) -> dict[str, Any]:
         """Every parameter with its value, in the order in which they are written."""
         return {one.name: getattr(self, one.name) for one in fields(self)}

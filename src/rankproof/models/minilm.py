@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import WorldError, visible
-from .bert import check_settings, loaded
+from .bert import loaded
 from .bert_graph import GRAPH_VERSION
-from .graph_cache import Precision, graph_of
+from .from_weights import run_by_onnx
+from .graph_cache import graph_of
 from .kept_folder import checked, models_home
 from .model_folder import TOKENIZER, WEIGHTS, open_folder
 from .onnx_encoder import OnnxEncoder
+from .settings import Precision, check_precision, check_tokens
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 PINNED = {
@@ -43,7 +45,8 @@ class MiniLM:
     max_tokens: int = 256
 
     def __post_init__(self) -> None:
-        check_settings(self.precision, self.max_tokens)
+        check_precision(self.precision)
+        check_tokens(self.max_tokens)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
         """The model ready to run, if `rankproof models get minilm` was here before."""
@@ -53,8 +56,8 @@ class MiniLM:
         return loaded(folder, REVISION, self.precision, self.max_tokens, "mean", source=REPOSITORY, threads=threads)
 
     def revision(self) -> str:
-        """The weights are pinned, and so is their sha256."""
-        return REVISION
+        """The pinned sha256 of the weights, and the libraries that run them."""
+        return run_by_onnx(REVISION)
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""

@@ -78,7 +78,7 @@ class ModelFolder:
         """A sha256 over the weights and whatever else decides the numbers, and the version of the graph written from them."""
         names = (WEIGHTS, TOKENIZER, CONFIG, "sentence_bert_config.json", "tokenizer_config.json")
         paths = [self.body / name for name in names] + [self.path / part / CONFIG for part in self.modules.values() if part]
-        listed = "\n".join(f"{path.relative_to(self.path)} {sha256_of(path)}" for path in paths if path.is_file())
+        listed = "\n".join(f"{path.relative_to(self.path).as_posix()} {sha256_of(path)}" for path in paths if path.is_file())
         return f"{hashlib.sha256(listed.encode()).hexdigest()}.{GRAPH_VERSION}"
 
 

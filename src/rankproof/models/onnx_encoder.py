@@ -23,7 +23,6 @@ class OnnxEncoder:
         self._session, self._tokenizer = session, tokenizer
         self._size, self._pooling, self._threads = size, pooling, threads
         self._told = told
-        self._truncated = 0
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One row a text."""
@@ -36,20 +35,16 @@ class OnnxEncoder:
         """For each text one row a token, special tokens included."""
         return each(self._token_vectors, self._tokens(texts), threads=self._threads)
 
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        return sum(tokens.cut for tokens in self._tokens(texts))
+
     def facts(self) -> Mapping[str, Any]:
-        """What was told of the model, and how many texts were cut so far."""
-        return {
-            "library": self._session.library,
-            "dimensions": self._size,
-            "pooling": self._pooling,
-            "truncated": self._truncated,
-            **self._told,
-        }
+        """What was told of the model."""
+        return {"library": self._session.library, "dimensions": self._size, "pooling": self._pooling, **self._told}
 
     def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        found = each(self._tokenizer.of, texts, threads=self._threads)
-        self._truncated += sum(tokens.cut for tokens in found)
-        return found
+        return each(self._tokenizer.of, texts, threads=self._threads)
 
     def _vector(self, tokens: Tokens) -> Matrix:
         if not tokens.ids:

@@ -22,17 +22,22 @@ class OnnxPairScorer:
         self._session, self._tokenizer = session, tokenizer
         self._threads = threads
         self._told = told
-        self._truncated = 0
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         """One score a passage."""
-        pairs = [self._tokenizer.of_pair(query, passage) for passage in passages]
-        self._truncated += sum(tokens.cut for tokens in pairs)
+        pairs = self._tokens(query, passages)
         return frozen(np.array(each(self._score, pairs, threads=self._threads), dtype=np.float64))
 
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """How many of the pairs are longer than the model reads."""
+        return sum(tokens.cut for tokens in self._tokens(query, passages))
+
     def facts(self) -> Mapping[str, Any]:
-        """What was told of the model, and how many pairs were cut so far."""
-        return {"library": self._session.library, "truncated": self._truncated, **self._told}
+        """What was told of the model."""
+        return {"library": self._session.library, **self._told}
+
+    def _tokens(self, query: str, passages: Sequence[str]) -> list[Tokens]:
+        return [self._tokenizer.of_pair(query, passage) for passage in passages]
 
     def _score(self, tokens: Tokens) -> float:
         logits = self._session.run(tokens).astype(np.float64)

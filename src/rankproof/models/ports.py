@@ -1,7 +1,7 @@
 """What the stages need of a model.
 
 A model is a frozen value (`WordLlama()`, `MiniLM(precision="fp32")`) that can be compared, hashed and written down; `load` makes
-it something that works. `revision` says exactly which weights stand behind it, without loading them.
+it something that works. `revision` says exactly which weights stand behind it and which libraries run them, without loading any.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ class Encoder(Protocol):
         """One row a text, float32, of length 1; a text without any token gives zeros. The same texts give the same bits."""
         ...
 
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        ...
+
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know: dimensions, max_tokens, truncated (texts cut so far), precision, revision, library."""
+        """What a reader should know: dimensions, max_tokens, precision, revision, library."""
         ...
 
 
@@ -40,13 +44,17 @@ class PairScorer(Protocol):
         """How relevant each passage is; higher is better, the scale is the model's own."""
         ...
 
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """How many of the passages are, with the query, longer than the model reads."""
+        ...
+
     def facts(self) -> Mapping[str, Any]:
         """As of an encoder."""
         ...
 
 
 class EncoderModel(Protocol):
-    """The value that stands for an encoder."""
+    """The value that stands for an encoder; one that has no vectors for tokens says so by `gives_tokens = False`."""
 
     def load(self, *, threads: int = 1) -> Encoder: ...
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
+from ..data.offered import built, loaded, name_offered, offered
 from ..errors import UsageError, shown
 from .bert import Bert
 from .cross_encoder import CrossEncoder
@@ -14,22 +15,43 @@ from .ports import EncoderModel, PairModel
 from .torch_model import SentenceTransformer, TorchCrossEncoder
 from .wordllama_model import WordLlama
 
+Kind = Literal["encoder", "pair model"]
 ENCODERS: Mapping[str, Callable[..., EncoderModel]] = {"wordllama": WordLlama, "minilm": MiniLM}
 TORCH = "torch:"
-_ENCODER_GROUP, _PAIR_GROUP = "rankproof.models", "rankproof.pair_models"
+_GROUPS: Mapping[Kind, str] = {"encoder": "rankproof.models", "pair model": "rankproof.pair_models"}
+_OWN: Mapping[Kind, Mapping[str, Callable[..., Any]]] = {"encoder": ENCODERS, "pair model": {}}
+_BY_TORCH: Mapping[Kind, type[Any]] = {"encoder": SentenceTransformer, "pair model": TorchCrossEncoder}
+_BY_SOURCE: Mapping[Kind, type[Any]] = {"encoder": Bert, "pair model": CrossEncoder}
 
 
 def model_named(name: str, **settings: Any) -> EncoderModel:
     """An encoder by name: ours, an outside package's, torch:NAME, else a folder or ORGANISATION/MODEL on the hub."""
-    known = {**outside_models(_ENCODER_GROUP), **ENCODERS}
-    model: EncoderModel = _made(name, settings, known, torch=SentenceTransformer, other=Bert)
+    model: EncoderModel = _made("encoder", name, settings)
     return model
 
 
 def pair_model_named(name: str, **settings: Any) -> PairModel:
     """A pair scorer by name: an outside package's, torch:NAME, else a folder or ORGANISATION/MODEL on the hub."""
-    model: PairModel = _made(name, settings, outside_models(_PAIR_GROUP), torch=TorchCrossEncoder, other=CrossEncoder)
+    model: PairModel = _made("pair model", name, settings)
     return model
+
+
+def model_names(kind: Kind) -> list[str]:
+    """Every name that stands for one model, ours and those of installed packages."""
+    return list(dict.fromkeys((*_OWN[kind], *offered(_GROUPS[kind]))))
+
+
+def name_of_model(kind: Kind, model: object) -> str | None:
+    """The name of a model that has one of its own, None for those opened by a source and those that nobody offers."""
+    ours = (name for name, made in _OWN[kind].items() if made is type(model))
+    return next(ours, None) or name_offered(_GROUPS[kind], type(model))
+
+
+def opened_by(kind: Kind, model: object) -> tuple[str, str] | None:
+    """What stands before the source of a model that has no name of its own, and which setting holds it; None for others."""
+    if type(model) is _BY_TORCH[kind]:
+        return TORCH, fields(_BY_TORCH[kind])[0].name
+    return ("", fields(_BY_SOURCE[kind])[0].name) if type(model) is _BY_SOURCE[kind] else None
 
 
 def is_ready(model: EncoderModel | PairModel) -> bool:
@@ -38,34 +60,19 @@ def is_ready(model: EncoderModel | PairModel) -> bool:
     return ready()
 
 
-def outside_models(group: str = _ENCODER_GROUP) -> dict[str, Callable[..., Any]]:
-    """Classes of models that installed packages offer by an entry point group, by the entry's name."""
-    from importlib.metadata import entry_points
-
-    return {entry.name: entry.load() for entry in entry_points(group=group)}
-
-
-def _made(
-    name: str, settings: Mapping[str, Any], known: Mapping[str, Callable[..., Any]], *, torch: type[Any], other: type[Any]
-) -> Any:
+def _made(kind: Kind, name: str, settings: Mapping[str, Any]) -> Any:
     if not isinstance(name, str):
         raise UsageError(f"{name!r} is no model's name", fix="give a text")
-    if name in known:
-        return _built(known[name], (), settings, name)
+    if name in _OWN[kind]:
+        return built("model", name, _OWN[kind][name], settings)
+    outside = offered(_GROUPS[kind])
+    if name in outside:
+        return built("model", name, loaded(outside[name]), settings)
     if name.startswith(TORCH):
-        return _built(torch, (name.removeprefix(TORCH),), settings, name)
-    if not any(mark in name for mark in "/\\.~"):
-        listed = ", ".join([*known, f"{TORCH}NAME"])
-        raise UsageError(
-            f"no model is called {shown(name)}", fix=f"known: {listed}, a folder (./NAME), ORGANISATION/MODEL on the hub"
-        )
-    return _built(other, (name,), settings, name)
-
-
-def _built(kind: Callable[..., Any], arguments: tuple[Any, ...], settings: Mapping[str, Any], name: str) -> Any:
-    parts = [part.name for part in fields(kind)][len(arguments) :]  # type: ignore[arg-type]
-    if strange := [setting for setting in settings if setting not in parts]:
-        raise UsageError(
-            f"model {shown(name)} has no setting {shown(strange[0])}", fix=f"its settings: {', '.join(parts) or 'none'}"
-        )
-    return kind(*arguments, **settings)
+        return built("model", name, _BY_TORCH[kind], settings, name.removeprefix(TORCH))
+    if any(mark in name for mark in "/\\.~"):
+        return built("model", name, _BY_SOURCE[kind], settings, name)
+    listed = ", ".join([*model_names(kind), f"{TORCH}NAME"])
+    raise UsageError(
+        f"no model is called {shown(name)}", fix=f"known: {listed}, a folder (./NAME), ORGANISATION/MODEL on the hub"
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.arrays import FloatArray, Matrix, frozen
+from ..data.versions import behind
 from ..errors import MissingExtraError, WorldError, shown, visible
 from .unit import unit
 
@@ -22,29 +22,29 @@ class TorchEncoder:
 
     def __init__(self, inner: Any, told: Mapping[str, Any]) -> None:
         self._inner, self._told = inner, told
-        self._truncated = 0
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One row a text; the batches follow from the list, so the same list gives the same bits."""
         if not texts:
             return frozen(np.zeros((0, self._size()), dtype=np.float32))
-        self._count(texts)
         rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
         return frozen(unit(rows.astype(np.float32)))
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text one row a token, special tokens included."""
-        self._count(texts)
         found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
         return [frozen(unit(rows.cpu().numpy().astype(np.float32))) for rows in found]
 
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        return _longer(self._inner, list(texts))
+
     def facts(self) -> Mapping[str, Any]:
-        """What the library says of the model, and how many texts were cut so far."""
+        """What the library says of the model."""
         return {
             "library": library(),
             "dimensions": self._size(),
             "max_tokens": getattr(self._inner, length_name(self._inner)),
-            "truncated": self._truncated,
             "precision": "fp32",
             **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
             **self._told,
@@ -53,11 +53,6 @@ class TorchEncoder:
     def _size(self) -> int:
         told = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
         return int(told())
-
-    def _count(self, texts: Sequence[str]) -> None:
-        longest = self._inner.max_seq_length
-        ids = self._inner.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"] if texts and longest else []
-        self._truncated += sum(len(one) > longest for one in ids)
 
 
 class TorchPairScorer:
@@ -76,20 +71,20 @@ class TorchPairScorer:
         logits = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False).astype(np.float64)
         return frozen(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
 
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """How many of the pairs are longer than the model reads."""
+        return _longer(self._inner, [query] * len(passages), list(passages))
+
     def facts(self) -> Mapping[str, Any]:
         """What the library says of the model."""
-        return {
-            "library": library(),
-            "max_tokens": getattr(self._inner, length_name(self._inner)),
-            "precision": "fp32",
-            **self._told,
-        }
+        longest = getattr(self._inner, length_name(self._inner))
+        return {"library": library(), "max_tokens": longest, "precision": "fp32", **self._told}
 
 
 def torch_folder(name: str, revision_name: str | None) -> Path:
     """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
-    if Path(name).is_dir():
-        return Path(name)
+    if Path(name).expanduser().is_dir():
+        return Path(name).expanduser()
     _required()
     from huggingface_hub import snapshot_download
 
@@ -123,13 +118,20 @@ def length_name(inner: Any) -> str:
 
 def library() -> str:
     """Which versions made the numbers."""
-    return f"sentence-transformers {version('sentence-transformers')}, torch {version('torch')}"
+    return behind("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
 def _required() -> None:
     for needed in ("torch", "sentence_transformers"):
         if find_spec(needed) is None:
             raise MissingExtraError(needed.replace("_", "-"), "torch")
+
+
+def _longer(inner: Any, *texts: list[str]) -> int:
+    """How many texts, or pairs where two lists are given, have more tokens than the model reads."""
+    longest = getattr(inner, length_name(inner))
+    ids = inner.tokenizer(*texts, truncation=False, verbose=False)["input_ids"] if texts[0] and longest else []
+    return sum(len(one) > longest for one in ids)
 
 
 def _prompts(inner: Any) -> dict[str, str]:

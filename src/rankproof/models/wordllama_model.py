@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.arrays import Matrix, frozen
+from ..data.versions import behind, version_of
 from ..errors import UsageError, WorldError
 from .checksums import sha256_of
 from .safetensors_file import open_weights
@@ -32,6 +32,7 @@ class WordLlama:
     """The first `dimensions` of the 256 that the vectors have; they were trained to be cut there."""
 
     dimensions: int = 256
+    gives_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if type(self.dimensions) is not int or self.dimensions not in DIMENSIONS:
@@ -42,8 +43,9 @@ class WordLlama:
         return LoadedWordLlama(_table(), _tokenizer(), self.dimensions, self.revision())
 
     def revision(self) -> str:
-        """The package's version and the checksums of its weights and its tokenizer."""
-        return f"{version('wordllama')}-{sha256_of(weights_file())[:16]}-{sha256_of(_file(_TOKENIZER))[:16]}"
+        """The checksums of the package's weights and tokenizer, and the libraries that read them."""
+        checksums = (sha256_of(weights_file())[:16], sha256_of(_file(_TOKENIZER))[:16])
+        return f"{'-'.join(checksums)}, {behind('wordllama', 'tokenizers')}"
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
@@ -66,14 +68,17 @@ class LoadedWordLlama:
             row[:] = unit(self._table[ids].sum(axis=0, dtype=np.float32) / np.float32(max(len(ids), 1)))
         return frozen(rows)
 
+    def cut(self, texts: Sequence[str]) -> int:
+        """None: a text of any length is read."""
+        return 0
+
     def facts(self) -> Mapping[str, Any]:
-        """Nothing is ever cut off."""
+        """What a reader should know."""
         return {
-            "library": f"wordllama {version('wordllama')}",
+            "library": version_of("wordllama"),
             "revision": self._revision,
             "dimensions": self._table.shape[1],
             "max_tokens": None,
-            "truncated": 0,
             "precision": "fp32",
         }
 

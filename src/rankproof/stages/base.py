@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data.corpus import Corpus
 from ..data.queries import Query
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 from .clock import Clock
 
 Block = Mapping[str, "np.ndarray[Any, Any]"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..data.corpus import Corpus
 from .passages import passages
@@ -20,9 +20,3 @@ def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str
 def prompted(prompt: str, text: str) -> str:
     """The text behind its prompt; an empty text stays empty, as a prompt alone says nothing about it."""
     return f"{prompt}{text}" if text else ""
-
-
-def truncated_so_far(facts: Mapping[str, object]) -> int:
-    """How many texts a model has cut, by its own account."""
-    found = facts.get("truncated", 0)
-    return found if isinstance(found, int) else 0

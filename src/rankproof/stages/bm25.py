@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data import checks
 from ..data.corpus import Corpus
 from ..data.queries import Query
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
+from ..data.versions import behind, version_of
 from . import settings
 from .base import Cost, Ground, Stage
 from .bm25_parts import TermPart, term_parts
@@ -19,7 +21,6 @@ from .clock import Clock
 from .compiled import numba_is_there, search_compiled
 from .passages import DEFAULT_FIELDS, passage, passages
 from .postings import Postings, best_rows, postings
-from .versions import version_of
 from .words import Terms, refuse_language
 
 
@@ -36,14 +37,14 @@ class BM25:
     depth: int = 100
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k1", settings.number("k1", self.k1, 0, 1000))
-        object.__setattr__(self, "b", settings.number("b", self.b, 0, 1))
+        object.__setattr__(self, "k1", checks.number("k1", self.k1, 0, 1000))
+        object.__setattr__(self, "b", checks.number("b", self.b, 0, 1))
         object.__setattr__(self, "fields", settings.fields(self.fields))
-        settings.text("language", self.language)
-        settings.flag("stemming", self.stemming)
-        settings.whole("depth", self.depth)
+        checks.text("language", self.language)
+        checks.flag("stemming", self.stemming)
+        checks.whole("depth", self.depth)
         if not isinstance(self.stop_words, bool):
-            object.__setattr__(self, "stop_words", settings.names("stop_words", self.stop_words))
+            object.__setattr__(self, "stop_words", checks.names("stop_words", self.stop_words))
         refuse_language(self.language, stemming=self.stemming, stop_words=self.stop_words)
 
     def below(self) -> tuple[Stage, ...]:
@@ -52,7 +53,7 @@ class BM25:
 
     def revision(self) -> str:
         """The libraries whose arithmetic and word forms the scores follow from."""
-        return ", ".join(map(version_of, ("bm25s", "PyStemmer")))
+        return behind("bm25s", "PyStemmer")
 
     def build(self, ground: Ground) -> BM25Searcher:
         """Indexes the passages."""

@@ -1,4 +1,4 @@
-"""A clock for one query: how long embedding, searching and reranking took."""
+"""A clock for one query: how long embedding, searching and reranking took, and what was not read to its end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 class Clock:
-    """Milliseconds by part; parts that never ran are 0."""
+    """Milliseconds by part, 0 for those that never ran; `cut` is how many pairs of query and passage a model cut short."""
 
-    __slots__ = ("milliseconds",)
+    __slots__ = ("cut", "milliseconds")
 
     def __init__(self) -> None:
         self.milliseconds: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
+        self.cut = 0
 
     @contextmanager
     def part(self, name: Part) -> Iterator[None]:

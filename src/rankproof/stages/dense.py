@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data import checks
 from ..data.arrays import Matrix
 from ..data.identity import key_of
 from ..data.queries import Query
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 from ..models.ports import Encoder, EncoderModel
 from ..stores.memory import Memory
 from ..stores.ports import OpenStore, Store
@@ -21,7 +22,7 @@ from . import settings
 from .base import Cost, Ground, Stage
 from .blocks import prompted
 from .clock import Clock
-from .passage_notes import model_facts, vector_facts, vector_notes
+from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
 from .recall_of_exact import Recall
@@ -41,10 +42,12 @@ class Dense:
     depth: int = 100
 
     def __post_init__(self) -> None:
-        settings.text("query_prompt", self.query_prompt)
-        settings.text("passage_prompt", self.passage_prompt)
+        settings.model(self.model)
+        settings.store(self.store)
+        checks.text("query_prompt", self.query_prompt)
+        checks.text("passage_prompt", self.passage_prompt)
         object.__setattr__(self, "fields", settings.fields(self.fields))
-        settings.whole("depth", self.depth)
+        checks.whole("depth", self.depth)
 
     def below(self) -> tuple[Stage, ...]:
         """Nothing: it searches the documents themselves."""
@@ -59,8 +62,8 @@ class Dense:
             store = None
             if vectors.ids:
                 key = key_of(ground.corpus_key, self)
-                opened = self.store.open(f"rankproof_{key[:16]}", vectors.matrix.shape[1], ground.keep.folder(key))
-                store = stack.enter_context(opened)
+                folder = ground.keep.folder(key) if self.store.needs_folder else ""
+                store = stack.enter_context(self.store.open(f"rankproof_{key[:16]}", vectors.matrix.shape[1], folder))
                 _fill(store, vectors, ground)
             seconds = vectors.seconds + time.perf_counter() - start
             return DenseSearcher(self, encoder, vectors, store, seconds, stack.pop_all())
@@ -119,7 +122,7 @@ class DenseSearcher:
     def facts(self) -> Mapping[str, Any]:
         """Model, store, prompts, and how the vectors lie."""
         return {
-            "model": model_facts(self._encoder),
+            "model": dict(self._encoder.facts()),
             "store": dict(self._store.facts()) if self._store else {},
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,

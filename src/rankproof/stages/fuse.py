@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data.queries import Query
+from ..data.ranking import Ranking
 from ..errors import UsageError
-from ..fusion.ranking import Ranking
 from ..fusion.recipe import Recipe
 from ..fusion.settings import Method, Norm, checked_weights, refuse_choices, refuse_numbers
+from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
 
@@ -19,7 +20,8 @@ from .clock import Clock
 class Fuse:
     """Reciprocal ranks with the constant k (`rrf`), or weighted sums of normalised scores (`combsum`, `combmnz`).
 
-    k counts for `rrf` alone, norm for the others alone; both are as they are by default where they do not count.
+    k counts for `rrf` alone, norm for the others alone. One that does not count is set to its default, and weights that are all 1
+    to None: stages that do the same are equal.
     """
 
     stages: tuple[Stage, ...]
@@ -33,11 +35,15 @@ class Fuse:
         if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:
             raise UsageError("there is nothing to fuse", fix="give a list of stages, better two than one")
         object.__setattr__(self, "stages", tuple(self.stages))
+        for stage in self.stages:
+            settings.stage("a stage to fuse", stage)
         refuse_choices(self.method, self.norm, "score", lower_is_better=False)
         refuse_numbers("rrf", self.k, self.depth)
-        object.__setattr__(self, "k", float(self.k))
-        if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(checked_weights(self.stages, self.weights)))
+        weights = tuple(checked_weights(self.stages, self.weights))
+        object.__setattr__(self, "weights", None if set(weights) == {1.0} else weights)
+        object.__setattr__(self, "k", float(self.k if self.method == "rrf" else Fuse.k))
+        if self.method == "rrf":
+            object.__setattr__(self, "norm", Fuse.norm)
 
     def below(self) -> tuple[Stage, ...]:
         """The stages that it fuses."""

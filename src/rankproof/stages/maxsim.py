@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..models.ports import EncoderModel, TokenEncoder
 from . import settings
 from .base import Cost, Ground
-from .passage_notes import model_facts, truncation_note
+from .passage_notes import truncation_note
 from .passages import DEFAULT_FIELDS
 from .token_vectors import TokenVectors, token_vectors
 
@@ -27,14 +27,16 @@ class MaxSim:
     fields: tuple[str, ...] = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
+        settings.model(self.model)
+        if not getattr(self.model, "gives_tokens", True):
+            raise _no_tokens(self.model)
         object.__setattr__(self, "fields", settings.fields(self.fields))
 
     def build(self, ground: Ground) -> MaxSimScorer:
         """Encodes every token of every passage, or takes what an earlier start had made."""
         encoder = self.model.load(threads=ground.threads)
         if not isinstance(encoder, TokenEncoder):
-            name = type(self.model).__name__
-            raise UsageError(f"{name} gives no vector for each token", fix="choose an encoder that does, such as minilm")
+            raise _no_tokens(self.model)
         return MaxSimScorer(encoder, token_vectors(ground, self.model, encoder, self.fields))
 
 
@@ -56,7 +58,7 @@ class MaxSimScorer:
     def facts(self) -> Mapping[str, Any]:
         """The model, how many vectors there are, and how many passages were cut."""
         counts = {"token_vectors": self._vectors.count(), "truncated_passages": self._vectors.truncated}
-        return {"kind": "maxsim", "model": model_facts(self._encoder), **counts}
+        return {"kind": "maxsim", "model": dict(self._encoder.facts()), **counts}
 
     def notes(self) -> Sequence[str]:
         """Passages that were cut."""
@@ -65,6 +67,11 @@ class MaxSimScorer:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _no_tokens(model: EncoderModel) -> UsageError:
+    what = f"model {type(model).__name__} gives no vector for each token"
+    return UsageError(what, fix="choose an encoder that does, such as minilm")
 
 
 def _mean_of_best(products: Matrix) -> float:

@@ -14,8 +14,6 @@ from ..data.queries import Query
 from ..models.ports import PairModel, PairScorer
 from . import settings
 from .base import Cost, Ground
-from .blocks import truncated_so_far
-from .passage_notes import model_facts
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
 
 
@@ -27,6 +25,7 @@ class Pairs:
     fields: tuple[str, ...] = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
+        settings.pair_model(self.model)
         object.__setattr__(self, "fields", settings.fields(self.fields))
 
     def build(self, ground: Ground) -> PairsScorer:
@@ -45,8 +44,11 @@ class PairsScorer:
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """The model's own scores."""
-        texts = [passage(self._corpus[doc], self._value.fields) for doc in docs]
-        return np.asarray(self._model.scores(query.text, texts), dtype=np.float64)
+        return np.asarray(self._model.scores(query.text, self._texts(docs)), dtype=np.float64)
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """How many of the documents are, with the query, longer than the model reads."""
+        return self._model.cut(query.text, self._texts(docs))
 
     def cost(self) -> Cost:
         """Loading the model."""
@@ -54,12 +56,14 @@ class PairsScorer:
 
     def facts(self) -> Mapping[str, Any]:
         """The model's."""
-        return {"kind": "pairs", "model": model_facts(self._model)}
+        return {"kind": "pairs", "model": dict(self._model.facts())}
 
     def notes(self) -> Sequence[str]:
-        """Whether pairs were cut."""
-        cut = truncated_so_far(self._model.facts())
-        return ["some pairs of query and passage are longer than the model reads and were cut"] if cut else []
+        """Nothing to say: pairs that were cut are counted query by query."""
+        return ()
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _texts(self, docs: Sequence[str]) -> list[str]:
+        return [passage(self._corpus[doc], self._value.fields) for doc in docs]

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..data.arrays import Matrix
 from ..models.collapse import collapse_note, collapse_of
 from .passage_vectors import PassageVectors
-
-
-class Told(Protocol):
-    """A loaded model of any kind."""
-
-    def facts(self) -> Mapping[str, Any]: ...
-
-
-def model_facts(model: Told) -> dict[str, Any]:
-    """What a model says of itself, but for its count of cut texts, which starts anew with every start of the program."""
-    return {name: value for name, value in model.facts().items() if name != "truncated"}
 
 
 def vector_facts(vectors: PassageVectors) -> Mapping[str, Any]:

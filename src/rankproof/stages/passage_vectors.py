@@ -10,8 +10,9 @@ import numpy as np
 from ..data.arrays import Matrix
 from ..data.identity import key_of
 from ..models.ports import Encoder, EncoderModel
+from ..version import __version__
 from .base import Block, Ground
-from .blocks import passage_blocks, prompted, truncated_so_far
+from .blocks import BLOCK, passage_blocks, prompted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -26,16 +27,15 @@ class PassageVectors:
 
 
 def passage_vectors(ground: Ground, model: EncoderModel, encoder: Encoder, prompt: str, fields: Sequence[str]) -> PassageVectors:
-    """Encoded now, or remembered: the key has nothing but the documents, the model, the prompt and the fields."""
+    """Encoded now, or remembered: of a stage the key has nothing but the model, the prompt and the fields."""
     blocks = passage_blocks(ground.corpus, fields)
 
     def make(at: int) -> Block:
-        before = truncated_so_far(encoder.facts())
-        vectors = encoder.encode([prompted(prompt, text) for _, text in blocks[at]])
-        cut = truncated_so_far(encoder.facts()) - before
-        return {"vectors": np.ascontiguousarray(vectors, dtype=np.float32), "truncated": np.array([cut], dtype=np.int64)}
+        texts = [prompted(prompt, text) for _, text in blocks[at]]
+        vectors = np.ascontiguousarray(encoder.encode(texts), dtype=np.float32)
+        return {"vectors": vectors, "truncated": np.array([encoder.cut(texts)], dtype=np.int64)}
 
-    key = key_of("passage vectors", ground.corpus_key, model, prompt, list(fields))
+    key = key_of("passage vectors", __version__, BLOCK, ground.corpus_key, model, prompt, list(fields))
     made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding passages")
     return PassageVectors(
         ids=tuple(doc for block in blocks for doc, _ in block),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.arrays import Matrix
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 from ..stores.memory import Memory
 from ..stores.recall import recall_of
 from .passage_vectors import PassageVectors

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
+from ..data.ranking import Ranking
 from ..errors import WorldError
-from ..fusion.ranking import Ranking
 from ..fusion.settings import NORMS, Norm
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
-from .scorers import Scorer, ScorerValue
+from .scorers import CuttingScorer, Scorer, ScorerValue
 
 FINEST_STEP = 2.0**-30
 
@@ -27,6 +28,7 @@ class Rerank:
 
     weight 1 sorts by the scorer alone, 0 leaves the ranking as it is, and between them the score is
     (1 - weight) x norm(scores below) + weight x norm(scorer's), both normalised within the top. No document is added or lost.
+    The norm counts for a blend alone and is set to its default otherwise: stages that do the same are equal.
     """
 
     stage: Stage
@@ -36,9 +38,13 @@ class Rerank:
     norm: Norm = "z-score"
 
     def __post_init__(self) -> None:
-        settings.whole("top", self.top)
-        object.__setattr__(self, "weight", settings.number("weight", self.weight, 0, 1))
-        settings.choice("norm", self.norm, tuple(NORMS))
+        settings.stage("stage", self.stage)
+        settings.scorer("by", self.by)
+        checks.whole("top", self.top)
+        object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))
+        checks.choice("norm", self.norm, tuple(NORMS))
+        if self.weight in (0, 1):
+            object.__setattr__(self, "norm", Rerank.norm)
 
     @property
     def depth(self) -> int:
@@ -59,16 +65,19 @@ class RerankSearcher:
 
     def __init__(self, stage: Rerank, scorer: Scorer) -> None:
         self._stage, self._scorer = stage, scorer
+        self._cutting = scorer if isinstance(scorer, CuttingScorer) else None
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
         """The same documents in another order."""
         docs, scores = below[0]
         if self._stage.weight == 0 or not docs:
             return docs, scores
+        top = self._stage.top
         with clock.part("rerank"):
-            top = self._stage.top
             given = np.asarray(self._scorer.scores(query, docs[:top]), dtype=np.float64)
             found = resorted(docs, self._blended(scores[:top], given), top)
+        if self._cutting:
+            clock.cut += self._cutting.cut(query, docs[:top])
         assert sorted(found[0]) == sorted(docs), "a reranker neither adds nor loses documents"
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..data.arrays import FloatArray
 from ..data.queries import Query
@@ -31,6 +31,15 @@ class Scorer(Protocol):
 
     def close(self) -> None:
         """Lets go of whatever is open."""
+        ...
+
+
+@runtime_checkable
+class CuttingScorer(Scorer, Protocol):
+    """A scorer that does not read every pair of query and document to its end."""
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """How many of the documents are, with the query, too long to be read whole."""
         ...
 
 

@@ -1,47 +1,11 @@
-"""What a stage can be asked for: numbers within bounds, names, choices."""
+"""What a stage is made of: fields of a passage, models, stores, scorers and other stages."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
+from ..data.checks import names
 from ..errors import UsageError, shown
-
-
-def whole(name: str, value: Any) -> int:
-    """A count of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} is {shown(str(value))}", fix="choose a whole number of at least 1")
-    return value
-
-
-def number(name: str, value: Any, low: float, high: float) -> float:
-    """A number from low to high, both included."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not low <= value <= high:
-        raise UsageError(f"{name} is {shown(str(value))}", fix=f"choose a number from {low:g} to {high:g}")
-    return float(value)
-
-
-def flag(name: str, value: Any) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise UsageError(f"{name} is {shown(str(value))}", fix="choose true or false")
-    return value
-
-
-def text(name: str, value: Any) -> str:
-    """Text, which may be empty."""
-    if not isinstance(value, str):
-        raise UsageError(f"{name} is a {type(value).__name__}", fix="give text")
-    return value
-
-
-def names(name: str, value: Any) -> tuple[str, ...]:
-    """A list of texts, none of them empty; one text alone is no list."""
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) and one for one in value):
-        raise UsageError(f"{name} is {shown(str(value))}", fix='give a list of names, such as ["title", "text"]')
-    return tuple(value)
 
 
 def fields(value: Any) -> tuple[str, ...]:
@@ -52,8 +16,37 @@ def fields(value: Any) -> tuple[str, ...]:
     return chosen
 
 
-def choice(name: str, value: Any, known: Sequence[str]) -> str:
-    """One of the names that are known."""
-    if value not in known:
-        raise UsageError(f"{name} is {shown(str(value))}", fix=f"choose one of {', '.join(known)}")
-    return str(value)
+def model(value: Any) -> None:
+    """Refuses what cannot be loaded."""
+    _refuse_what_lacks("model", value, ("load",), "pass a model, such as MiniLM() or WordLlama()")
+
+
+def pair_model(value: Any) -> None:
+    """Refuses what cannot be loaded."""
+    _refuse_what_lacks("model", value, ("load",), "pass a model that reads pairs, such as CrossEncoder(source)")
+
+
+def store(value: Any) -> None:
+    """Refuses what cannot be opened."""
+    _refuse_what_lacks("store", value, ("open",), "pass a store, such as Memory() or PgVector()")
+
+
+def stage(name: str, value: Any) -> None:
+    """Refuses what is no stage."""
+    _refuse_what_lacks(name, value, ("below", "build"), "pass a stage, such as BM25() or Dense(MiniLM())")
+
+
+def scorer(name: str, value: Any) -> None:
+    """Refuses what is no scorer; a stage finds documents and scores none that it is given."""
+    fix = "pass a scorer, such as Keywords(), Similarity(MiniLM()) or MaxSim(MiniLM())"
+    _refuse_what_lacks(name, value, ("build",), fix)
+    if callable(getattr(value, "below", None)):
+        raise UsageError(f"{name} is a stage ({type(value).__name__})", fix=fix)
+
+
+def _refuse_what_lacks(name: str, value: Any, methods: tuple[str, ...], fix: str) -> None:
+    if isinstance(value, type):
+        raise UsageError(f"{name} is the class {value.__name__}", fix=fix)
+    if not all(callable(getattr(value, method, None)) for method in methods):
+        told = f"the text {shown(repr(value))}" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise UsageError(f"{name} is {told}", fix=fix)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.ports import Encoder, EncoderModel
 from . import settings
 from .base import Cost, Ground
 from .blocks import prompted
-from .passage_notes import model_facts, vector_facts, vector_notes
+from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
 
@@ -29,8 +30,9 @@ class Similarity:
     fields: tuple[str, ...] = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        settings.text("query_prompt", self.query_prompt)
-        settings.text("passage_prompt", self.passage_prompt)
+        settings.model(self.model)
+        checks.text("query_prompt", self.query_prompt)
+        checks.text("passage_prompt", self.passage_prompt)
         object.__setattr__(self, "fields", settings.fields(self.fields))
 
     def build(self, ground: Ground) -> SimilarityScorer:
@@ -59,7 +61,7 @@ class SimilarityScorer:
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts, and how the vectors lie."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
-        return {"kind": "similarity", "model": model_facts(self._encoder), **prompts, **vector_facts(self._vectors)}
+        return {"kind": "similarity", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
 
     def notes(self) -> Sequence[str]:
         """As of a dense stage."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from ..data.arrays import Matrix
 from ..data.identity import key_of
 from ..models.ports import EncoderModel, TokenEncoder
+from ..version import __version__
 from .base import Block, Ground
-from .blocks import passage_blocks, truncated_so_far
+from .blocks import BLOCK, passage_blocks
 
 LEVELS = 127
 
@@ -60,13 +61,12 @@ def token_vectors(ground: Ground, model: EncoderModel, encoder: TokenEncoder, fi
     blocks = passage_blocks(ground.corpus, fields)
 
     def make(at: int) -> Block:
-        before = truncated_so_far(encoder.facts())
-        found = encoder.tokens([text for _, text in blocks[at]])
-        cut = truncated_so_far(encoder.facts()) - before
-        lengths = np.array([len(one) for one in found], dtype=np.int64)
-        return {**_packed(np.concatenate(found)), "lengths": lengths, "truncated": np.array([cut], dtype=np.int64)}
+        texts = [text for _, text in blocks[at]]
+        found = encoder.tokens(texts)
+        counts = {"lengths": [len(one) for one in found], "truncated": [encoder.cut(texts)]}
+        return {**_packed(np.concatenate(found)), **{name: np.array(count, dtype=np.int64) for name, count in counts.items()}}
 
-    key = key_of("token vectors", ground.corpus_key, model, list(fields))
+    key = key_of("token vectors", __version__, BLOCK, ground.corpus_key, model, list(fields))
     made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding tokens")
     places: dict[str, Place] = {}
     for number, (block, one) in enumerate(zip(blocks, made, strict=True)):

@@ -15,8 +15,10 @@ import numpy as np
 
 from ..data.arrays import Matrix
 from ..data.identity import NOT_PART
+from ..data.ranking import Ranking, ranked
+from ..data.versions import version_of
 from ..errors import MissingExtraError, RankproofError, WorldError, shown, visible
-from ..fusion.ranking import Ranking, ranked
+from .place import place_of
 from .vectors import checked_batch, checked_depth, checked_settings, checked_vectors, checked_width
 
 COLLECTION = "rankproof"
@@ -39,6 +41,15 @@ class Chroma:
     def exact(self) -> bool:
         """Never: HNSW looks at some of the vectors."""
         return False
+
+    @property
+    def needs_folder(self) -> bool:
+        """Unless one is named."""
+        return not self.folder
+
+    def revision(self) -> str:
+        """The library, and a digest of the folder that is named: another disk has other times."""
+        return ", ".join((version_of("chromadb"), *place_of(self.folder)))
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenChroma:
         """An empty database in a folder of its own, new each time: Chroma unpickles what it finds, so it must find nothing."""
@@ -85,7 +96,7 @@ class OpenChroma:
 
     def facts(self) -> Mapping[str, Any]:
         """Version and settings of the index."""
-        settings = {"ef": self._value.ef, "m": self._value.m, "ef_construction": self._value.ef_construction}
+        settings = {name: getattr(self._value, name) for name in LIMITS}
         return {"store": "chroma", "library": f"chromadb {self._version}", "exact": False, "index": "hnsw", **settings}
 
     def size(self) -> int:

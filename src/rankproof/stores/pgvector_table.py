@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..data.arrays import Matrix
+from ..data.ranking import Ranking
 from ..errors import InputError, UsageError, WorldError, shown
-from ..fusion.ranking import Ranking
 from .embedded import Embedded
 from .pgvector_sql import COPY, COUNT, DELETE, DROP, INDEX, SEARCH, SIZE, make_table
 from .postgres import Postgres

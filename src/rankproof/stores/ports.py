@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from ..data.arrays import Matrix
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 
 
 class VectorStore(Protocol):
@@ -46,6 +46,11 @@ class Store(Protocol):
         """Whether every vector is looked at."""
         ...
 
+    @property
+    def needs_folder(self) -> bool:
+        """Whether it keeps files in the run's folder while it is open."""
+        ...
+
     def open(self, name: str, dimensions: int, folder: str) -> OpenStore:
-        """An empty collection of that name; `folder` exists and is where an embedded database may keep its files."""
+        """An empty collection of that name; `folder` exists where one is needed, and is empty text otherwise."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..fusion.ranking import Ranking
+from ..data.ranking import Ranking
 
 ROUNDING = 2.0**-21
 """By how much two libraries may differ in a float32 score near 1."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ..data.offered import built, loaded, name_offered, offered
 from ..errors import UsageError, shown
 from .chroma_store import Chroma
 from .memory import Memory
@@ -14,30 +14,24 @@ from .pgvector_store import PgVector
 from .ports import Store
 
 STORES: Mapping[str, Callable[..., Store]] = MappingProxyType({"memory": Memory, "pgvector": PgVector, "chroma": Chroma})
-
-
-def outside_stores() -> dict[str, Callable[..., Store]]:
-    """Stores that installed packages offer by the entry point group rankproof.stores, each entry the class of a Store."""
-    from importlib.metadata import entry_points
-
-    return {entry.name: entry.load() for entry in entry_points(group="rankproof.stores")}
+_GROUP = "rankproof.stores"
 
 
 def store_named(name: str, **settings: Any) -> Store:
-    """The store of that name with these settings."""
-    make = STORES.get(name)
-    if make is None:
-        known = {**outside_stores(), **STORES}
-        make = known.get(name)
-        if make is None:
-            raise UsageError(f"there is no store {shown(name)}", fix=f"choose one of {', '.join(sorted(known))}")
-    _require_known(name, make, settings)
-    return make(**settings)
+    """The store of that name with these settings: ours, or one that an installed package offers."""
+    make = STORES.get(name) or _outside(name)
+    store: Store = built("store", name, make, settings)
+    return store
 
 
-def _require_known(name: str, make: Callable[..., Store], settings: Mapping[str, Any]) -> None:
-    known = [part.name for part in fields(make)] if is_dataclass(make) else list(settings)
-    for setting in settings:
-        if setting not in known:
-            choice = f"choose among {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"the store {name} has no setting {shown(setting)}", fix=choice)
+def name_of_store(store: object) -> str | None:
+    """The name under which a store is known, None where nobody offers it."""
+    ours = (name for name, made in STORES.items() if made is type(store))
+    return next(ours, None) or name_offered(_GROUP, type(store))
+
+
+def _outside(name: str) -> Callable[..., Store]:
+    there = offered(_GROUP)
+    if name not in there:
+        raise UsageError(f"there is no store {shown(name)}", fix=f"choose one of {', '.join(sorted({*there, *STORES}))}")
+    return loaded(there[name])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..data import checks
 from ..data.arrays import FloatArray, Matrix
 from ..data.ids import checked_id
 from ..errors import InputError, UsageError, shown
@@ -50,23 +51,21 @@ def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple
 def checked_settings(store: object, whole: Mapping[str, tuple[int, int]], texts: Sequence[str] = ()) -> None:
     """Refuses a setting that is no whole number within its limits, or no text."""
     for name, (least, most) in whole.items():
-        value = getattr(store, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise UsageError(f"{name} is {value!r}", fix=f"choose a whole number from {least} to {most:,}")
+        checks.whole(name, getattr(store, name), least, most)
     for name in texts:
-        if not isinstance(getattr(store, name), str):
-            raise UsageError(f"{name} is not text", fix="write it in quotes")
+        checks.text(name, getattr(store, name))
 
 
 def checked_depth(k: int) -> int:
-    """How many are asked for: a whole number of at least 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UsageError(f"a search for the {k!r} nearest", fix="ask for a whole number of at least 1")
-    return int(k)
+    """How many are asked for."""
+    return checks.whole("k, the number of neighbours,", _plain(k))
 
 
 def checked_width(dimensions: int) -> int:
-    """How wide a store is: a whole number of at least 1."""
-    if isinstance(dimensions, bool) or not isinstance(dimensions, int | np.integer) or dimensions < 1:
-        raise UsageError(f"a store of {dimensions!r} dimensions", fix="give a whole number of at least 1")
-    return int(dimensions)
+    """How wide a store is."""
+    return checks.whole("dimensions", _plain(dimensions))
+
+
+def _plain(count: int) -> int:
+    """A whole number of numpy's as one of Python's."""
+    return int(count) if isinstance(count, np.integer) else count

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..analysis.table import Item, Kind
+from ..analysis.wording import LEAST_P
 from .grid import ABSENT
-
-_LEAST_P = 1e-4
 
 
 def shown(item: Item, kind: Kind) -> str:
@@ -23,8 +22,8 @@ def shown(item: Item, kind: Kind) -> str:
 
 def _number(item: float, kind: Kind) -> str:
     if kind == "p":
-        return f"{item:.4f}" if item >= _LEAST_P else f"<{_LEAST_P:.4f}"
+        return f"{item:.4f}" if item >= LEAST_P else f"<{LEAST_P:.4f}"
     if kind == "number":
         return f"{item:.3g}"
-    formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f", "milliseconds": ".2f"}
+    formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f"}
     return format(item, formats.get(kind, ".4f"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..analysis.gate import Gate
-from ..analysis.gate_decision import Decision
-from ..analysis.gate_table import verdict
+from ..analysis.gate.decide import Gate
+from ..analysis.gate.decision import Decision
+from ..analysis.gate.table import verdict
 from .escape import for_markdown
 
 MOST = 30

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.gate import Gate
-from ..analysis.gate_decision import Decision
+from ..analysis.gate.decide import Gate
+from ..analysis.gate.decision import Decision
 from ..errors import visible
 
 if TYPE_CHECKING:

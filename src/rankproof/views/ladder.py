@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from ..experiment.climb import Climb, Rung
+from ..experiment.rung import Climb, Rung
 from .grid import shown_number
-from .ladder_grid import COUNTS, deciding, is_share, ladder_grid, main_measure, shown_time
+from .ladder_grid import COUNTS, deciding, ladder_grid, main_measure, shown_time
 from .look import Look
 from .tables import Printer, fits
 
@@ -34,12 +34,12 @@ def _shortfall(climb: Climb, rung: Rung) -> str | None:
     gain = climb.gain(rung, name)
     if gain is None or rung.over is None or gain > 0:
         return None
-    lost = f"{-100 * gain:.2f} pp {name}" if is_share(one) else f"{shown_number(-gain, one)} {name}"
+    lost = f"{-100 * gain:.2f} pp {name}" if one.measure.is_share else f"{shown_number(-gain, one)} {name}"
     verdict = f"loses {lost} against {rung.over}" if gain < 0 else f"adds nothing to the {name} of {rung.over}"
-    return f"{rung.name} {verdict} and {_price(climb, rung, climb.rung(rung.over))}."
+    return f"{rung.name} {verdict} and {_price(rung, climb.rung(rung.over))}."
 
 
-def _price(climb: Climb, rung: Rung, over: Rung) -> str:
+def _price(rung: Rung, over: Rung) -> str:
     more = rung.time_of("total")["p50"] - over.time_of("total")["p50"]
     return f"costs {shown_time(more)} ms more a query (p50)" if more >= 0 else f"saves {shown_time(-more)} ms a query (p50)"
 
@@ -58,7 +58,7 @@ def _headline(climb: Climb) -> str:
 
 def _legend(climb: Climb, look: Look) -> list[str]:
     name = main_measure(climb)
-    unit = "pp: percentage points" if is_share(climb.result.systems[0].measures[name]) else "gain:"
+    unit = "pp: percentage points" if climb.result.systems[0].measures[name].measure.is_share else "gain:"
     best = f"{'In bold' if look.colour else '*'}: the best of its measure."
     return [f"{best} {unit} of {name} gained over the rung in brackets.", *_stages(climb)]
 

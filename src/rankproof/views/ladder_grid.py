@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..analysis.measured import deepest_recall
 from ..evaluation import MeasureResult
-from ..experiment.climb import Climb, Rung
+from ..experiment.rung import Climb, Rung
 from .grid import ABSENT, Cell, Grid, label, summary_grid
 
 COUNTS = "†"
@@ -39,19 +40,14 @@ def shown_gain(gain: float | None, one: MeasureResult) -> str:
     """A gain in percentage points, with its sign; the plain difference of a measure that is no share."""
     if gain is None:
         return ABSENT
-    return f"{100 * gain:+.2f}" if is_share(one) else f"{gain:+.4g}"
-
-
-def is_share(one: MeasureResult) -> bool:
-    """Whether the value is a mean from 0 to 1, so that percentage points make sense."""
-    return one.summary == "mean" and one.measure.range == (0.0, 1.0)
+    return f"{100 * gain:+.2f}" if one.measure.is_share else f"{gain:+.4g}"
 
 
 def deciding(climb: Climb, rung: Rung) -> list[str]:
     """What matters at the rung's stage: that the documents are found, or that the found ones stand in the right order."""
     if rung.kind == "rerank":
         return [*_called(climb, "nDCG")[:1], *_called(climb, "RR")[:1]]
-    return _deepest_recall(climb)[:1]
+    return _deepest_recall(climb)
 
 
 def _grid(climb: Climb, columns: Sequence[Column]) -> Grid:
@@ -97,12 +93,12 @@ def _measure(climb: Climb, name: str, yields: int) -> Column:
 def _ordered_measures(climb: Climb) -> list[str]:
     """The first, then the first reciprocal rank and the deepest recall, then the others as they were asked for."""
     names = list(climb.result.systems[0].measures)
-    return list(dict.fromkeys([names[0], *_called(climb, "RR")[:1], *_deepest_recall(climb)[:1], *names]))
+    return list(dict.fromkeys([names[0], *_called(climb, "RR")[:1], *_deepest_recall(climb), *names]))
 
 
 def _deepest_recall(climb: Climb) -> list[str]:
-    measures = climb.result.systems[0].measures
-    return sorted(_called(climb, "R"), key=lambda name: -(measures[name].measure.parameters()["cutoff"] or 0))
+    found = deepest_recall(climb.result)
+    return [] if found is None else [found]
 
 
 def _called(climb: Climb, name: str) -> list[str]:
@@ -112,7 +108,7 @@ def _called(climb: Climb, name: str) -> list[str]:
 
 def _gain_title(climb: Climb) -> str:
     one = climb.result.systems[0].measures[main_measure(climb)]
-    return "pp (over)" if is_share(one) else "gain (over)"
+    return "pp (over)" if one.measure.is_share else "gain (over)"
 
 
 def _gain(climb: Climb, rung: Rung) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..experiment.climb import Climb
-from ..experiment.folder_json import document, written
-from ..experiment.folder_tables import summary_csv
+from ..experiment.results.document import document, written
+from ..experiment.results.tables import summary_csv
+from ..experiment.rung import Climb
 from .escape import for_markdown
 from .grid import Cell
 from .ladder import sentences

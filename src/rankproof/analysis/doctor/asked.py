@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .check import Found, counted, found
+from .sameness import same_text
 from .subject import Subject
-from .wording import same_text
 
 
 def without_text(subject: Subject) -> Found:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ...data.corpus import Document
 from ...errors import shown
 from .check import Fault, Found, counted, found, of_systems
+from .sameness import same_text, words_of
 from .subject import Subject
-from .wording import same_text, words_of
 
 FEW_WORDS = 3
 """A document of fewer words than this can hardly answer anything."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..table import Column, Table
+from ..wording import clipped, few
 from .check import SEVERITIES, Check, Found
 from .checks import CHECKS
 from .subject import Part, Subject
@@ -74,13 +75,11 @@ def _summary(findings: Sequence[tuple[Check, Found]]) -> str:
 
 
 def _cell(seen: Found) -> str:
-    text = ", ".join(seen.examples)
-    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+    return clipped(", ".join(seen.examples), _CELL)
 
 
 def _sentence(check: Check, seen: Found) -> str:
-    listed = ", ".join(seen.examples[:_IN_WORDS]) + (", …" if len(seen.examples) > _IN_WORDS else "")
-    examples = "" if all(example in seen.said for example in seen.examples) else f" ({listed})"
+    examples = "" if all(example in seen.said for example in seen.examples) else f" ({few(seen.examples, _IN_WORDS)})"
     return f"{check.severity}: {check.code}: {seen.said}{examples}. What to do: {check.advice}."
 
 

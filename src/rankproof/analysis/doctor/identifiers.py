@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from .check import Found, counted, found
+from .sameness import same_id, same_id_or_number
 from .subject import Subject
-from .wording import same_id, same_id_or_number
 
 
 def alike(subject: Subject) -> Found:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from .check import Found, found
+from .sameness import same_text, words_of
 from .subject import Subject
-from .wording import same_text, words_of
 
 ALIKE = Fraction(4, 5)
 """Two queries are nearly the same from this share of common words: words of both over words of either (Jaccard)."""

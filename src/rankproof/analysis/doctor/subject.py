@@ -12,12 +12,11 @@ from ...data.corpus import Corpus
 from ...data.dataset import Dataset
 from ...data.qrels import Qrels
 from ...data.queries import Queries
-from ...data.reading import Reading
 from ...data.run import Run
 from ...evaluation import Note
 from ...evaluation.inputs import align, judge
 from ...evaluation.options import Options
-from ...experiment.climb import Rung
+from ...experiment.rung import Rung
 from ..evidence import Evidence
 
 Part = Literal["documents", "queries", "judgements", "rankings", "stages", "training queries", "training judgements"]
@@ -41,16 +40,15 @@ class Subject:
     asked: tuple[str, ...] = ()
     cutoff: int | None = None
     rel: int = 1
-    reading: Reading = field(default_factory=Reading)
+    options: Options = field(default_factory=Options)
     training: Queries = field(default_factory=lambda: Queries(()))
     trained_on: Qrels = field(default_factory=lambda: Qrels(iter(())))
 
     @cached_property
     def hits(self) -> Mapping[str, Hits]:
         """Where each system puts the judged documents."""
-        options = Options(self.reading, rel=self.rel, queries=self.asked or None)
-        judged = judge(self.qrels, options)
-        return {name: align(judged, run, name, options) for name, run in self.runs.items()}
+        judged = judge(self.qrels, self.options)
+        return {name: align(judged, run, name, self.options) for name, run in self.runs.items()}
 
 
 def of_dataset(dataset: Dataset, *, rel: int = 1) -> Subject:
@@ -80,7 +78,7 @@ def of_evidence(evidence: Evidence, dataset: Dataset | None = None) -> Subject:
         asked=evidence.result.queries,
         cutoff=_deepest(evidence),
         rel=evidence.rel,
-        reading=evidence.reading,
+        options=evidence.options,
     )
 
 

@@ -31,6 +31,11 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
     return _in_place(np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0), order)
 
 
+def level_of(alpha: float, tests: int, correction: Correction) -> float:
+    """The p that is enough for one of so many tests, whatever the others show."""
+    return alpha if correction == "none" else alpha / tests
+
+
 def _in_place(raised: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
     found = np.empty_like(raised)
     found[order] = raised

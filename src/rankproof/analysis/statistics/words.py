@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
-Use = Literal["flips", "resamples"]
+Use = Literal["flips", "resamples", "labels", "orders"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
-_USES: dict[Use, int] = {"flips": 1, "resamples": 2}
+_USES: dict[Use, int] = {"flips": 1, "resamples": 2, "labels": 3, "orders": 4}
 
 
 def key_of(seed: int, use: Use) -> int:

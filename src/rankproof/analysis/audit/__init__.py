@@ -1,0 +1,1 @@
+"""Audit: the same runs by other tools' conventions."""

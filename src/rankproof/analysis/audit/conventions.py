@@ -1,0 +1,112 @@
+"""What other tools do with gain, cutoff, ideal list, ties, missing queries and denominators, as rows of data.
+
+`docs/audit.md` has the sources. `checked` says how a row is known: "run" where tests run the tool itself, "read" where its
+source was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...align.hits import Hits
+from ...data.arrays import FloatArray
+from ...measures.dcg import discounted_gains
+from ...measures.found import found, ratio
+from ...measures.ndcg import ideal_list
+
+Ties = Literal["id descending", "id ascending", "as listed", "not defined"]
+Missing = Literal["0", "left out", "refused", "not known"]
+Special = Callable[[Hits, int], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool's ways that hold for all its measures."""
+
+    name: str
+    missing: Missing
+    ties: Ties = "id descending"
+    float32: bool = False
+    asks_rel: bool = True
+    drops_own_id: bool = False
+    checked: Literal["run", "read"] = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """One tool's counterpart of one of our measures: what it is called there and which of ours computes it.
+
+    `{k}` is the cutoff. `special` computes what none of ours does, of the hits and the cutoff.
+    """
+
+    tool: Tool
+    ours: str
+    called: str
+    measure: str
+    differs: str = ""
+    special: Special | None = None
+
+
+def _quepid_ndcg(hits: Hits, cutoff: int) -> FloatArray:
+    """Exponential gain in the top k over that of all rated documents, which Quepid does not cut."""
+    ideal = ideal_list(hits.judged, "exp", hits.judged.grades.size).sums()
+    return discounted_gains(hits, "exp", cutoff, ideal).values()
+
+
+def _quepid_precision(hits: Hits, cutoff: int) -> FloatArray:
+    """Relevant in the top k over what there is of it."""
+    return ratio(found(hits, 1).within(cutoff), np.minimum(hits.retrieved, cutoff))
+
+
+TREC_10 = Tool("trec_eval 10", "left out", checked="read")
+TREC_9 = Tool("trec_eval 9", "left out", float32=True, checked="read")
+PYTREC = Tool("pytrec_eval", "left out", float32=True)
+IR_MEASURES = Tool("ir_measures", "0", float32=True)
+IR_MEASURES_RR = Tool("ir_measures", "0", ties="id ascending")
+RANX = Tool("ranx", "refused", ties="not defined")
+BEIR = Tool("BEIR", "left out", float32=True, asks_rel=False, drops_own_id=True, checked="read")
+BEIR_MRR = Tool("BEIR", "0", ties="as listed", asks_rel=False, checked="read")
+QUEPID = Tool("Quepid", "not known", ties="as listed", asks_rel=False, checked="read")
+
+_UNCUT = "has no cutoff"
+CONVENTIONS: tuple[Convention, ...] = (
+    Convention(TREC_10, "nDCG", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(TREC_9, "nDCG", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(PYTREC, "nDCG", "ndcg_cut.{k}", "nDCG@{k}"),
+    Convention(IR_MEASURES, "nDCG", "nDCG@{k}", "nDCG@{k}"),
+    Convention(RANX, "nDCG", "ndcg@{k}", "nDCG@{k}"),
+    Convention(RANX, "nDCG", "ndcg_burges@{k}", "nDCG(gain='exp')@{k}", "gain 2^grade - 1"),
+    Convention(BEIR, "nDCG", "NDCG@{k}", "nDCG@{k}"),
+    Convention(QUEPID, "nDCG", "NDCG@{k}", "", "gain 2^grade - 1, ideal list not cut", _quepid_ndcg),
+    Convention(TREC_10, "RR", "recip_rank", "RR", _UNCUT),
+    Convention(TREC_9, "RR", "recip_rank", "RR", _UNCUT),
+    Convention(PYTREC, "RR", "recip_rank", "RR", _UNCUT),
+    Convention(IR_MEASURES_RR, "RR", "RR@{k}", "RR@{k}"),
+    Convention(RANX, "RR", "mrr@{k}", "RR@{k}"),
+    Convention(BEIR_MRR, "RR", "MRR@{k}", "RR@{k}"),
+    Convention(QUEPID, "RR", "RR@{k}", "RR@{k}"),
+    Convention(TREC_10, "R", "recall.{k}", "R@{k}"),
+    Convention(TREC_9, "R", "recall.{k}", "R@{k}"),
+    Convention(PYTREC, "R", "recall.{k}", "R@{k}"),
+    Convention(IR_MEASURES, "R", "R@{k}", "R@{k}"),
+    Convention(RANX, "R", "recall@{k}", "R@{k}"),
+    Convention(BEIR, "R", "Recall@{k}", "R@{k}"),
+    Convention(TREC_10, "P", "P.{k}", "P@{k}"),
+    Convention(TREC_9, "P", "P.{k}", "P@{k}"),
+    Convention(PYTREC, "P", "P.{k}", "P@{k}"),
+    Convention(IR_MEASURES, "P", "P@{k}", "P@{k}"),
+    Convention(RANX, "P", "precision@{k}", "P@{k}"),
+    Convention(BEIR, "P", "P@{k}", "P@{k}"),
+    Convention(QUEPID, "P", "P@{k}", "", "over min(k, retrieved)", _quepid_precision),
+    Convention(TREC_10, "AP", "map", "AP"),
+    Convention(TREC_9, "AP", "map", "AP"),
+    Convention(PYTREC, "AP", "map", "AP"),
+    Convention(IR_MEASURES, "AP", "AP", "AP"),
+    Convention(RANX, "AP", "map", "AP"),
+    Convention(BEIR, "AP", "MAP@1000", "AP@1000", "cut at 1000"),
+    Convention(QUEPID, "AP", "AP@10", "AP@10", "cut at 10"),
+)

@@ -1,0 +1,1 @@
+"""Bands: names for values, by profiles that say where they come from."""

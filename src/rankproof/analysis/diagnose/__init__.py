@@ -1,0 +1,1 @@
+"""Diagnose: what the values of systems, segments and stages point at, and which queries fail."""

@@ -1,0 +1,1 @@
+"""Explain: one number taken apart, so that the parts add up to it."""

@@ -1,0 +1,123 @@
+"""One number taken apart: the mean into queries, or the difference of two means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...data.arrays import FloatArray
+from ...errors import UsageError, shown
+from ...evaluation import MeasureResult
+from ..evidence import Evidence
+from ..listings import result_of
+from ..table import Column, Item, Table
+from ..wording import clipped
+
+TOP = 5
+_QUERY = Column("query", about="the query's id")
+
+
+def explain_mean(evidence: Evidence, system: str, measure: str, *, top: int = TOP) -> Table:
+    """The queries that pull a system's summary up and down, and what each adds to it."""
+    one = result_of(evidence, system, measure)
+    values, share = one.values, _share(one)
+    pulls = None if share is None else (values - one.value) / len(values) if one.summary == "mean" else values
+    rows = _both_ends(one.query_ids, [values], [share, pulls], top)
+    columns = (
+        _QUERY,
+        Column("value", "value", f"{measure} of the query"),
+        Column("contribution", "value", "what it adds to the summary"),
+        Column("pull", "difference", "how far it pulls the mean away from where it is"),
+        *_text_column(evidence),
+    )
+    return Table(
+        name="explain-mean",
+        title=f"{measure} of {shown(system)}: {one.value:.4f} over n = {len(values)} queries",
+        columns=columns,
+        rows=tuple((*row, *_text(evidence, row[0])) for row in rows),
+        sentences=_mean_sentences(one, system, measure),
+        facts={"n": len(values), "system": system, "measure": measure, "value": one.value, "summary": one.summary},
+    )
+
+
+def explain_difference(evidence: Evidence, system: str, against: str, measure: str, *, top: int = TOP) -> Table:
+    """The queries that make the difference between two systems, and what each adds to it."""
+    one, other = result_of(evidence, system, measure), result_of(evidence, against, measure)
+    if one.query_ids != other.query_ids:
+        raise UsageError(
+            f"{shown(system)} and {shown(against)} are summarised over different queries", fix="leave out --skip-missing"
+        )
+    if one.summary == "geometric":
+        raise UsageError(f"{measure} is a geometric mean: its difference is no sum over queries", fix="explain AP")
+    differences = one.values - other.values
+    parts = differences / (len(differences) if one.summary == "mean" else 1)
+    rows = _both_ends(one.query_ids, [one.values, other.values], [parts], top)
+    whole = one.value - other.value
+    columns = (
+        _QUERY,
+        Column(system, "value", f"{measure} of {system}"),
+        Column(against, "value", f"{measure} of {against}"),
+        Column("contribution", "difference", "what the query adds to the difference of the summaries"),
+        *_text_column(evidence),
+    )
+    up, down = math.fsum(parts[parts > 0].tolist()), math.fsum(parts[parts < 0].tolist())
+    return Table(
+        name="explain-difference",
+        title=f"{measure}: {shown(system)} {one.value:.4f}, {shown(against)} {other.value:.4f}, n = {len(parts)} queries",
+        columns=columns,
+        rows=tuple((*row, *_text(evidence, row[0])) for row in rows),
+        sentences=(
+            f"{shown(system)} is {whole:+.4f} against {shown(against)}: {int((parts > 0).sum())} queries add {up:+.4f}, "
+            f"{int((parts < 0).sum())} take {down:+.4f}, {int((parts == 0).sum())} are equal.",
+        ),
+        facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": whole},
+    )
+
+
+def _share(one: MeasureResult) -> FloatArray | None:
+    """What each query adds to the summary; None where it is no sum."""
+    if one.summary == "geometric":
+        return None
+    return one.values / len(one.values) if one.summary == "mean" else one.values
+
+
+def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str, ...]:
+    if one.summary == "geometric":
+        return (f"{measure} is a geometric mean: it is no sum over queries and cannot be taken apart so; AP can.",)
+    zeros, n = int((one.values == 0).sum()), len(one.values)
+    said = [f"The contributions of all {n} queries add up to {one.value:.4f}, the {one.summary} of {shown(system)}."]
+    if one.summary == "mean" and zeros:
+        said.append(f"{zeros} queries have 0; were they all 1, the mean would be {one.value + zeros / n:.4f}.")
+    return tuple(said)
+
+
+def _both_ends(
+    queries: Sequence[str], values: Sequence[FloatArray], parts: Sequence[FloatArray | None], top: int
+) -> list[tuple[Item, ...]]:
+    """The `top` queries at either end, by the last parts or by the values, and all between as one row with sums of parts."""
+    key = values[0] if parts[-1] is None else parts[-1]
+    order = np.argsort(-key, kind="stable").tolist()
+    between = order[top:-top] if len(order) > 2 * top else []
+    ends = [*order[:top], *order[-top:]] if between else order
+    rows: list[tuple[Item, ...]] = [(queries[at], *(_cell(column, at) for column in (*values, *parts))) for at in ends]
+    if between:
+        sums = [None if column is None else math.fsum(column[between].tolist()) for column in parts]
+        rows.insert(top, (f"({len(between)} others)", *(None for _ in values), *sums))
+    return rows
+
+
+def _cell(column: FloatArray | None, at: int) -> float | None:
+    return None if column is None else float(column[at])
+
+
+def _text_column(evidence: Evidence) -> tuple[Column, ...]:
+    return () if evidence.texts is None else (Column("text", about="the query"),)
+
+
+def _text(evidence: Evidence, query: Item) -> tuple[Item, ...]:
+    if evidence.texts is None:
+        return ()
+    known = isinstance(query, str) and query in evidence.texts
+    return (clipped(evidence.texts[str(query)].text) if known else None,)

@@ -1,0 +1,1 @@
+"""Whether systems may pass: values of today against blessed ones."""

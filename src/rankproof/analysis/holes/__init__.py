@@ -1,0 +1,1 @@
+"""Holes: what nobody judged, and what it could change."""

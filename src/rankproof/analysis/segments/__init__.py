@@ -1,0 +1,1 @@
+"""Where a system is weak: queries in segments, each against the rest."""

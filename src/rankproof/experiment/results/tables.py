@@ -1,0 +1,87 @@
+"""`summary.csv` and `per_query.csv`: a climb as tables for a spreadsheet or a data frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...data.order import best_first
+from ...data.run import Run
+from ...formats.harmless import for_csv
+from ..rung import TIMES, Climb, Rung
+from .document import gains
+
+SHOWN_TIMES = ("mean", "p50", "p95")
+TOP = 10
+COSTS = ("index_seconds", "index_bytes", "throughput")
+
+
+def summary_csv(climb: Climb) -> str:
+    """A row for each system; numbers at full precision, times in ms, gains in percentage points over `over`."""
+    measures = list(climb.result.systems[0].measures)
+    times = [f"{part}_ms_{which}" for part in TIMES for which in SHOWN_TIMES]
+    gained = [f"gain_pp {name}" for name in measures]
+    header = ["system", "kind", "over", *measures, *gained, *times, *COSTS]
+    return _table(header, (_summary(climb, rung, measures) for rung in climb.rungs))
+
+
+def per_query_csv(climb: Climb) -> str:
+    """A row for each system and query: its values, where the first relevant document stands, what came first, its times."""
+    measures = list(climb.result.systems[0].measures)
+    times = [f"{part}_ms" for part in TIMES]
+    header = ["system", "query", "text", *measures, "first_relevant", "retrieved", f"top_{TOP}", *times]
+    return _table(header, (row for rung in climb.rungs for row in _queries(climb, rung)))
+
+
+def _summary(climb: Climb, rung: Rung, measures: list[str]) -> list[str]:
+    means, gain = climb.result.means[rung.name], gains(climb, rung)
+    times = [rung.time_of(part) for part in TIMES]
+    return [
+        *map(for_csv, (rung.name, rung.kind, rung.over or "")),
+        *(repr(means[name]) for name in measures),
+        *(_number(gain.get(name)) for name in measures),
+        *(repr(part[which]) for part in times for which in SHOWN_TIMES),
+        *map(_number, (rung.index_seconds, rung.index_bytes, rung.throughput)),
+    ]
+
+
+def _queries(climb: Climb, rung: Rung) -> Iterator[list[str]]:
+    values = climb.result.per_query(rung.name)
+    rankings = dict(_rankings(rung.run))
+    for at, query in enumerate(climb.queries):
+        docs = rankings.get(query, [])
+        grades = climb.qrels.get(query, {})
+        yield [
+            for_csv(rung.name),
+            for_csv(query),
+            for_csv(climb.texts[query].text if query in climb.texts else ""),
+            *(_number(per_query.get(query)) for per_query in values.values()),
+            _number(_first_relevant(docs, grades, climb.rel)),
+            str(len(docs)),
+            for_csv(_listed(docs[:TOP])),
+            *(repr(float(rung.times[part][at])) for part in TIMES),
+        ]
+
+
+def _rankings(run: Run) -> Iterator[tuple[str, list[str]]]:
+    for index, query in enumerate(run.queries):
+        start, end = int(run.offsets[index]), int(run.offsets[index + 1])
+        docs = run.docs[start:end]
+        yield query, [docs[at] for at in best_first(docs, run.scores[start:end]).tolist()]
+
+
+def _first_relevant(docs: list[str], grades: Mapping[str, int], rel: int) -> int | None:
+    return next((rank for rank, doc in enumerate(docs, start=1) if grades.get(doc, 0) >= rel), None)
+
+
+def _listed(docs: list[str]) -> str:
+    """The ids as a JSON array; only there does no id end where another begins."""
+    return json.dumps(docs, ensure_ascii=not all(map(str.isprintable, docs)))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
+    return "".join(f"{','.join(row)}\n" for row in (list(map(for_csv, header)), *rows))

@@ -1,0 +1,94 @@
+"""What a climb of the ladder found: every rung's ranking, values, times and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ..data.arrays import FloatArray
+from ..data.qrels import Qrels
+from ..data.queries import Queries
+from ..data.run import Run
+from ..errors import UsageError, shown
+from ..evaluation import Result
+from ..stages.clock import PARTS
+
+RungKind = Literal["retrieval", "fusion", "rerank"]
+TIMES = (*PARTS, "total")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rung:
+    """One system of an experiment.
+
+    `times` holds milliseconds for each query of `Climb.queries`, from the query to this ranking: the rung's own work and that of
+    the rungs below it, by part and in total. `index_seconds` and `index_bytes` count every index that the system needs once.
+    `throughput` is queries a second in batch, None where the rung has no batch of its own. `over` names the system that it is
+    measured against: what it reranks, the best of what it fuses, else the one before it.
+    """
+
+    name: str
+    kind: RungKind
+    stage: Mapping[str, Any]
+    run: Run
+    times: Mapping[str, FloatArray]
+    index_seconds: float
+    index_bytes: int
+    throughput: float | None
+    over: str | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    computed: str = ""
+    from_cache: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Rung {self.name}: {self.kind}, {len(self.run)} queries>"
+
+    def time_of(self, part: str) -> dict[str, float]:
+        """Mean, p50, p95 and p99 of a part of the time, in ms."""
+        values = self.times[part]
+        if not len(values):
+            return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
+        p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
+        return {"mean": float(values.mean()), "p50": p50, "p95": p95, "p99": p99}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Climb:
+    """An experiment's outcome: everything that analysis and report need, in memory as on disk.
+
+    `queries` are the judged queries that were asked, in the order of every rung's times; `result` has a system for each rung, in
+    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows; `rel` is the least
+    grade that counted as relevant.
+    """
+
+    name: str
+    fingerprint: str
+    queries: tuple[str, ...]
+    result: Result
+    rungs: tuple[Rung, ...]
+    qrels: Qrels
+    texts: Queries
+    snippets: Mapping[str, str]
+    experiment: str
+    provenance: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    rel: int = 1
+
+    def __repr__(self) -> str:
+        return f"<Climb {self.name}: {', '.join(rung.name for rung in self.rungs)}; {len(self.queries)} queries>"
+
+    def rung(self, name: str) -> Rung:
+        """The rung of that name."""
+        found = {rung.name: rung for rung in self.rungs}
+        if name not in found:
+            raise UsageError(f"no system is called {shown(str(name))}", fix=f"choose from: {', '.join(map(shown, found))}")
+        return found[name]
+
+    def gain(self, rung: Rung, measure: str) -> float | None:
+        """How much the rung adds to a measure over the system it is measured against; None for the first."""
+        means = self.result.means
+        return None if rung.over is None else means[rung.name][measure] - means[rung.over][measure]

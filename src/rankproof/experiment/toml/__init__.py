@@ -1,0 +1,1 @@
+"""An experiment as a TOML file: read with its lines, written with every setting."""

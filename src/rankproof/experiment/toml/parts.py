@@ -1,0 +1,73 @@
+"""Models and stores of an experiment file: a name, or a table with a name and settings, for each value and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ...errors import UsageError, shown
+from ...models import registry as models
+from ...stores import registry as stores
+from ...stores.dsn import MASK, masked
+from .kinds import PartName
+
+IN_PYTHON = "python:"
+"""What stands before a name of something that was made in Python, and that no file can bring back."""
+_FOLDER = "folder"
+_SECRET = "dsn"
+_CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
+_LEFT_OUT = f"{_SECRET} holds a password and is left out; name the variable that holds it in {_SECRET}_env"
+
+
+def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> Any:
+    """The model or store that the name or table stands for; relative paths begin at the folder."""
+    settings = {"name": value} if isinstance(value, str) else dict(value)
+    name = settings.pop("name")
+    if isinstance(settings.get(_FOLDER), str):
+        settings[_FOLDER] = absolute(settings[_FOLDER], folder)
+    if kind == "store":
+        return stores.store_named(name, **settings)
+    named = models.model_named if kind == "encoder" else models.pair_model_named
+    return named(_model_name(kind, name, folder), **settings)
+
+
+def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The table that stands for the model or store, and what a reader must know of it."""
+    settings = {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
+    name = stores.name_of_store(value) if kind == "store" else models.name_of_model(kind, value) or _source(kind, value, settings)
+    if name is None:
+        return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
+    secret = _has_password(settings.get(_SECRET))
+    kept = {key: one for key, one in settings.items() if one is not None and one != "" and not (secret and key == _SECRET)}
+    return {"name": name, **kept}, (_LEFT_OUT,) if secret else ()
+
+
+def absolute(path: str, folder: str) -> str:
+    """The path, taken from the folder where it is relative."""
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+
+
+def _model_name(kind: models.Kind, name: str, folder: str) -> str:
+    """The name as it is, or the folder of weights that it leads to from the experiment file."""
+    prefix = models.TORCH if name.startswith(models.TORCH) else ""
+    source = name.removeprefix(prefix)
+    path = absolute(source, folder)
+    if source.startswith(_CLEARLY_A_PATH) and not os.path.isdir(path):
+        raise UsageError(f"there is no folder {shown(source)}", fix="name a folder with weights, relative to this file")
+    return f"{prefix}{path}" if os.path.isdir(path) and name not in models.model_names(kind) else name
+
+
+def _source(kind: models.Kind, model: Any, settings: dict[str, Any]) -> str | None:
+    """The folder or hub name that a model without a name of its own is opened by, taken out of its settings."""
+    opened = models.opened_by(kind, model)
+    if opened is None:
+        return None
+    prefix, part = opened
+    source = settings.pop(part)
+    return prefix + (absolute(source, "") if os.path.isdir(os.path.expanduser(source)) else source)
+
+
+def _has_password(dsn: Any) -> bool:
+    return isinstance(dsn, str) and MASK in masked(dsn, ())

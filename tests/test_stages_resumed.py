@@ -1,0 +1,52 @@
+"""A run that was stopped says in the end what a run without a stop says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plain_models import HashedWords, SharedWords
+from rankproof.data.corpus import Corpus, Document
+from rankproof.data.dataset import Dataset
+from rankproof.data.qrels import Qrels
+from rankproof.data.queries import Queries, Query
+from rankproof.experiment import Experiment, Settings, climb
+from rankproof.experiment.cache import StageCache
+from rankproof.stages import BM25, Dense, MaxSim, Pairs, Rerank
+from rankproof.stages.base import Stage
+
+COUNT = 20
+STAGES: dict[str, tuple[Stage, str]] = {
+    "pairs": (Rerank(BM25(), Pairs(SharedWords(max_words=2))), "400 pairs of query and passage are longer than the model reads"),
+    "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model reads"),
+    "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model reads"),
+}
+
+
+def kitchen() -> Dataset:
+    docs = [Document(f"d{at}", f"bread note {at}") for at in range(COUNT)]
+    queries = [Query(f"q{at}", f"bread {at}") for at in range(COUNT)]
+    return Dataset("kitchen", Corpus(docs), Queries(queries), Qrels.from_dict({f"q{at}": {f"d{at}": 1} for at in range(COUNT)}))
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_what_was_cut_is_noted_though_the_run_stopped_after_the_last_query(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, words = STAGES[name]
+    experiment = Experiment({name: stage}, kitchen())
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for below in stage.below():
+        climb(Experiment({"below": below}, kitchen()), Settings(cache=tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(StageCache, "put", stop)
+        with pytest.raises(KeyboardInterrupt):
+            climb(experiment, Settings(cache=tmp_path))
+    told = [climb(experiment, Settings(cache=tmp_path)).rung(name).notes for _ in range(2)]
+    assert told[0] == told[1] == climb(experiment, Settings(cache=None)).rung(name).notes
+    assert any(note.startswith(words) for note in told[0])
