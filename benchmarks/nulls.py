@@ -14,16 +14,17 @@ from typing import Literal
 import numpy as np
 
 from rankproof.analysis.compare.join import Joined
-from rankproof.analysis.compare.pairs import comparisons
+from rankproof.analysis.compare.pairs import Comparison, comparisons
 from rankproof.analysis.compare.settings import ComparisonSettings
-from rankproof.analysis.statistics.bootstrap import Method, mean_interval
+from rankproof.analysis.statistics.bootstrap import Method
 from rankproof.analysis.statistics.flips import randomisation_p
+from rankproof.analysis.statistics.intervals import mean_interval
 from rankproof.analysis.statistics.paired import equivalence_p, paired, t_test_p
 from rankproof.analysis.statistics.power import detectable
 from rankproof.data.arrays import FloatArray
 from rankproof.measures import parse
 
-from .worlds import LIFTED, NULLS, World
+from .worlds import AT_MARGIN, LIFTED, MARGIN, NORMAL, NULLS, World
 
 ALPHA, SEED = 0.05, 2026
 SAMPLES, RESAMPLES = 2_000, 2_000
@@ -55,6 +56,10 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Every check, in the order of the table."""
+    for n in (5, 10, 20):
+        for world in (*NULLS, LIFTED):
+            yield Check("interval holds the truth, or there is none", world.name, n, covers(world, n, "bca"), 0.92, 0.97, "above")
+        yield Check("interval holds the truth, or there is none", "normal", n, covers(NORMAL, n, "bca"), 0.92, 0.97, "above")
     for n in (50, 225):
         for world in NULLS:
             yield Check("randomisation test rejects a true null", world.name, n, rejects(world, n, by_flips), 0.03, 0.07, "below")
@@ -64,6 +69,8 @@ def checks() -> Iterator[Check]:
             yield Check("percentile interval holds the truth", world.name, n, covers(world, n, "percentile"), 0.92, 0.97, "above")
         for world in (NULLS[0], NULLS[1], LIFTED):
             yield Check("Holm: any false verdict among the pairs", world.name, n, errs(world, n), 0.0, 0.07)
+        for world in (NULLS[0], AT_MARGIN):
+            yield Check("Holm with a margin: any false verdict", world.name, n, errs(world, n, MARGIN), 0.0, 0.07)
         yield Check("equivalence claimed at the margin itself", "normal", n, claims_equivalence(n), 0.0, 0.07)
         yield Check("detectable difference is detected", "normal", n, detects(n), 0.77, 0.83)
 
@@ -75,7 +82,8 @@ def by_flips(values: FloatArray, seed: int) -> float:
 
 def by_t(values: FloatArray, seed: int) -> float:
     """p of the t-test."""
-    return t_test_p(paired(values[:, 0] - values[:, 1]))
+    found = t_test_p(paired(values[:, 0] - values[:, 1]))
+    return by_flips(values, seed) if found is None else found
 
 
 def rejects(world: World, n: int, p: Callable[[FloatArray, int], float]) -> Experiment:
@@ -84,32 +92,37 @@ def rejects(world: World, n: int, p: Callable[[FloatArray, int], float]) -> Expe
 
 
 def covers(world: World, n: int, method: Method) -> Experiment:
-    """The interval of a difference that holds the true one."""
+    """The interval of a difference that holds the true one; values that are all equal have none, and claim nothing."""
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = world.draw(random, n, 2)
-        low, high = mean_interval(values[:, 0] - values[:, 1], method=method, resamples=RESAMPLES, seed=seed)
-        return low <= world.gain <= high
+        found = mean_interval(values[:, 0] - values[:, 1], method=method, resamples=RESAMPLES, seed=seed)
+        return found is None or found[0] <= world.gain <= found[1]
 
     return happens
 
 
-def errs(world: World, n: int) -> Experiment:
-    """Four systems under two measures, of which at least one pair that does not differ is said to."""
+def errs(world: World, n: int, margin: float | None = None) -> Experiment:
+    """Four systems under two measures, of which a pair is said to differ and does not, or to be equivalent and is not."""
     measures, names = (parse("nDCG@10"), parse("RR@10")), ("first", "second", "third", "fourth")
     queries = tuple(f"q{at:04}" for at in range(n))
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = np.array([world.draw(random, n, len(names)) for _ in measures])
-        settings = ComparisonSettings(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", seed=seed)
+        settings = ComparisonSettings(
+            alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", margin=margin, seed=seed
+        )
         found = comparisons(Joined(queries, names, measures, values, ()), None, settings)
-        return any(one.verdict in ("better", "worse") and not _is_true(one.seen.one, one.seen.other, world) for one in found)
+        return any(_is_false(one, world, margin) for one in found)
 
     return happens
 
 
-def _is_true(one: str, other: str, world: World) -> bool:
-    return world.gain != 0 and "first" in (one, other)
+def _is_false(found: Comparison, world: World, margin: float | None) -> bool:
+    truth = abs(world.gain) if "first" in (found.seen.one, found.seen.other) else 0.0
+    if found.verdict == "equivalent":
+        return margin is not None and truth >= margin
+    return found.verdict in ("better", "worse") and truth == 0
 
 
 def claims_equivalence(n: int) -> Experiment:
@@ -120,7 +133,7 @@ def claims_equivalence(n: int) -> Experiment:
 def detects(n: int) -> Experiment:
     """The difference that is said to be detected 4 times in 5, detected."""
     gain = detectable(1.0, n, ALPHA) or 0.0
-    return lambda random, seed: t_test_p(paired(random.normal(gain, 1.0, n))) <= ALPHA
+    return lambda random, seed: (t_test_p(paired(random.normal(gain, 1.0, n))) or 0.0) <= ALPHA
 
 
 def main() -> None:

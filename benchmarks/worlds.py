@@ -10,6 +10,7 @@ import numpy as np
 from rankproof.data.arrays import FloatArray
 
 DEPTH = 10
+MARGIN = 0.02
 Random = np.random.Generator
 
 
@@ -44,6 +45,18 @@ def lifted(random: Random, n: int, systems: int) -> FloatArray:
     return _reciprocal(ranks)
 
 
+def normal(random: Random, n: int, systems: int) -> FloatArray:
+    """Values whose differences are normal."""
+    return random.normal(0.5, 0.15, (n, systems))
+
+
+def at_margin(random: Random, n: int, systems: int) -> FloatArray:
+    """The same, but for a first system that is better by just the margin."""
+    values = normal(random, n, systems) * 0.2
+    values[:, 0] += MARGIN
+    return values
+
+
 def _reciprocal(ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> FloatArray:
     found: FloatArray = np.where(ranks <= DEPTH, 1 / ranks, 0.0)
     return found
@@ -56,3 +69,5 @@ def _mean(chance: float) -> float:
 
 NULLS = (World("like nDCG", smooth), World("like RR@10", reciprocal), World("like Success@5", success))
 LIFTED = World("like RR@10, one better", lifted, _mean(0.6) - _mean(0.35))
+NORMAL = World("normal", normal)
+AT_MARGIN = World("normal, one better by the margin", at_margin, MARGIN)

@@ -21,7 +21,9 @@ class PlainKeep:
         self.made = 0
         self.folders = 0
 
-    def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
+    def blocks(
+        self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
+    ) -> tuple[list[Block], float]:
         if key not in self.kept:
             start = time.perf_counter()
             self.kept[key] = [make(at) for at in range(count)], time.perf_counter() - start

@@ -18,7 +18,7 @@ import rankproof
 import rankproof.experiment
 from rankproof.cli.ladder_experiment import chosen
 from rankproof.cli.ladder_progress import LadderProgress
-from rankproof.cli.ladder_showing import default_folder
+from rankproof.cli.ladder_folder import taken_folder
 from rankproof.cli.main import main
 from rankproof.cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -99,12 +99,31 @@ def test_the_results_folder_is_named_by_experiment_and_time(capsys: pytest.Captu
     assert len(made.name) == len("experiment-20260102-030405")
 
 
-def test_two_runs_of_one_second_have_two_folders() -> None:
-    made = []
-    for _ in range(30):
-        made.append(default_folder("x"))
-        Path(made[-1]).mkdir(parents=True)
+def test_runs_of_one_second_have_folders_of_their_own_before_anything_is_written() -> None:
+    made = [taken_folder("x") for _ in range(30)]
     assert len(set(made)) == 30
+    assert all(Path(folder).is_dir() for folder in made)
+
+
+def test_a_folder_that_was_taken_and_not_used_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--split", "dev", code=2)
+    assert not (folder / "rankproof-results").exists()
+    (folder / "rankproof-results").write_text("mine")
+    _, said = ran(capsys, "experiment.toml", code=2)
+    assert "cannot be made (" in said
+    assert "with -o" in said
+
+
+def test_a_run_never_replaces_the_folder_it_runs_in(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(capsys, "experiment.toml", "-o", "out")
+    before = load("out").provenance["made"], (folder / "out").stat().st_ino
+    monkeypatch.chdir(folder / "out" / "runs")
+    for place in ("..", str(folder / "out")):
+        _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
+        assert "is the folder that this command runs in; name a folder in it" in said
+    assert (load(folder / "out").provenance["made"], (folder / "out").stat().st_ino) == before
 
 
 def test_a_quiet_run_says_nothing_beside_the_ladder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +206,8 @@ def test_chosen_systems_bring_what_they_are_made_of() -> None:
         (["experiment.toml", "--seed", "-1"], ""),
         (["experiment.toml", "--cache", "x", "--no-cache"], "contradict"),
         (["experiment.toml", "--cache", ""], "names no folder"),
+        (["experiment.toml", "-o", ""], "the results folder has no name"),
+        (["experiment.toml", "-o", "."], "is the folder that this command runs in"),
         (["experiment.toml", "-o", "data"], "data exists and is no results folder"),
         (["experiment.toml", "-o", "experiment.toml"], "is no results folder"),
         (["experiment.toml", "--split", "dev"], "data"),

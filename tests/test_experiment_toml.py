@@ -330,17 +330,22 @@ def dense(**store: Any) -> str:
 
 @pytest.mark.parametrize(
     "dsn",
-    ["postgresql://me:s3cret@host/db", "host=h password=s3cret user=me", "host=h password='s3cret x'", "postgresql://:s3cret@h"],
+    [
+        *("postgresql://me:s3cret@host/db", "host=h password=s3cret user=me", "host=h password='s3cret x'", "postgresql://:s3cret@h"),
+        *("postgresql:///db?host=h&pass%77ord=s3cret", "postgresql://h/db?sslpassword=s3cret", "postgresql://me%3As3cret@h/db"),
+        *("host=h options='-c x.password=s3cret'", "host=h passfile=/s3cret", "postgresql://h/db#s3cret", "s3cret"),
+    ],
 )
 def test_a_password_is_never_written(dsn: str) -> None:
     text = dense(dsn=dsn, index="hnsw")
     assert "s3cret" not in text
-    assert "# dsn holds a password and is left out; name the variable that holds it in dsn_env" in text
+    assert "# dsn may hold a password and is left out; name the variable that holds it in dsn_env" in text
     assert tomllib.loads(text)["systems"]["d"]["store"]["index"] == "hnsw"
 
 
 def test_a_connection_without_a_password_is_written(tmp_path: Path) -> None:
-    for store in ({"dsn": "postgresql://host/db"}, {"dsn_env": "DATABASE_URL"}):
+    plain = ("postgresql://host/db", "postgres://me@db.example:5432/shop", "postgresql://[::1]:1/x", "host=/run/pg port=1 user=me")
+    for store in (*({"dsn": dsn} for dsn in plain), {"dsn_env": "DATABASE_URL"}):
         experiment = read(tmp_path, dense(**store))
         assert experiment.systems["d"] == Dense(model_named("wordllama"), store=store_named("pgvector", **store))
 

@@ -239,6 +239,26 @@ def test_an_older_results_folder_is_replaced_and_nothing_else_is(tmp_path: Path)
     assert sorted(os.listdir(tmp_path)) == ["file", "loop", "mine", "out", "thesis"]
 
 
+@pytest.mark.parametrize("mine", ["notes.md", "runs/mine.trec.gz", "figures/", ".hidden"])
+def test_a_results_folder_with_files_of_ones_own_is_not_replaced(tmp_path: Path, mine: str) -> None:
+    save(small_climb(("old",)), tmp_path / "out")
+    own = tmp_path / "out" / mine
+    own.mkdir() if mine.endswith("/") else own.write_text("weeks of work")
+    for refused in (lambda: check_folder(tmp_path / "out"), lambda: save(small_climb(("new",)), tmp_path / "out")):
+        with pytest.raises(UsageError, match=f"holds {mine.strip('/')}, which is no part of its results; move it elsewhere"):
+            refused()
+    assert own.exists()
+    assert [rung.name for rung in load(tmp_path / "out").rungs] == ["old"]
+
+
+def test_a_forged_result_makes_no_folder_ours_to_empty(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"format": "rankproof-results", "sha256": {"summary.csv": ""}}')
+    (tmp_path / "thesis.doc").write_text("weeks of work")
+    with pytest.raises(UsageError, match=r"holds thesis\.doc"):
+        save(small_climb(), tmp_path)
+    assert (tmp_path / "thesis.doc").exists()
+
+
 def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(small_climb(("old",)), tmp_path / "out")
     left = 0

@@ -19,9 +19,9 @@ from ..experiment.rung import Climb, Rung
 class Evidence:
     """Values, rankings and judgements of systems that were asked the same queries.
 
-    `fingerprint` is the dataset's, or that of the judgements alone where there are only run files. `runs` may read its files when
-    they are first asked for. `texts`, `snippets` and `rungs` are empty where there are only run files. `documents` is the size of
-    the corpus, None where it is not known. `skip_missing` says that means run over the queries that a run has.
+    `fingerprint` is the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`. `runs` may read
+    its files when they are first asked for. `documents` is the size of the corpus, None where it is not known. `skip_missing`
+    says that means run over the queries that a run has.
     """
 
     name: str
@@ -41,6 +41,11 @@ class Evidence:
     def options(self) -> Options:
         """How the values came about: other runs that are evaluated with these have values that may be held against them."""
         return Options(self.reading, rel=self.rel, skip_missing=self.skip_missing, queries=self.result.queries)
+
+    @property
+    def qrels_fingerprint(self) -> str:
+        """That of the judgements, which every evidence has."""
+        return self.qrels.fingerprint()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -79,7 +84,7 @@ def of_result(result: Result, qrels: Qrels, runs: Mapping[str, Run], options: Op
     """The evidence in what was evaluated with the options, beside the judgements and runs that it was evaluated from."""
     return Evidence(
         name=name,
-        fingerprint=qrels.fingerprint(),
+        fingerprint="",
         qrels=qrels,
         runs=runs,
         result=result,
@@ -107,41 +112,3 @@ def evidence_of_climb(climb: Climb) -> Evidence:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def joined(first: Evidence, second: Evidence) -> Evidence:
-    """Both as one, systems named after their experiment where names meet; refused where they are not about the same data."""
-    if first.fingerprint != second.fingerprint:
-        prints = f"{first.fingerprint[:12]} and {second.fingerprint[:12]}"
-        raise UsageError(
-            f"{first.name} and {second.name} are about different data (fingerprints {prints})",
-            fix="compare systems on the same documents, queries and judgements",
-        )
-    if first.result.queries != second.result.queries or first.rel != second.rel:
-        raise UsageError(f"{first.name} and {second.name} were asked different queries", fix="run both on the same queries")
-    names = [*first.systems, *second.systems]
-    return _renamed_join(first, second, {name for name in names if names.count(name) > 1})
-
-
-def _renamed_join(first: Evidence, second: Evidence, clashes: set[str]) -> Evidence:
-    from dataclasses import replace
-
-    def renamed(evidence: Evidence, name: str) -> str:
-        return f"{evidence.name}/{name}" if name in clashes else name
-
-    both = (first, second)
-    systems = tuple(replace(system, name=renamed(each, system.name)) for each in both for system in each.result.systems)
-    if len({system.name for system in systems}) < len(systems):
-        raise UsageError(f"two experiments are called {first.name}", fix="give them different names")
-    return replace(
-        first,
-        name=f"{first.name} and {second.name}",
-        result=Result(first.result.queries, systems),
-        runs={renamed(each, name): run for each in both for name, run in each.runs.items()},
-        snippets={**second.snippets, **first.snippets},
-        rungs=tuple(
-            replace(rung, name=renamed(each, rung.name), over=rung.over and renamed(each, rung.over))
-            for each in both
-            for rung in each.rungs
-        ),
-    )

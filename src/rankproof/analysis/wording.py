@@ -19,6 +19,11 @@ def p_words(p: float) -> str:
     return f"p = {p:.4f}" if p >= LEAST_P else f"p < {LEAST_P:.4f}"
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """How many there are of something, as in `1 query` and `2 queries`."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
 def brief(value: float) -> str:
     """A value in a sentence: three decimals, and no 0 before the point."""
     text = f"{value:.3f}"

@@ -40,7 +40,7 @@ def add_evidence(parser: argparse.ArgumentParser, title: str) -> argparse._Argum
     group.add_argument(
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
-    group.add_argument("--name", action="append", default=[], metavar="NAME", help="a system's name, once for each run")
+    group.add_argument("--name", action="append", default=[], metavar="NAME", help="a run's name, or a folder's: once for each")
     add_meaning(parser.add_argument_group("what counts"))
     add_reading(parser.add_argument_group("how files are read"))
     parser.set_defaults(rel=None)
@@ -72,14 +72,24 @@ def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Ter
 
 
 def _from_folders(args: argparse.Namespace) -> Evidence:
-    from ..analysis.evidence import evidence_of_climb, joined
+    from dataclasses import replace
+
+    from ..analysis.evidence import evidence_of_climb
+    from ..analysis.joining import joined
     from ..experiment.results.folder import load
 
+    if args.name and len(args.name) != len(args.files):
+        what = f"{len(args.name)} names for {len(args.files)} results folders"
+        raise UsageError(what, fix="give each folder a name, or none")
     found = [_measured(evidence_of_climb(load(path)), args) for path in args.files]
-    whole = found[0]
-    for other in found[1:]:
-        whole = joined(whole, other)
-    return whole
+    names = args.name or _names([one.name for one in found], args.files)
+    return joined([replace(one, name=name) for one, name in zip(found, names, strict=True)])
+
+
+def _names(experiments: list[str], paths: list[str]) -> list[str]:
+    """What the experiments are called; where two have the same name the folders', or else the paths themselves."""
+    folders = [os.path.basename(os.path.abspath(path)) for path in paths]
+    return next((names for names in (experiments, folders) if len(set(names)) == len(names)), paths)
 
 
 def _measured(evidence: Evidence, args: argparse.Namespace) -> Evidence:

@@ -12,23 +12,6 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..experiment import Climb
 
-HOME = "rankproof-results"
-
-
-def default_folder(name: str) -> str:
-    """A folder in `rankproof-results`, named by the experiment and the time."""
-    import os
-    from datetime import datetime
-
-    from ..experiment.results.names import file_name
-
-    first = os.path.join(HOME, f"{file_name(name)}-{datetime.now():%Y%m%d-%H%M%S}")
-    folder, number = first, 1
-    while os.path.lexists(folder):
-        number += 1
-        folder = f"{first}-{number}"
-    return folder
-
 
 def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Terminal) -> None:
     """The ladder to standard output; notes and the way to the results beside it."""

@@ -50,20 +50,20 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Climbs, saves, shows."""
     import gc
 
-    from ..experiment.results.folder import check_folder, save
+    from ..experiment.results.folder import save
     from .ladder_experiment import experiment_of
+    from .ladder_folder import results_folder
     from .ladder_progress import LadderProgress
-    from .ladder_showing import default_folder, show_climb
+    from .ladder_showing import show_climb
 
     # The command starts without a collector of garbage; work of minutes needs one.
     gc.enable()
     experiment = experiment_of(args, terminal)
-    folder = args.output or default_folder(experiment.name)
-    check_folder(folder)
     try:
-        with LadderProgress(terminal) as progress:
-            climb = _climbed(experiment, args, progress)
-        save(climb, folder)
+        with results_folder(args.output, experiment.name) as folder:
+            with LadderProgress(terminal) as progress:
+                climb = _climbed(experiment, args, progress)
+            save(climb, folder)
     except KeyboardInterrupt:
         kept = "nothing was kept (--no-cache)" if args.no_cache else "run the same command again to go on"
         terminal.say(f"stopped; {kept}")

@@ -18,7 +18,8 @@ examples:
   rankproof segments qrels.txt bm25.run --by-file segments.csv --format markdown
 
 length: short is under 8 words, medium 8 to 15, long over 15; queries without a value of the field
-are a segment of their own; a segment of fewer than 10 queries is shown and not tested"""
+are a segment of their own; a segment of fewer than 10 queries is shown and not tested;
+csv is one table, with a row for each segment of each system"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Groups, tests, shows."""
+    from ..analysis.segments.flat import flat
     from ..analysis.segments.rows import SegmentSettings
     from ..analysis.segments.segments import segments
 
@@ -44,5 +46,5 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         for measure in (measures if args.measures else measures[:1])
         for table in segments(evidence, grouping, measure, settings)
     ]
-    show_tables(tables, args, terminal)
+    show_tables([flat(tables)] if args.format == "csv" else tables, args, terminal)
     return 0

@@ -91,7 +91,7 @@ class Bench:
             return answers_block(rankings, clocks)
 
         count = -(-len(self.queries) // _BLOCK)
-        blocks, _ = self.keep.blocks(key, count, make, label=f"{label}: asking")
+        blocks, _ = self.keep.blocks(key, count, make, label=f"{label}: asking", items=len(self.queries))
         return answers_of(blocks)
 
     def _throughput(self, searcher: Searcher) -> float | None:

@@ -28,6 +28,10 @@ class _FolderKeep:
         """A folder for the files of an embedded database, this run's alone."""
         return self._folders.made(key[:_KEY_LENGTH])
 
+    def _tell(self, label: str, done: int, count: int, items: int | None) -> None:
+        """How far the work is, in what the blocks hold; without that, in blocks."""
+        self._progress(label, done * items // count if items and count else done, items or count)
+
     def __enter__(self) -> Self:
         return self
 
@@ -42,16 +46,18 @@ class JournalKeep(_FolderKeep):
         super().__init__(DatabaseFolders(home / "databases"), progress)
         self._home = home
 
-    def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
+    def blocks(
+        self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
+    ) -> tuple[list[Block], float]:
         """Goes on after the last whole block."""
         with Journal(self.path(key)) as journal:
             records = _at_most(count, journal)
             for index in range(len(records), count):
-                self._progress(label, index, count)
+                self._tell(label, index, count, items)
                 block, seconds = _timed(make, index)
                 journal.append(block, seconds)
             if len(records) < count:
-                self._progress(label, count, count)
+                self._tell(label, count, count, items)
                 records = journal.records()
         return [record.block for record in records], sum(record.seconds for record in records)
 
@@ -74,14 +80,16 @@ class MemoryKeep(_FolderKeep):
         super().__init__(DatabaseFolders(Path(tempfile.mkdtemp(prefix="rankproof-"))), progress)
         self._made: dict[str, tuple[list[Block], float]] = {}
 
-    def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
+    def blocks(
+        self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
+    ) -> tuple[list[Block], float]:
         """Every block once."""
         if key not in self._made:
             timed = []
             for index in range(count):
-                self._progress(label, index, count)
+                self._tell(label, index, count, items)
                 timed.append(_timed(make, index))
-            self._progress(label, count, count)
+            self._tell(label, count, count, items)
             self._made[key] = [block for block, _ in timed], sum(seconds for _, seconds in timed)
         return self._made[key]
 

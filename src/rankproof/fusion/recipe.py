@@ -30,14 +30,19 @@ class Recipe:
 
     def merged(self, found: Sequence[Given]) -> Ranking:
         """The same of documents, where a ranking starts among them, and its scores, best first."""
-        given = [
-            (docs, start, weight * self.parts(scores))
-            for (docs, start, scores), weight in zip(found, self.weights, strict=True)
-            if len(scores)
-        ]
+        # What overflows is refused below, in words.
+        with np.errstate(over="ignore"):
+            given = [
+                (docs, start, weight * self.parts(scores))
+                for (docs, start, scores), weight in zip(found, self.weights, strict=True)
+                if len(scores)
+            ]
         docs, scores = merge(given, times_found=self.method == "combmnz")
         if len(scores) and not np.isfinite(scores).all():
-            raise InputError("a fused score is outside the range of a 64-bit float", fix="normalise with min-max or z-score")
+            raise InputError(
+                "a fused score is outside the range of a 64-bit float",
+                fix="lower the weights, or normalise with min-max or z-score",
+            )
         return docs, scores
 
     def parts(self, scores: FloatArray) -> FloatArray:

@@ -16,7 +16,10 @@ class Encoder(Protocol):
     """A loaded bi-encoder."""
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, float32, of length 1; a text without any token gives zeros. The same texts give the same bits."""
+        """One row a text, float32, of length 1, or zeros where a text has no token; the same texts give the same bits.
+
+        What a model makes of a blank text does not count: stages take zeros for it.
+        """
         ...
 
     def cut(self, texts: Sequence[str]) -> int:
@@ -33,7 +36,7 @@ class TokenEncoder(Encoder, Protocol):
     """A loaded encoder that also gives a vector for every token."""
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text one row a token (special tokens included), float32, each of length 1."""
+        """For each text one row a token (special tokens included), float32, of length 1; stages take none for a blank text."""
         ...
 
 

@@ -63,6 +63,8 @@ def is_ready(model: EncoderModel | PairModel) -> bool:
 def _made(kind: Kind, name: str, settings: Mapping[str, Any]) -> Any:
     if not isinstance(name, str):
         raise UsageError(f"{name!r} is no model's name", fix="give a text")
+    if not name.strip():
+        raise UsageError("the model's name is empty", fix=f"known: {_listed(kind)}")
     if name in _OWN[kind]:
         return built("model", name, _OWN[kind][name], settings)
     outside = offered(_GROUPS[kind])
@@ -72,7 +74,8 @@ def _made(kind: Kind, name: str, settings: Mapping[str, Any]) -> Any:
         return built("model", name, _BY_TORCH[kind], settings, name.removeprefix(TORCH))
     if any(mark in name for mark in "/\\.~"):
         return built("model", name, _BY_SOURCE[kind], settings, name)
-    listed = ", ".join([*model_names(kind), f"{TORCH}NAME"])
-    raise UsageError(
-        f"no model is called {shown(name)}", fix=f"known: {listed}, a folder (./NAME), ORGANISATION/MODEL on the hub"
-    )
+    raise UsageError(f"no model is called {shown(name)}", fix=f"known: {_listed(kind)}")
+
+
+def _listed(kind: Kind) -> str:
+    return ", ".join([*model_names(kind), f"{TORCH}NAME", "a folder (./NAME)", "ORGANISATION/MODEL on the hub"])

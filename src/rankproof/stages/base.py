@@ -31,8 +31,13 @@ class Cost:
 class Keep(Protocol):
     """Where slow work is kept block by block, so that a second start goes on after the last whole block."""
 
-    def blocks(self, key: str, count: int, make: Callable[[int], Block], *, label: str) -> tuple[list[Block], float]:
-        """Blocks 0 to count - 1, made or remembered, and the seconds that making all of them took."""
+    def blocks(
+        self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
+    ) -> tuple[list[Block], float]:
+        """Blocks 0 to count - 1, made or remembered, and the seconds that making all of them took.
+
+        `items` is how many passages or queries the blocks hold in all; progress is told in them.
+        """
         ...
 
     def folder(self, key: str) -> str:

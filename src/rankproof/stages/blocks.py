@@ -15,8 +15,3 @@ def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str
     texts = passages(corpus, fields)
     ordered = sorted(texts.items(), key=lambda item: (len(item[1]), item[0]))
     return [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
-
-
-def prompted(prompt: str, text: str) -> str:
-    """The text behind its prompt; an empty text stays empty, as a prompt alone says nothing about it."""
-    return f"{prompt}{text}" if text else ""

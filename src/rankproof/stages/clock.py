@@ -12,13 +12,17 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 class Clock:
-    """Milliseconds by part, 0 for those that never ran; `cut` is how many pairs of query and passage a model cut short."""
+    """Milliseconds by part, 0 for those that never ran.
 
-    __slots__ = ("cut", "milliseconds")
+    `cut` is how many pairs of query and passage a model cut short, `cut_queries` is 1 where it read the query alone and cut it.
+    """
+
+    __slots__ = ("cut", "cut_queries", "milliseconds")
 
     def __init__(self) -> None:
         self.milliseconds: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
         self.cut = 0
+        self.cut_queries = 0
 
     @contextmanager
     def part(self, name: Part) -> Iterator[None]:

@@ -20,8 +20,8 @@ from ..stores.memory import Memory
 from ..stores.ports import OpenStore, Store
 from . import settings
 from .base import Cost, Ground, Stage
-from .blocks import prompted
 from .clock import Clock
+from .encoding import prompted, text_vectors
 from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
@@ -89,19 +89,21 @@ class DenseSearcher:
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
         """The nearest passages' documents."""
+        texts = [prompted(self._stage.query_prompt, query.text)]
         with clock.part("embed"):
-            vectors = self._encoder.encode([prompted(self._stage.query_prompt, query.text)])
+            vectors = text_vectors(self._encoder, texts)
         with clock.part("search"):
             found = self._nearest(vectors)
         if self._recall:
             self._recall.remember(query.id, vectors[0], found[0])
+        clock.cut_queries += self._encoder.cut(texts)
         return found[0]
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The same in one batch."""
         if not queries:
             return []
-        vectors = self._encoder.encode([prompted(self._stage.query_prompt, query.text) for query in queries])
+        vectors = text_vectors(self._encoder, [prompted(self._stage.query_prompt, query.text) for query in queries])
         found = self._nearest(vectors)
         if self._recall:
             for query, vector, one in zip(queries, vectors, found, strict=True):

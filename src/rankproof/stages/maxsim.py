@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..models.ports import EncoderModel, TokenEncoder
 from . import settings
 from .base import Cost, Ground
+from .encoding import token_rows
 from .passage_notes import truncation_note
 from .passages import DEFAULT_FIELDS
 from .token_vectors import TokenVectors, token_vectors
@@ -48,8 +49,12 @@ class MaxSimScorer:
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """From -1 to 1; 0 where the query or the passage has no token."""
-        asked = self._encoder.tokens([query.text])[0]
+        asked = token_rows(self._encoder, [query.text])[0]
         return np.array([_mean_of_best(self._vectors.products(doc, asked)) for doc in docs], dtype=np.float64)
+
+    def cut_queries(self, query: Query) -> int:
+        """1 where the query is longer than the model reads."""
+        return self._encoder.cut([query.text])
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and the vectors' bytes."""

@@ -12,7 +12,8 @@ from ..data.identity import key_of
 from ..models.ports import Encoder, EncoderModel
 from ..version import __version__
 from .base import Block, Ground
-from .blocks import BLOCK, passage_blocks, prompted
+from .blocks import BLOCK, passage_blocks
+from .encoding import is_blank, prompted, text_vectors
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,15 +33,14 @@ def passage_vectors(ground: Ground, model: EncoderModel, encoder: Encoder, promp
 
     def make(at: int) -> Block:
         texts = [prompted(prompt, text) for _, text in blocks[at]]
-        vectors = np.ascontiguousarray(encoder.encode(texts), dtype=np.float32)
-        return {"vectors": vectors, "truncated": np.array([encoder.cut(texts)], dtype=np.int64)}
+        return {"vectors": text_vectors(encoder, texts), "truncated": np.array([encoder.cut(texts)], dtype=np.int64)}
 
     key = key_of("passage vectors", __version__, BLOCK, ground.corpus_key, model, prompt, list(fields))
-    made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding passages")
+    made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding passages", items=len(ground.corpus))
     return PassageVectors(
         ids=tuple(doc for block in blocks for doc, _ in block),
         matrix=np.concatenate([block["vectors"] for block in made]) if made else np.zeros((0, 0), dtype=np.float32),
-        empty=sum(not text for block in blocks for _, text in block),
+        empty=sum(is_blank(text) for block in blocks for _, text in block),
         truncated=sum(int(block["truncated"][0]) for block in made),
         seconds=seconds,
     )

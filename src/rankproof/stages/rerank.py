@@ -17,7 +17,7 @@ from ..fusion.settings import NORMS, Norm
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
-from .scorers import CuttingScorer, Scorer, ScorerValue
+from .scorers import CuttingScorer, QueryCuttingScorer, Scorer, ScorerValue
 
 FINEST_STEP = 2.0**-30
 
@@ -66,6 +66,7 @@ class RerankSearcher:
     def __init__(self, stage: Rerank, scorer: Scorer) -> None:
         self._stage, self._scorer = stage, scorer
         self._cutting = scorer if isinstance(scorer, CuttingScorer) else None
+        self._cutting_queries = scorer if isinstance(scorer, QueryCuttingScorer) else None
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
         """The same documents in another order."""
@@ -78,10 +79,15 @@ class RerankSearcher:
             found = resorted(docs, self._blended(scores[:top], given), top)
         if self._cutting:
             clock.cut += self._cutting.cut(query, docs[:top])
-        assert sorted(found[0]) == sorted(docs), "a reranker neither adds nor loses documents"
+        if self._cutting_queries:
+            clock.cut_queries += self._cutting_queries.cut_queries(query)
+        if sorted(found[0]) != sorted(docs):
+            raise RuntimeError("a reranker neither adds nor loses documents")
         return found
 
     def _blended(self, below: FloatArray, given: FloatArray) -> FloatArray:
+        if given.shape != below.shape:
+            raise WorldError(f"the reranker's model gave {given.size} scores for {below.size} documents")
         if not np.isfinite(given).all():
             raise WorldError("the reranker's model gave a score that is not a finite number")
         weight, norm = self._stage.weight, NORMS[self._stage.norm]

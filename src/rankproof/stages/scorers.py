@@ -43,6 +43,15 @@ class CuttingScorer(Scorer, Protocol):
         ...
 
 
+@runtime_checkable
+class QueryCuttingScorer(Scorer, Protocol):
+    """A scorer that reads the query alone, and not every one to its end."""
+
+    def cut_queries(self, query: Query) -> int:
+        """1 where the query is too long to be read whole, else 0."""
+        ...
+
+
 class ScorerValue(Protocol):
     """The frozen value that stands for a scorer: `Pairs(model)`, `Similarity(model)`, `MaxSim(model)`, `Keywords()`."""
 

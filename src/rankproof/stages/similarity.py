@@ -14,7 +14,7 @@ from ..data.queries import Query
 from ..models.ports import Encoder, EncoderModel
 from . import settings
 from .base import Cost, Ground
-from .blocks import prompted
+from .encoding import prompted, text_vectors
 from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
@@ -49,10 +49,14 @@ class SimilarityScorer:
         self._row = {doc: at for at, doc in enumerate(vectors.ids)}
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """Cosines; 0 for an empty passage."""
-        vector = self._encoder.encode([prompted(self._value.query_prompt, query.text)])[0]
+        """Cosines; 0 for an empty passage or query."""
+        vector = text_vectors(self._encoder, [self._asked(query)])[0]
         rows = [self._row[doc] for doc in docs]
         return np.asarray(self._vectors.matrix[rows] @ vector, dtype=np.float64)
+
+    def cut_queries(self, query: Query) -> int:
+        """1 where the query is longer than the model reads."""
+        return self._encoder.cut([self._asked(query)])
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and the vectors' bytes."""
@@ -69,3 +73,6 @@ class SimilarityScorer:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _asked(self, query: Query) -> str:
+        return prompted(self._value.query_prompt, query.text)

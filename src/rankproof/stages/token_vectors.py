@@ -18,6 +18,7 @@ from ..models.ports import EncoderModel, TokenEncoder
 from ..version import __version__
 from .base import Block, Ground
 from .blocks import BLOCK, passage_blocks
+from .encoding import token_rows
 
 LEVELS = 127
 
@@ -62,12 +63,12 @@ def token_vectors(ground: Ground, model: EncoderModel, encoder: TokenEncoder, fi
 
     def make(at: int) -> Block:
         texts = [text for _, text in blocks[at]]
-        found = encoder.tokens(texts)
+        found = token_rows(encoder, texts)
         counts = {"lengths": [len(one) for one in found], "truncated": [encoder.cut(texts)]}
         return {**_packed(np.concatenate(found)), **{name: np.array(count, dtype=np.int64) for name, count in counts.items()}}
 
     key = key_of("token vectors", __version__, BLOCK, ground.corpus_key, model, list(fields))
-    made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding tokens")
+    made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding tokens", items=len(ground.corpus))
     places: dict[str, Place] = {}
     for number, (block, one) in enumerate(zip(blocks, made, strict=True)):
         ends = np.cumsum(one["lengths"]).tolist()

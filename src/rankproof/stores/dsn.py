@@ -16,14 +16,19 @@ _IN_PAIRS = re.compile(r"(?i)((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]
 
 def connection_string(dsn: str, variable: str) -> str:
     """The string itself or what the named environment variable holds; empty where neither is given."""
-    if dsn and variable:
-        raise UsageError("both dsn and dsn_env are given", fix="give one of them; dsn_env keeps the password out of files")
+    refuse_both(dsn, variable)
     if not variable:
         return dsn
     held = os.environ.get(variable, "")
     if not held:
         raise UsageError(f"the environment variable {variable} (dsn_env) is not set", fix="set it to the connection string")
     return held
+
+
+def refuse_both(dsn: str, variable: str) -> None:
+    """One place alone says where the server is."""
+    if dsn and variable:
+        raise UsageError("both dsn and dsn_env are given", fix="give one of them; dsn_env keeps the password out of files")
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

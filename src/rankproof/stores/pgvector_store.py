@@ -8,7 +8,7 @@ from typing import Literal
 from ..data.identity import NOT_PART
 from ..data.versions import behind, version_of
 from ..errors import UsageError
-from .dsn import connection_string
+from .dsn import connection_string, refuse_both
 from .embedded import Embedded
 from .pgvector_table import OpenPgVector
 from .place import place_of
@@ -37,6 +37,7 @@ class PgVector:
             raise UsageError(f"index {self.index!r}", fix="choose exact or hnsw")
         given = {name: limits for name, limits in LIMITS.items() if getattr(self, name) is not None or name != "ef_search"}
         checked_settings(self, given, ["dsn", "dsn_env", "schema"])
+        refuse_both(self.dsn, self.dsn_env)
         if self.ef_construction < 2 * self.m:
             raise UsageError(f"ef_construction {self.ef_construction} is below twice m ({self.m})", fix="raise it")
 

@@ -90,13 +90,13 @@ def grid_of(table: Table) -> Grid:
     cells = tuple(tuple(_cell(table, at, place) for place in kept) for at in range(len(table.rows)))
     rows = tuple(shown(row[0], corner.kind) for row in table.rows)
     words = frozenset(at for at, place in enumerate(kept) if _is_wordy(table, place))
-    return Grid(corner.name, rows, tuple(table.columns[place].name for place in kept), cells, words)
+    return Grid(corner.name, rows, tuple(table.columns[place].name for place in kept), cells, words, table.strong)
 
 
 def _cell(table: Table, at: int, place: int) -> Cell:
     row = table.rows[at]
     marks = row[place + 1] if _is_marked(table, place) else ""
-    return Cell(shown(row[place], table.columns[place].kind), at in table.strong, marks if isinstance(marks, str) else "")
+    return Cell(shown(row[place], table.columns[place].kind), marks=marks if isinstance(marks, str) else "")
 
 
 def _is_marked(table: Table, place: int) -> bool:
@@ -110,7 +110,7 @@ def _is_wordy(table: Table, place: int) -> bool:
 
 def _plain(grid: Grid) -> Grid:
     """The grid with marks as text behind their cells."""
-    cells = tuple(tuple(Cell(f"{one.text} {one.marks}".rstrip(), one.best) for one in row) for row in grid.cells)
+    cells = tuple(tuple(Cell(f"{one.text} {one.marks}".rstrip()) for one in row) for row in grid.cells)
     return replace(grid, cells=cells)
 
 

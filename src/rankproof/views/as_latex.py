@@ -20,7 +20,8 @@ def render(result: Result, look: Look) -> str:
 
 def table_of(grid: Grid, environment: str, *, closing: bool = False) -> str:
     """The grid in that environment; `closing` sets the last row apart."""
-    lines = [_line(row, cells) for row, cells in zip(grid.rows, grid.cells, strict=True)]
+    names = [rf"\textbf{{{for_latex(row)}}}" if at in grid.strong else for_latex(row) for at, row in enumerate(grid.rows)]
+    lines = [_line(name, cells) for name, cells in zip(names, grid.cells, strict=True)]
     if closing:
         lines.insert(-1, r"\midrule")
     head = " & ".join(for_latex(text) for text in (grid.corner, *grid.columns))
@@ -31,7 +32,7 @@ def table_of(grid: Grid, environment: str, *, closing: bool = False) -> str:
 
 def _line(name: str, cells: tuple[Cell, ...]) -> str:
     texts = (rf"\textbf{{{_text(cell)}}}" if cell.best else _text(cell) for cell in cells)
-    return " & ".join([for_latex(name), *texts]) + r" \\"
+    return " & ".join([name, *texts]) + r" \\"
 
 
 def _text(cell: Cell) -> str:

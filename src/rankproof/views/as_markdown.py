@@ -27,7 +27,8 @@ def table_of(grid: Grid) -> str:
     """The grid as a Markdown table."""
     head = " | ".join(for_markdown(text) for text in (grid.corner, *grid.columns))
     rule = " | ".join([":---"] + [":---" if at in grid.words else "---:" for at in range(len(grid.columns))])
-    lines = [" | ".join([for_markdown(row), *map(_cell, cells)]) for row, cells in zip(grid.rows, grid.cells, strict=True)]
+    names = [f"**{for_markdown(row)}**" if at in grid.strong else for_markdown(row) for at, row in enumerate(grid.rows)]
+    lines = [" | ".join([name, *map(_cell, cells)]) for name, cells in zip(names, grid.cells, strict=True)]
     return "".join(f"| {line} |\n" for line in (head, rule, *lines))
 
 

@@ -21,13 +21,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells by row and column; `corner` names what the rows are, `words` are the columns that hold words, not numbers."""
+    """Cells by row and column; `corner` names what the rows are.
+
+    `words` are the columns that hold words, not numbers; `strong` are the rows that stand out.
+    """
 
     corner: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     words: frozenset[int] = frozenset()
+    strong: frozenset[int] = frozenset()
 
     def transposed(self, corner: str) -> Grid:
         """Rows as columns and columns as rows."""
@@ -37,7 +41,7 @@ class Grid:
         """Some of the columns, with all rows."""
         cells = tuple(row[columns.start : columns.stop] for row in self.cells)
         words = frozenset(at - columns.start for at in self.words if at in columns)
-        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells, words)
+        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells, words, self.strong)
 
 
 def shown_number(value: float, one: MeasureResult) -> str:

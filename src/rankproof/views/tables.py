@@ -23,6 +23,7 @@ _HEIGHT = 25
 _ENDLESS = 1 << 16
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _BEST = "bold green"
+_ARROW = "> "
 
 
 def fits(grid: Grid, look: Look) -> bool:
@@ -80,7 +81,8 @@ class Printer:
             if drawn:
                 table.add_column(_name(drawn.title), min_width=_BAR)
             for at, (name, cells) in enumerate(zip(part.rows, part.cells, strict=True)):
-                table.add_row(_name(name), *map(self._cell, cells), *([_bar(drawn.shares[at])] if drawn else []))
+                first = self._row_name(name, at in part.strong)
+                table.add_row(first, *map(self._cell, cells), *([_bar(drawn.shares[at])] if drawn else []))
             self._console.print(table)
             self.line()
 
@@ -103,6 +105,12 @@ class Printer:
     def text(self) -> str:
         """All that was collected, without blanks at line ends."""
         return "\n".join(line.rstrip(" ") for line in self._file.getvalue().split("\n"))
+
+    def _row_name(self, name: str, is_strong: bool) -> Text:
+        """A row that stands out does so by its name: bold, or behind an arrow where there is no colour."""
+        if is_strong and not self._look.colour:
+            return Text(_ARROW + for_terminal(name))
+        return Text(for_terminal(name), style="bold" if is_strong else "")
 
     def _cell(self, cell: Cell) -> Text:
         """The best stands out by colour, or by a star where there is none."""
@@ -142,7 +150,7 @@ def _needed(grid: Grid) -> int:
 
 
 def _names_width(grid: Grid) -> int:
-    return max(cell_len(for_terminal(name)) for name in (grid.corner, *grid.rows))
+    return max(cell_len(for_terminal(name)) for name in (grid.corner, *grid.rows)) + (len(_ARROW) if grid.strong else 0)
 
 
 def _widths(grid: Grid) -> list[int]:

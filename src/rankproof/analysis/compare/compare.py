@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...evaluation import Result
-from ..statistics.bootstrap import Method
+from ..statistics.bootstrap import Interval, Method
 from ..statistics.correction import Correction
+from ..statistics.intervals import FEW, STUDENT
 from ..statistics.limits import least_p, shortage
 from ..table import Table
+from ..wording import counted
 from .join import MeasuresLike, join
 from .letters import letters
 from .pairs import Comparison, comparisons
@@ -58,9 +60,22 @@ def compare(
 
 def _limits(found: Sequence[Comparison], n: int, settings: ComparisonSettings) -> Iterator[str]:
     """What the settings cannot show, whatever the systems are."""
-    if settings.test == "randomisation":
-        lacking = shortage(least_p(n, settings.samples), settings.level(len(found)), n)
+    flat = sum(one.seen.t_p is None for one in found)
+    if settings.test == "randomisation" or flat:
+        lacking = shortage(least_p(n, settings.samples), settings.level(len(found), len(found)), n)
         if lacking is not None:
             yield lacking
-    if any(one.verdict == "cannot tell" and not one.seen.interval[0] <= 0 <= one.seen.interval[1] for one in found):
-        yield "an interval is that of its pair alone, p is for all tests: an interval without 0 may come with 'cannot tell'"
+    if flat:
+        yield (
+            f"all queries differ by the same amount ({counted(flat, 'test')}): without a spread there is no interval, no t-test"
+            " and no test of equivalence; p is by sign flips"
+        )
+    if n < FEW:
+        yield f"n = {n} queries are few: intervals are {STUDENT}, which takes differences to be about normal, and are rough"
+    if any(one.verdict == "cannot tell" and _is_off_0(one.seen.interval) for one in found):
+        why = "p is for all tests" if len(found) > 1 and settings.correction != "none" else "the test is another way to ask"
+        yield f"an interval is that of its pair alone, {why}: an interval without 0 may come with 'cannot tell'"
+
+
+def _is_off_0(interval: Interval | None) -> bool:
+    return interval is not None and not interval[0] <= 0 <= interval[1]

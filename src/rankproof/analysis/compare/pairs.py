@@ -13,9 +13,10 @@ import numpy as np
 from ...data.arrays import FloatArray
 from ...measures import Measure
 from ..evidence import known_name
-from ..statistics.bootstrap import Interval, interval_of, resampled_means
-from ..statistics.correction import CORRECTIONS
+from ..statistics.bootstrap import Interval, resampled_means
+from ..statistics.correction import CORRECTIONS, holm_of_two
 from ..statistics.flips import randomisation_p
+from ..statistics.intervals import interval_of
 from ..statistics.limits import fewest_queries
 from ..statistics.paired import Paired, differences, equivalence_p, paired, t_test_p
 from ..statistics.power import detectable, needed
@@ -29,7 +30,10 @@ Pair = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Two systems under one measure, before it is known how many tests there are; `p` is by the test that decides."""
+    """Two systems under one measure, before it is known how many tests there are.
+
+    `p` is by the test that decides; by flips where the t-test has none. `interval` is None where all differences are one number.
+    """
 
     measure: Measure
     one: str
@@ -37,8 +41,8 @@ class Seen:
     value: float
     other_value: float
     differences: Paired
-    interval: Interval
-    t_p: float
+    interval: Interval | None
+    t_p: float | None
     randomisation_p: float
     p: float
     equivalence_p: float | None
@@ -59,12 +63,19 @@ class Comparison:
 def comparisons(joined: Joined, baseline: str | None, settings: ComparisonSettings) -> list[Comparison]:
     """Each pair, or each system against the baseline, under each measure."""
     seen = _all_seen(joined, _pairs(joined, baseline), settings)
-    correct = CORRECTIONS[settings.correction]
-    p = correct(np.array([one.p for one in seen])).tolist()
-    margins: Sequence[float | None] = [None] * len(seen)
-    if settings.margin is not None:
-        margins = correct(np.array([one.equivalence_p for one in seen], np.float64)).tolist()
-    return [_judged(one, each, margin, settings, len(seen)) for one, each, margin in zip(seen, p, margins, strict=True)]
+    p, margins = _corrected(seen, settings)
+    level = settings.level(len(seen), sum(each <= settings.alpha for each in p))
+    return [_judged(one, each, margin, settings, level) for one, each, margin in zip(seen, p, margins, strict=True)]
+
+
+def _corrected(seen: Sequence[Seen], settings: ComparisonSettings) -> tuple[list[float], Sequence[float | None]]:
+    """The p of differences and of equivalence; no pair can truly be equal and truly differ by the margin."""
+    correct, p = CORRECTIONS[settings.correction], np.array([one.p for one in seen])
+    if settings.margin is None:
+        return correct(p).tolist(), [None] * len(seen)
+    margins = np.array([one.equivalence_p for one in seen], np.float64)
+    both = holm_of_two(p, margins) if settings.correction == "holm" else (correct(p), correct(margins))
+    return both[0].tolist(), both[1].tolist()
 
 
 def _pairs(joined: Joined, baseline: str | None) -> list[Pair]:
@@ -95,7 +106,9 @@ def _seen(joined: Joined, pair: Pair, chances: FloatArray, means: FloatArray, se
     values = joined.values[place]
     apart = differences(values[:, one], values[:, other])
     short = paired(apart)
-    p = {"t": t_test_p(short), "randomisation": float(chances[one, other])}
+    by_t, by_flips = t_test_p(short), float(chances[one, other])
+    low, high = joined.measures[place].range
+    resampled = means[:, place, one] - means[:, place, other]
     return Seen(
         measure=joined.measures[place],
         one=joined.systems[one],
@@ -103,16 +116,16 @@ def _seen(joined: Joined, pair: Pair, chances: FloatArray, means: FloatArray, se
         value=math.fsum(values[:, one].tolist()) / len(values),
         other_value=math.fsum(values[:, other].tolist()) / len(values),
         differences=short,
-        interval=interval_of(apart, means[:, place, one] - means[:, place, other], settings.interval, 1 - settings.alpha),
-        t_p=p["t"],
-        randomisation_p=p["randomisation"],
-        p=p[settings.test],
+        interval=interval_of(apart, resampled, settings.interval, 1 - settings.alpha, (low - high, high - low)),
+        t_p=by_t,
+        randomisation_p=by_flips,
+        p=by_t if settings.test == "t" and by_t is not None else by_flips,
         equivalence_p=None if settings.margin is None else equivalence_p(short, settings.margin),
     )
 
 
-def _judged(seen: Seen, p: float, margin_p: float | None, settings: ComparisonSettings, tests: int) -> Comparison:
-    level, short = settings.level(tests), seen.differences
+def _judged(seen: Seen, p: float, margin_p: float | None, settings: ComparisonSettings, level: float) -> Comparison:
+    short = seen.differences
     least = fewest_queries(level) if settings.test == "randomisation" else 2
     takes = needed(short.mean, short.deviation, level)
     return Comparison(

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..statistics.bootstrap import METHODS, Method
+from ..statistics.bootstrap import Method
 from ..statistics.correction import NAMES, Correction, level_of
 from ..statistics.flips import EXACT
+from ..statistics.intervals import method_words
 from ..statistics.settings import Sampling, check_choice, check_samples, is_number, wrong
+from ..wording import counted
 
 Test = Literal["randomisation", "t"]
 
@@ -32,9 +34,9 @@ class ComparisonSettings(Sampling):
             raise wrong("margin", self.margin, "pass a difference above 0, as 0.01 for one percentage point")
         check_samples("resamples", self.resamples)
 
-    def level(self, tests: int) -> float:
-        """The p that is enough for one of so many tests, whatever the others show."""
-        return level_of(self.alpha, tests, self.correction)
+    def level(self, tests: int, succeeded: int = 0) -> float:
+        """The p that is enough for one of so many tests whatever the others show; with `bh` where so many others succeed."""
+        return level_of(self.alpha, tests, self.correction, succeeded)
 
     def is_exact(self, n: int) -> bool:
         """Whether every flip is tried."""
@@ -44,6 +46,16 @@ class ComparisonSettings(Sampling):
         """How it was done, in a sentence."""
         flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
         test = "paired t-test" if self.test == "t" else f"sign-flip randomisation test ({flips})"
-        corrected = NAMES[self.correction] + ("" if self.correction == "none" else f" over {tests:,} tests")
-        interval = f"{self.percent} intervals of each pair alone ({METHODS[self.interval]}, {self.resamples:,} resamples)"
-        return f"How: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {n:,} queries."
+        interval = f"{self.percent} intervals of each pair alone ({method_words(self.interval, self.resamples, n, n)})"
+        corrected, many = self._corrected(tests), counted(n, "query", "queries")
+        return f"How: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {many}."
+
+    def _corrected(self, tests: int) -> str:
+        name, over = NAMES[self.correction], counted(tests, "test")
+        if self.correction == "none":
+            return name
+        if self.margin is None:
+            return f"{name} over {over}"
+        if self.correction == "holm":
+            return f"{name} over {over} of differences and as many of equivalence together"
+        return f"{name} over {over} of differences, and over as many of equivalence"

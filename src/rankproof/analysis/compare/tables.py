@@ -7,8 +7,10 @@ from typing import Any
 
 from ...errors import shown
 from ...measures import Measure
+from ..statistics.intervals import FEW
 from ..statistics.power import POWER
 from ..table import Column, Item, Table
+from ..wording import counted
 from .join import Joined
 from .pairs import Comparison, Verdict
 from .settings import ComparisonSettings
@@ -30,11 +32,15 @@ def verdicts(
         Column("difference", "difference", "the first system's mean less the second's"),
         Column("p", "p", "two-sided, corrected for all tests of the comparison"),
         Column("verdict", about="on the first system"),
-        Column(f"{settings.percent} interval", "interval", "of the difference, for this pair alone"),
+        Column(
+            f"{settings.percent} interval",
+            "interval",
+            "of the difference, for this pair alone; none where all differ by the same",
+        ),
     )
     cells = tuple((_name(one, baseline), one.seen.differences.mean, one.p, one.verdict, one.seen.interval) for one in rows)
     against = "" if baseline is None else f" from {shown(baseline)}"
-    title = f"{measure}: which differences{against} are real (n = {facts['n']:,} queries)"
+    title = f"{measure}: which differences{against} are real (n = {counted(facts['n'], 'query', 'queries')})"
     return Table("verdicts", title, columns, cells, tuple(sentence(one, settings) for one in rows), facts=dict(facts))
 
 
@@ -51,7 +57,7 @@ DETAILS = (
     Column("difference", "difference", "the system's mean less the other's"),
     Column("interval", "interval", "of the difference, for this pair alone"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
-    Column("p t-test", "p", "paired t-test, two-sided, not corrected"),
+    Column("p t-test", "p", "paired t-test, two-sided, not corrected; none where all queries differ by the same"),
     Column("p", "p", "of the test that decides, corrected for all tests"),
     Column("p equivalence", "p", "two one-sided t-tests within the margin, corrected"),
     Column("d", "number", "Cohen's d of differences: their mean over their standard deviation"),
@@ -68,7 +74,8 @@ DETAILS = (
 def details(found: Sequence[Comparison], notes: Sequence[str], facts: Facts) -> Table:
     """Every number of every pair under every measure."""
     rows = tuple(map(_detailed, found))
-    return Table("details", f"Every pair in numbers (n = {facts['n']:,} queries)", DETAILS, rows, (), tuple(notes), dict(facts))
+    title = f"Every pair in numbers (n = {counted(facts['n'], 'query', 'queries')})"
+    return Table("details", title, DETAILS, rows, (), tuple(notes), dict(facts))
 
 
 def _detailed(found: Comparison) -> tuple[Item, ...]:
@@ -91,7 +98,7 @@ def facts_of(joined: Joined, settings: ComparisonSettings, tests: int) -> dict[s
         "samples": settings.samples,
         "correction": settings.correction,
         "alpha": settings.alpha,
-        "interval": settings.interval,
+        "interval": settings.interval if n >= FEW else "student",
         "resamples": settings.resamples,
         "margin": settings.margin,
         "power": POWER,

@@ -25,8 +25,7 @@ def sentence(found: Comparison, settings: ComparisonSettings) -> str:
         return f"{one} and {other} are equivalent within {margin} in {seen.measure}: {_signed(seen)} ({evidence}; {both}){real}."
     if found.verdict == "cannot tell":
         return f"Cannot tell {one} from {other} in {seen.measure}: {_signed(seen)} ({evidence}){_missing(found)}."
-    by = amount(abs(seen.differences.mean), seen.measure)
-    return f"{one} is {found.verdict} than {other} in {seen.measure} by {by} ({evidence})."
+    return f"{one} is {found.verdict} than {other} in {seen.measure}: {_signed(seen)} ({evidence})."
 
 
 def _signed(seen: Seen) -> str:
@@ -35,6 +34,8 @@ def _signed(seen: Seen) -> str:
 
 
 def _interval(seen: Seen, settings: ComparisonSettings) -> str:
+    if seen.interval is None:
+        return "every query differs by the same: no interval"
     low, high = (amount(end, seen.measure).removesuffix(" pp") for end in seen.interval)
     return f"{settings.percent} interval {low} to {high}"
 
@@ -55,5 +56,5 @@ def _missing(found: Comparison) -> str:
         parts.append("no number of queries confirms a difference of 0")
     elif found.needed > n:
         many = f"about {found.needed:,}" if found.needed < _COUNTLESS else f"more than {_COUNTLESS:,}"
-        parts.append(f"to confirm the one seen takes {many} queries")
+        parts.append(f"to find the one seen 4 times in 5 takes {many} queries")
     return "".join(f"; {part}" for part in parts)

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...errors import UsageError, shown
 from ..evidence import Evidence, known_system
+from ..joining import different_data
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,10 +22,14 @@ class Blessed:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Baseline:
-    """Blessed systems, what they were measured on, how rankings were read, by which version and when."""
+    """Blessed systems, what they were measured on, how rankings were read, by which version and when.
+
+    `fingerprint` is the dataset's, empty where there were only run files.
+    """
 
     name: str
     fingerprint: str
+    qrels_fingerprint: str
     rel: int
     reading: Mapping[str, Any]
     systems: tuple[Blessed, ...]
@@ -40,7 +46,16 @@ def bless(evidence: Evidence, *, version: str, made: str, systems: Collection[st
     """The evidence as a baseline, all of its systems or those that are named."""
     chosen = chosen_systems(evidence, systems)
     blessed = tuple(blessed_of(evidence, name) for name in chosen)
-    return Baseline(evidence.name, evidence.fingerprint, evidence.rel, reading_facts(evidence), blessed, version, made)
+    return Baseline(
+        name=evidence.name,
+        fingerprint=evidence.fingerprint,
+        qrels_fingerprint=evidence.qrels_fingerprint,
+        rel=evidence.rel,
+        reading=reading_facts(evidence),
+        systems=blessed,
+        version=version,
+        made=made,
+    )
 
 
 def chosen_systems(evidence: Evidence, names: Collection[str]) -> tuple[str, ...]:
@@ -58,3 +73,17 @@ def blessed_of(evidence: Evidence, name: str) -> Blessed:
 def reading_facts(evidence: Evidence) -> dict[str, Any]:
     """How rankings are read, as far as values depend on it."""
     return {name: value for name, value in asdict(evidence.reading).items() if name != "threads"}
+
+
+def refuse_others(evidence: Evidence, baseline: Baseline) -> None:
+    """A baseline of other data, or one that was made under other rules, says nothing."""
+    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, evidence)]
+    if differs := different_data(*prints):
+        raise UsageError(
+            f"the baseline {shown(baseline.name)} is about other data than {shown(evidence.name)} ({differs})",
+            fix="gate on the documents, queries and judgements that were blessed, or bless again",
+        )
+    if baseline.rel != evidence.rel:
+        raise UsageError(f"the baseline was made with --rel {baseline.rel}, this is {evidence.rel}", fix="use the same --rel")
+    if dict(baseline.reading) != reading_facts(evidence):
+        raise UsageError("the baseline was made with rankings read otherwise", fix="use the options that it was blessed with")

@@ -31,6 +31,7 @@ def written(baseline: Baseline) -> str:
         "made": baseline.made,
         "name": baseline.name,
         "fingerprint": baseline.fingerprint,
+        "qrels_fingerprint": baseline.qrels_fingerprint,
         "rel": baseline.rel,
         "reading": dict(baseline.reading),
         "systems": [_plain_system(system) for system in baseline.systems],
@@ -61,6 +62,7 @@ def _baseline(values: Values) -> Baseline:
     return Baseline(
         name=values.text("name"),
         fingerprint=values.text("fingerprint"),
+        qrels_fingerprint=values.text("qrels_fingerprint"),
         rel=values.count("rel"),
         reading=values.inside("reading").plain,
         systems=systems,

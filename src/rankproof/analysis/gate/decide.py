@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...errors import UsageError, shown
 from ...measures import parse
 from ..evidence import Evidence
 from ..segments.groups import Grouping
-from .baseline import Baseline, Blessed, blessed_of, chosen_systems, reading_facts
+from .baseline import Baseline, Blessed, blessed_of, chosen_systems, refuse_others
 from .changes import Change, change_of, corrected
 from .decision import Decision
-from .limits import limits
+from .limits import blind, small_segments
 from .rules import on_change, on_missing_system, on_queries, on_segment, on_threshold
-from .settings import GateSettings
+from .settings import GateSettings, Threshold
 
 Pairs = Sequence[tuple[Blessed, Blessed]]
 
@@ -43,29 +43,28 @@ def decide(
     """Every decision: queries that went missing, drops against the baseline, in whole and by segment, and thresholds."""
     settings = settings.under(evidence.rel)
     now = [blessed_of(evidence, name) for name in chosen_systems(evidence, systems)]
-    value = evidence.result.value
-    bounds = [on_threshold(one.name, each, value(each.measure, one.name)) for one in now for each in settings.thresholds]
+    bounds = [_bound(evidence, one, each) for one in now for each in settings.thresholds]
+    missing = tuple(_missing(evidence, {one.name for one in now}))
     if baseline is None:
-        return Gate(tuple(bounds))
-    _refuse_others(evidence, baseline)
+        return Gate(tuple(bounds), missing)
+    refuse_others(evidence, baseline)
     pairs, gone = _paired(now, baseline, named=bool(systems))
     drops, segments = _drops(pairs, settings), _segment_drops(pairs, groupings, settings)
     found = [*map(on_missing_system, gone), *(on_queries(*pair) for pair in pairs), *drops, *segments]
-    return Gate((*found, *bounds), (*_notes(now, pairs), *limits(drops, segments, settings)))
+    tests, small = blind(drops, segments, settings), small_segments(segments, settings)
+    return Gate((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small))
 
 
-def _refuse_others(evidence: Evidence, baseline: Baseline) -> None:
-    """A baseline of other data, or one that was made under other rules, says nothing."""
-    if baseline.fingerprint != evidence.fingerprint:
-        prints = f"fingerprints {shown(baseline.fingerprint[:12])} and {evidence.fingerprint[:12]}"
-        raise UsageError(
-            f"the baseline {shown(baseline.name)} is about other data than {shown(evidence.name)} ({prints})",
-            fix="gate on the documents, queries and judgements that were blessed, or bless again",
-        )
-    if baseline.rel != evidence.rel:
-        raise UsageError(f"the baseline was made with --rel {baseline.rel}, this is {evidence.rel}", fix="use the same --rel")
-    if dict(baseline.reading) != reading_facts(evidence):
-        raise UsageError("the baseline was made with rankings read otherwise", fix="use the options that it was blessed with")
+def _bound(evidence: Evidence, now: Blessed, threshold: Threshold) -> Decision:
+    value = evidence.result.value(threshold.measure, now.name)
+    return on_threshold(now.name, threshold, value, len(now.measures[threshold.measure]))
+
+
+def _missing(evidence: Evidence, systems: Collection[str]) -> Iterator[str]:
+    """The judged queries that a run lacks, and whether they count."""
+    for system in evidence.result.systems:
+        if system.name in systems:
+            yield from (f"{shown(system.name)}: {note.text}" for note in system.notes if note.code == "missing-queries")
 
 
 def _paired(now: Sequence[Blessed], baseline: Baseline, *, named: bool) -> tuple[Pairs, list[str]]:

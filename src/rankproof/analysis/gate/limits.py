@@ -1,26 +1,36 @@
-"""What a gate cannot see: one that cannot fail is none."""
+"""What a gate cannot see: one that cannot fail is none, and does not pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ..statistics.limits import fewest_queries, least_p, shortage
+from ..wording import counted
 from .decision import Decision
 from .settings import GateSettings
 
 
-def limits(drops: Sequence[Decision], segments: Sequence[Decision], settings: GateSettings) -> Iterator[str]:
-    """Why drops, or drops in segments, could not fail whatever they are; a drop with a bound of its own always can."""
+def blind(drops: Sequence[Decision], segments: Sequence[Decision], settings: GateSettings) -> Iterator[Decision]:
+    """A failure where no drop, or none in a segment, could be significant; a drop with a bound of its own always can fail."""
     open_drops = [decision for decision in drops if decision.measure not in settings.max_drops]
-    lacking = _lacking(open_drops, len(drops), settings)
-    if lacking is not None:
-        yield f"no drop can be significant: {lacking}; or see --max-drop"
-    lacking = _lacking(segments, len(segments), settings)
-    if lacking is not None:
-        yield f"no drop in a segment can be significant: {lacking}"
-    elif small := [one for one in segments if _least(one, settings) > settings.alpha / len(segments)]:
+    if lacking := _lacking(open_drops, len(drops), settings):
+        yield _cannot_be_judged(open_drops, "no drop could be significant", f"{lacking}; or use --max-drop")
+    if lacking := _lacking(segments, len(segments), settings):
+        what = "no drop in a segment could be significant"
+        yield _cannot_be_judged(segments, what, f"{lacking}; or leave the segments out", "segments")
+
+
+def small_segments(segments: Sequence[Decision], settings: GateSettings) -> Iterator[str]:
+    """How many segments cannot fail alone, where others can."""
+    small = [one for one in segments if _least(one, settings) > settings.alpha / len(segments)]
+    if small and not _lacking(segments, len(segments), settings):
         fewest = fewest_queries(settings.alpha / len(segments))
         yield f"{len(small):,} of {len(segments):,} tests of segments have too few queries to fail alone: fewer than {fewest}"
+
+
+def _cannot_be_judged(decisions: Sequence[Decision], what: str, why: str, segment: str = "") -> Decision:
+    queries = counted(max(map(_n, decisions)), "query", "queries")
+    return Decision("test", "", False, f"Cannot be judged: with {queries} {what}: {why}.", segment=segment)
 
 
 def _lacking(decisions: Sequence[Decision], tests: int, settings: GateSettings) -> str | None:

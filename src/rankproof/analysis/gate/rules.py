@@ -27,12 +27,12 @@ def on_queries(now: Blessed, before: Blessed) -> Decision:
     return Decision("queries", now.name, True, f"{name}: all {len(had):,} queries that the baseline answers are there.")
 
 
-def on_threshold(system: str, threshold: Threshold, value: float) -> Decision:
-    """A mean must keep to its bound."""
+def on_threshold(system: str, threshold: Threshold, value: float, n: int) -> Decision:
+    """A mean over n queries must keep to its bound."""
     is_met = threshold.is_met(value)
     words = "as asked for" if is_met else "which misses the bound"
-    sentence = f"{shown(system)}: {threshold.measure} is {value:.4f}, {words} ({threshold})."
-    return Decision("threshold", system, is_met, sentence, measure=str(threshold), value=value, is_news=True)
+    sentence = f"{shown(system)}: {threshold.measure} is {value:.4f} (n = {n:,}), {words} ({threshold})."
+    return Decision("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_news=True)
 
 
 def on_change(system: str, measure: str, change: Change, settings: GateSettings, *, tests: int) -> Decision:

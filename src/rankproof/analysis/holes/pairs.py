@@ -49,14 +49,13 @@ def pairs_of(holes: Holes, measure: Measure) -> Pairs:
 
 
 def _changes(holes: Holes, measure: Measure, system: str, pairs: list[tuple[str, str]], grade: int) -> FloatArray:
-    """What each pair adds to the system's mean: nothing where its query is left out of that mean."""
+    """What each pair adds to the system's mean; a query that it lacks is worth 0 however it is judged."""
     hits = holes.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
     at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
     given = [given_grade(holes, hits, system, index[query], {doc}, grade) for query, doc in pairs]
-    chosen = holes.counted(system)
-    changed: FloatArray = (values_of(measure, hits, given) - measure.values(hits)[at]) * chosen[at]
-    return changed / max(int(chosen.sum()), 1)
+    changed: FloatArray = values_of(measure, hits, given) - measure.values(hits)[at]
+    return changed / max(int(holes.counted(system).sum()), 1)
 
 
 def given_grade(holes: Holes, hits: Hits, system: str, query: int, docs: set[str], grade: int) -> Arrangement:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...data.arrays import FloatArray
 from ...evaluation import MeasureResult
-from ..statistics.bootstrap import interval_of, resampled_means
+from ..statistics.bootstrap import Interval, resampled_means
 from ..statistics.correction import CORRECTIONS, Correction
+from ..statistics.intervals import interval_of
 from ..statistics.labels import label_p
 from ..statistics.settings import Sampling, check_choice, check_samples
 from .groups import Grouping
@@ -36,13 +37,16 @@ class SegmentSettings(Sampling):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One segment of one system; `rest` is None where there is no other query, `p` where there was no test."""
+    """One segment of one system; `rest` is None where there is no other query, `p` where there was no test.
+
+    `interval` is None where there is one query, or all have the same value.
+    """
 
     system: str
     segment: str
     n: int
     value: float
-    interval: tuple[float, float]
+    interval: Interval | None
     rest: float | None
     p: float | None = None
 
@@ -69,13 +73,18 @@ def rows_of(values: Mapping[str, MeasureResult], grouping: Grouping, settings: S
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
         columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
-        found += _alike(names, ids, columns.T, grouping, settings)
+        found += _alike(names, ids, columns.T, grouping, settings, values[names[0]].measure.range)
     order = list(values)
     return sorted(_corrected(found, settings), key=lambda row: (order.index(row.system), row.value, row.segment))
 
 
 def _alike(
-    names: Sequence[str], ids: Sequence[str], values: FloatArray, grouping: Grouping, settings: SegmentSettings
+    names: Sequence[str],
+    ids: Sequence[str],
+    values: FloatArray,
+    grouping: Grouping,
+    settings: SegmentSettings,
+    within: Interval,
 ) -> list[Row]:
     """The rows of systems whose means run over the same queries, in the order of their ids: a column of values each."""
     at = {query: place for place, query in enumerate(ids)}
@@ -92,7 +101,7 @@ def _alike(
         for column, name in enumerate(names):
             own = inside[:, column]
             rest = _mean(outside[:, column]) if len(outside) else None
-            interval = interval_of(own, means[:, column], "bca", 1 - settings.alpha)
+            interval = interval_of(own, means[:, column], "bca", 1 - settings.alpha, within)
             chance = float(p[index, column]) if is_tested else None
             found.append(Row(name, segment, len(own), _mean(own), interval, rest, chance))
     return found

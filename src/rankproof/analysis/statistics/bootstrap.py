@@ -17,7 +17,6 @@ from .words import key_of, words
 
 Method = Literal["bca", "percentile"]
 Interval = tuple[float, float]
-METHODS: dict[Method, str] = {"bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
 _CELLS = 1 << 21
 
 
@@ -39,22 +38,13 @@ def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, 
     return products(counts.astype(np.float64), numbers).astype(np.float64)
 
 
-def interval_of(apart: FloatArray, means: FloatArray, method: Method, level: float = 0.95) -> Interval:
-    """The interval of the mean of these values, of which `means` are the resampled ones."""
+def bootstrap_interval(apart: FloatArray, means: FloatArray, method: Method, level: float = 0.95) -> Interval:
+    """The interval of the mean of these values, which are not all equal; `means` are the resampled ones."""
     low, high = (1 - level) / 2, (1 + level) / 2
-    if apart.max() == apart.min():
-        return float(apart[0]), float(apart[0])
     if method == "bca":
         low, high = _bca_shares(apart, means, (low, high))
     found = np.quantile(means, [low, high])
     return float(found[0]), float(found[1])
-
-
-def mean_interval(
-    values: FloatArray, *, method: Method = "bca", level: float = 0.95, resamples: int = 10_000, seed: int = 0
-) -> Interval:
-    """The interval of the mean of one row of values."""
-    return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level)
 
 
 def _bca_shares(apart: FloatArray, means: FloatArray, shares: Interval) -> Interval:

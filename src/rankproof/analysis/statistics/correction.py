@@ -31,8 +31,24 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
     return _in_place(np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0), order)
 
 
-def level_of(alpha: float, tests: int, correction: Correction) -> float:
-    """The p that is enough for one of so many tests, whatever the others show."""
+def holm_of_two(p: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Holm over two tests of each of m things, of whose null hypotheses at most one can be true (Shaffer 1986).
+
+    So at most m hypotheses are true at first, and one fewer for each thing both of whose tests have succeeded.
+    """
+    both = np.concatenate([p, other])
+    order = np.argsort(both, kind="stable")
+    is_second = np.ones(len(both), bool)
+    is_second[np.unique(order % len(p), return_index=True)[1]] = False
+    left = len(p) - np.concatenate([[0], np.cumsum(is_second)[:-1]])
+    raised = _in_place(np.minimum(np.maximum.accumulate(both[order] * left), 1.0), order)
+    return raised[: len(p)], raised[len(p) :]
+
+
+def level_of(alpha: float, tests: int, correction: Correction, succeeded: int = 0) -> float:
+    """The p that is enough for one of so many tests whatever the others show; with `bh` where so many others succeed."""
+    if correction == "bh":
+        return alpha * min(succeeded + 1, tests) / tests
     return alpha if correction == "none" else alpha / tests
 
 

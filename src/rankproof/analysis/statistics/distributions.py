@@ -27,6 +27,16 @@ def student_above(t: float, freedom: float) -> float:
     return half if t >= 0 else 1 - half
 
 
+def student_quantile(share: float, freedom: float) -> float:
+    """The number, above 0, that T is below so often: half of the numbers that hold it at a time, to the last bit."""
+    low, high = 0.0, 1.0
+    while student_above(high, freedom) > 1 - share:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if student_above(middle, freedom) > 1 - share else (low, middle)
+    return high
+
+
 def normal_below(z: float) -> float:
     """How often a standard normal number is at most z."""
     return math.erfc(-z / math.sqrt(2)) / 2

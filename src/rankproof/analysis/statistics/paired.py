@@ -38,9 +38,11 @@ class Paired:
 
 
 def differences(one: FloatArray, other: FloatArray) -> FloatArray:
-    """One less the other, with 0 for what differs by rounding alone."""
+    """One less the other, with 0 for what differs by rounding alone, and one number for what is one but for rounding."""
     largest = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
     apart = one - other
+    if len(apart) and apart.max() - apart.min() <= _TIE * largest:
+        apart = np.full(len(apart), (apart.max() + apart.min()) / 2)
     found: FloatArray = np.where(np.abs(apart) <= _TIE * largest, 0.0, apart)
     return found
 
@@ -56,15 +58,21 @@ def paired(apart: FloatArray) -> Paired:
     return Paired(n, mean if deviation else items[0], deviation, wins, n - wins - losses, losses)
 
 
-def t_test_p(seen: Paired) -> float:
-    """Two-sided p of the paired t-test (Student 1908); 0 where every difference is the same number but 0, 1 where it is 0."""
+def t_test_p(seen: Paired) -> float | None:
+    """Two-sided p of the paired t-test (Student 1908); 1 where every difference is 0.
+
+    None where every difference is one other number: without a spread there is no t, and two such queries prove nothing.
+    """
     if seen.deviation == 0:
-        return 1.0 if seen.mean == 0 else 0.0
+        return 1.0 if seen.mean == 0 else None
     return student_two_sided(seen.mean / seen.error, seen.n - 1)
 
 
 def equivalence_p(seen: Paired, margin: float) -> float:
-    """p of two one-sided t-tests (Schuirmann 1987) that the mean lies within the margin on either side of 0."""
+    """p of two one-sided t-tests (Schuirmann 1987) that the mean lies within the margin on either side of 0.
+
+    1 where every difference is one number: without a spread nothing is told.
+    """
     if seen.deviation == 0:
-        return 0.0 if abs(seen.mean) < margin else 1.0
+        return 1.0
     return student_above((margin - abs(seen.mean)) / seen.error, seen.n - 1)

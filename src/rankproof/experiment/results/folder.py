@@ -18,6 +18,7 @@ from .digests import digest_of
 from .document import FORMAT, document, written
 from .load import EXPERIMENT, QRELS, QUERIES, RESULT, RUNS, SNIPPETS, load
 from .names import file_names
+from .strangers import refuse_strangers
 from .swap import check_place, replaced_folder
 from .tables import per_query_csv, summary_csv
 
@@ -31,7 +32,7 @@ _BEGINNING = 4096
 def save(climb: Climb, path: StrPath) -> str:
     """Writes the climb as the folder at the path, in place of an older one of ours; gives the path."""
     goal = path_text(path)
-    with replaced_folder(goal, is_results_folder) as folder:
+    with replaced_folder(goal, _may_replace) as folder:
         os.mkdir(os.path.join(folder, RUNS))
         files = dict(_runs(climb, folder))
         pages = {SUMMARY: summary_csv(climb), PER_QUERY: per_query_csv(climb), EXPERIMENT: climb.experiment}
@@ -48,7 +49,7 @@ def save(climb: Climb, path: StrPath) -> str:
 
 def check_folder(path: StrPath) -> None:
     """Refuses, before any work is done, a place at which `save` would refuse to write."""
-    check_place(path_text(path), is_results_folder)
+    check_place(path_text(path), _may_replace)
 
 
 def is_results_folder(path: str) -> bool:
@@ -58,6 +59,14 @@ def is_results_folder(path: str) -> bool:
             return f'"format": "{FORMAT}"'.encode() in file.read(_BEGINNING)
     except OSError:
         return False
+
+
+def _may_replace(path: str) -> bool:
+    """Whether it is a results folder; one with other files in it is refused, for they would be lost."""
+    ours = is_results_folder(path)
+    if ours:
+        refuse_strangers(path, (SUMMARY, PER_QUERY, EXPERIMENT, QRELS, QUERIES, SNIPPETS))
+    return ours
 
 
 def _runs(climb: Climb, folder: str) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ...errors import RankproofError, UsageError, WorldError, visible
 from ...formats.atomic import sync_folder
@@ -18,6 +19,8 @@ def check_place(path: str, may_replace: Callable[[str], bool]) -> None:
     """Refuses a path at which something else lies than an empty folder or one that may be replaced."""
     if not path or "\0" in path:
         raise UsageError("the results folder has no name", fix="name a folder")
+    if _is_around_us(path):
+        raise UsageError(f"{path} is the folder that this command runs in", fix="name a folder in it, as in results")
     if os.path.lexists(path) and not _is_empty(path) and not may_replace(path):
         raise UsageError(f"{path} exists and is no results folder", fix="name a folder that does not exist yet")
     above = os.path.dirname(os.path.realpath(path))
@@ -53,7 +56,9 @@ def recover(target: str) -> None:
 
 
 def _put(beside: str, target: str) -> None:
-    if not os.path.lexists(target):
+    if _is_empty(target) and os.name == "nt":
+        os.rmdir(target)
+    if not os.path.lexists(target) or _is_empty(target):
         os.rename(beside, target)
     else:
         old = f"{_hidden(target)}.old"
@@ -70,6 +75,14 @@ def _put(beside: str, target: str) -> None:
 
 def _hidden(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".rankproof-{os.path.basename(target)}")
+
+
+def _is_around_us(path: str) -> bool:
+    """Whether it is the working directory or one above it, which would be gone from under whoever stands there."""
+    try:
+        return Path.cwd().is_relative_to(os.path.realpath(path))
+    except OSError:
+        return False
 
 
 def _is_empty(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from ...errors import UsageError, shown
 from ...models import registry as models
 from ...stores import registry as stores
-from ...stores.dsn import MASK, masked
 from .kinds import PartName
 
 IN_PYTHON = "python:"
@@ -18,7 +18,10 @@ IN_PYTHON = "python:"
 _FOLDER = "folder"
 _SECRET = "dsn"
 _CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
-_LEFT_OUT = f"{_SECRET} holds a password and is left out; name the variable that holds it in {_SECRET}_env"
+_LEFT_OUT = f"{_SECRET} may hold a password and is left out; name the variable that holds it in {_SECRET}_env"
+_HOST = r"(?:[\w.-]*|\[[0-9A-Fa-f:]+\])"
+_PLAIN_ADDRESS = re.compile(rf"postgres(?:ql)?://(?:[\w.-]+@)?{_HOST}(?::\d+)?(?:/[\w.-]*)?", re.ASCII)
+_PLAIN_PAIRS = re.compile(r"(?:(?:host|port|dbname|user)=[\w./-]+(?: +|$))+", re.ASCII)
 
 
 def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> Any:
@@ -39,7 +42,7 @@ def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, 
     name = stores.name_of_store(value) if kind == "store" else models.name_of_model(kind, value) or _source(kind, value, settings)
     if name is None:
         return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
-    secret = _has_password(settings.get(_SECRET))
+    secret = _may_hold_password(settings.get(_SECRET))
     kept = {key: one for key, one in settings.items() if one is not None and one != "" and not (secret and key == _SECRET)}
     return {"name": name, **kept}, (_LEFT_OUT,) if secret else ()
 
@@ -53,6 +56,8 @@ def _model_name(kind: models.Kind, name: str, folder: str) -> str:
     """The name as it is, or the folder of weights that it leads to from the experiment file."""
     prefix = models.TORCH if name.startswith(models.TORCH) else ""
     source = name.removeprefix(prefix)
+    if not source.strip():
+        return name
     path = absolute(source, folder)
     if source.startswith(_CLEARLY_A_PATH) and not os.path.isdir(path):
         raise UsageError(f"there is no folder {shown(source)}", fix="name a folder with weights, relative to this file")
@@ -69,5 +74,6 @@ def _source(kind: models.Kind, model: Any, settings: dict[str, Any]) -> str | No
     return prefix + (absolute(source, "") if os.path.isdir(os.path.expanduser(source)) else source)
 
 
-def _has_password(dsn: Any) -> bool:
-    return isinstance(dsn, str) and MASK in masked(dsn, ())
+def _may_hold_password(dsn: Any) -> bool:
+    """Whether it says more than user, host, port and database in plain letters: there are many ways to write a password."""
+    return isinstance(dsn, str) and bool(dsn) and not (_PLAIN_ADDRESS.fullmatch(dsn) or _PLAIN_PAIRS.fullmatch(dsn))
