@@ -19,10 +19,11 @@ MARKS = "[CLS]", "[SEP]"
 
 @dataclass(frozen=True)
 class HashedWords:
-    """A bag of words, each a random vector of its own, cut after so many words."""
+    """A bag of words, each a random vector of its own, cut after so many; `always_marks` makes something of an empty text too."""
 
     dimensions: int = 32
     max_words: int = 50
+    always_marks: bool = False
 
     def load(self, *, threads: int = 1) -> LoadedHashedWords:
         return LoadedHashedWords(self)
@@ -37,14 +38,14 @@ class LoadedHashedWords:
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         self.encoded += len(texts)
-        return np.array([_unit(sum((self._vector(word) for word in self._words(text)), self._zero())) for text in texts])
+        return np.array([_unit(sum((self._vector(word) for word in self._spoken(text)), self._zero())) for text in texts])
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
         self.encoded += len(texts)
         return [self._token_vectors(self._words(text)) for text in texts]
 
     def _token_vectors(self, found: list[str]) -> Matrix:
-        if not found:
+        if not found and not self._value.always_marks:
             return np.zeros((0, self._value.dimensions), dtype=np.float32)
         return np.array([_unit(self._vector(word)) for word in (MARKS[0], *found, MARKS[1])])
 
@@ -56,6 +57,9 @@ class LoadedHashedWords:
 
     def _words(self, text: str) -> list[str]:
         return words(text)[: self._value.max_words]
+
+    def _spoken(self, text: str) -> list[str]:
+        return self._words(text) or (list(MARKS) if self._value.always_marks else [])
 
     def _vector(self, word: str) -> Matrix:
         drawn = np.random.default_rng(crc32(word.encode())).standard_normal(self._value.dimensions)

@@ -13,8 +13,9 @@ import pytest
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores
 from rankproof.analysis.audit.conventions import CONVENTIONS, Convention
-from rankproof.analysis.audit.tools import DEFAULT, audit_tools, counterparts_of, winners
+from rankproof.analysis.audit.tools import audit_tools, counterparts_of, winners
 from rankproof.analysis.audit.values import hits_by, judged_of, strangers_of, value_by
+from rankproof.analysis.audit.words import DEFAULT
 from rankproof.analysis.ties.table import tied
 from rankproof.cli.main import main
 from rankproof.measures import parse
@@ -120,7 +121,7 @@ def test_ranx_refuses_a_run_that_lacks_a_query_and_its_row_says_so(ranx: Callabl
 
 def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> None:
     qrels, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}}
-    values = {(one.tool.name, one.called): _ours(one, qrels, run) for one in CONVENTIONS if one.ours == "RR"}
+    values = {(one.tool.name, one.called): _ours(one, qrels, run) for one in CONVENTIONS if one.ours == "RR@"}
     assert values["trec_eval 10", "recip_rank"] == values["pytrec_eval", "recip_rank"] == 1.0
     assert values["ir_measures", "RR@{k}"] == values["BEIR", "MRR@{k}"] == 0.5
 
@@ -128,16 +129,16 @@ def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> Non
 def test_quepid_divides_precision_by_what_was_retrieved_and_does_not_cut_the_ideal_list() -> None:
     qrels, run = {"q": {"a": 2, "b": 1, "c": 1}}, {"q": {"a": 2.0, "x": 1.0}}
     by_name = {one.ours: one for one in _of("Quepid")}
-    assert _ours(by_name["P"], qrels, run) == 0.5
+    assert _ours(by_name["P@"], qrels, run) == 0.5
     ideal = 3 + 1 / np.log2(3) + 1 / 2
-    assert _ours(by_name["nDCG"], qrels, run, cutoff=1) == pytest.approx(3 / ideal)
+    assert _ours(by_name["nDCG@"], qrels, run, cutoff=1) == pytest.approx(3 / ideal)
 
 
 def test_beir_drops_a_document_that_has_the_querys_id() -> None:
     qrels, run = {"q": {"a": 1}}, {"q": {"q": 2.0, "a": 1.0}}
     by_name = {one.ours: one for one in _of("BEIR")}
-    assert _ours(by_name["nDCG"], qrels, run) == 1.0
-    assert _ours(by_name["RR"], qrels, run) == 0.5
+    assert _ours(by_name["nDCG@"], qrels, run) == 1.0
+    assert _ours(by_name["RR@"], qrels, run) == 0.5
 
 
 def test_the_winner_that_changes_is_marked_and_told() -> None:
@@ -147,12 +148,14 @@ def test_the_winner_that_changes_is_marked_and_told() -> None:
         "half": {"q1": {"a": 1.0}},
     }
     table = audit_tools(evidence_of(qrels, runs, ["RR@10"]))
-    changed = {str(row["convention"]) for row in table.records() if row["changes"]}
+    changed = {str(row["convention"]) for row in table.records() if row["winner changes"]}
     assert changed == {f"{tool} recip_rank" for tool in ("trec_eval 9", "trec_eval 10", "pytrec_eval")}
     assert {str(table.records()[at]["convention"]) for at in table.strong} == changed
-    assert "The winner changes by 3 of 8 rows" in table.sentences[0]
+    assert table.sentences[0].startswith(
+        "The winner changes by 3 of 6 conventions (1 more refuse a run): trec_eval 10 recip_rank: half;"
+    )
     refusing = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
-    assert (refusing["whole"], refusing["half"], refusing["changes"]) == (0.75, "refuses", None)
+    assert (refusing["whole"], refusing["half"], refusing["winner changes"]) == (0.75, "refuses", None)
 
 
 def test_equal_systems_win_together() -> None:
@@ -162,9 +165,27 @@ def test_equal_systems_win_together() -> None:
 
 def test_a_measure_that_no_other_tool_has_is_named() -> None:
     assert counterparts_of(parse("RBP")) == []
-    assert counterparts_of(parse("RR")) == []
-    table = audit_tools(evidence_of({"q": {"a": 1}}, {"a": {"q": {"a": 1.0}}}, ["RBP"]))
-    assert table.sentences == ("No other tool's convention is known here for RBP.",)
+    runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
+    table = audit_tools(evidence_of({"q": {"a": 1}}, runs, ["RBP"]))
+    ask = "ask for nDCG@10, RR@10, R@100, P@10, AP"
+    assert table.sentences == (f"No other tool's convention is known here for RBP; {ask}.",)
+
+
+@pytest.mark.parametrize("name", ["RR", "nDCG", "AP@5", "Success@5", "Rprec", "bpref"])
+def test_measures_with_and_without_a_cutoff_have_their_own_rows(name: str) -> None:
+    tools = {convention.tool.name for convention in counterparts_of(parse(name))}
+    assert {"trec_eval 9", "trec_eval 10", "pytrec_eval", "ir_measures"} <= tools
+    runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
+    table = audit_tools(evidence_of({"q": {"a": 1, "x": 0}}, runs, [name]))
+    assert table.sentences[0] == f"None of {len(table.rows) - 1} conventions of other tools changes the winner."
+
+
+def test_the_value_furthest_from_ours_is_named_with_what_makes_it_so() -> None:
+    qrels, runs = {"q1": {"a": 1}, "q2": {"a": 1}}, {"half": {"q1": {"a": 1.0}}}
+    table = audit_tools(evidence_of(qrels, runs, ["R@10"]))
+    assert table.sentences == (
+        "Furthest from ours: trec_eval 10 recall.10 of half, 1.0000 for 0.5000: missing queries left out.",
+    )
 
 
 def test_every_default_measure_has_counterparts() -> None:

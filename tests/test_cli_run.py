@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,8 @@ import pytest
 import rankproof
 import rankproof.experiment
 from rankproof.cli.ladder_experiment import chosen
-from rankproof.cli.ladder_progress import LadderProgress
 from rankproof.cli.ladder_folder import taken_folder
+from rankproof.cli.ladder_progress import LadderProgress
 from rankproof.cli.main import main
 from rankproof.cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -27,7 +28,7 @@ from rankproof.experiment.ladder import default_ladder
 from rankproof.experiment.results.folder import load
 from rankproof.experiment.toml.file import read_experiment
 from rankproof.stages import BM25, RRF, Keywords, Rerank
-from rankproof.stages.base import Stage
+from rankproof.stages.base import Ground, Stage
 
 DOCUMENTS = {
     "d1": ("Proofing bread", "How long to let dough rise before baking it"),
@@ -136,9 +137,19 @@ def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pyte
     first, _ = ran(capsys, "experiment.toml", "--quiet", "-o", "one")
     second, said = ran(capsys, "experiment.toml", "-o", "two")
     assert "building" not in said
+    assert "times of all systems are those of an earlier run (20" in said
+    assert "from the cache; --no-cache takes them anew" in said
     assert first == second
     assert all(rung.from_cache for rung in load("two").rungs)
     assert load("one").result.means == load("two").result.means
+
+
+def test_which_times_come_from_an_earlier_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = ran(capsys, "experiment.toml", "--systems", "title", "-o", "out")
+    assert "earlier run" not in said
+    _, said = ran(capsys, "experiment.toml", "-o", "out")
+    (when,) = {rung.computed for rung in load("out").rungs if rung.from_cache}
+    assert f"times of title are those of an earlier run ({when}), from the cache" in said
 
 
 def test_without_a_cache_nothing_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,8 +374,26 @@ def test_the_default_ladder_has_a_name_for_every_rung_of_the_demo() -> None:
     ]  # fmt: skip
 
 
+def test_a_terminated_run_leaves_no_temporary_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(self: BM25, ground: Ground) -> None:
+        assert list((folder / "temporary").iterdir())
+        signal.raise_signal(signal.SIGTERM)
+
+    (folder / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+    monkeypatch.setattr(BM25, "build", terminated)
+    _, said = ran(capsys, "experiment.toml", "--no-cache", code=143)
+    assert said.endswith("stopped; nothing was kept (--no-cache)\n")
+    assert list((folder / "temporary").iterdir()) == []
+    assert not (folder / "rankproof-results").exists()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a named pipe and POSIX signals")
-def test_a_real_interrupt_ends_a_real_process_with_130(folder: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: signal.Signals, code: int) -> None:
     pipe = folder / "data" / "corpus.jsonl"
     pipe.unlink()
     os.mkfifo(pipe)
@@ -375,7 +404,7 @@ def test_a_real_interrupt_ends_a_real_process_with_130(folder: Path) -> None:
     guard.start()
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child, pipe.open("wb"):
         guard.cancel()
-        child.send_signal(signal.SIGINT)
+        child.send_signal(sent)
         out, said = child.communicate(timeout=60)
-    assert (child.returncode, out, said) == (130, b"", b"stopped; run the same command again to go on\n")
+    assert (child.returncode, out, said) == (code, b"", b"stopped; run the same command again to go on\n")
     assert not (folder / "out").exists()

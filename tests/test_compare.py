@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import rankproof as rp
 from rankproof.analysis.table import Table
@@ -60,7 +62,7 @@ def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
     }
     tables = rp.compare(result)
     (real,), (same,) = (table_of(tables, "verdicts", measure).sentences for measure in ("RR", "Success@5"))
-    assert real.startswith("System A is better than System B in RR by 64.00 pp (95% interval ")
+    assert real.startswith("System A is better than System B in RR: +64.00 pp (95% interval ")
     assert real.endswith(", p < 0.0001 after Holm, n = 100).")
     assert same == "System A and System B are the same on every query in Success@5 (n = 100)."
 
@@ -128,7 +130,7 @@ def test_what_cannot_be_told_says_what_could_be_and_how_many_queries_it_takes() 
     (sentence,) = table_of(tables, "verdicts").sentences
     row = table_of(tables, "details").records()[0]
     assert f"with these queries {100 * float(row['detectable']):.2f} pp would be found 4 times in 5" in sentence  # type: ignore[arg-type]
-    assert f"to confirm the one seen takes about {row['needed']:,} queries." in sentence
+    assert f"to find the one seen 4 times in 5 takes about {row['needed']:,} queries." in sentence
     assert int(row["needed"]) > 60  # type: ignore[arg-type]
 
 
@@ -243,7 +245,7 @@ def test_too_few_queries_are_said_to_be_too_few() -> None:
         "the least p that this test can give is 0.25, and one test may need 0.05; take more queries: at least 6"
     )
     (sentence,) = table_of(tables, "verdicts").sentences
-    assert "with so few queries no difference could be told; to confirm the one seen takes about 6 queries" in sentence
+    assert "with so few queries no difference could be told; to find the one seen 4 times in 5 takes about 6 queries" in sentence
 
 
 def test_too_few_samples_are_said_to_be_too_few() -> None:
@@ -273,8 +275,68 @@ def test_an_interval_without_0_beside_a_verdict_of_doubt_is_explained() -> None:
 def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
     values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
     (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
-    assert " by 2.0000 (95% interval 2.0000 to 2.0000, " in sentence
+    assert "b in DCG@10: +2.0000 (every query differs by the same: no interval, " in sentence
     assert "pp" not in sentence
+
+
+def test_a_worse_system_has_a_negative_difference_within_its_interval() -> None:
+    (sentence,) = table_of(
+        rp.compare(result_of({name: SYSTEMS[name] for name in ("weak", "base")}), baseline="base", **FAST), "verdicts"
+    ).sentences
+    found = re.search(r"weak is worse than base in nDCG@10: (-[\d.]+) pp \(95% interval (-[\d.]+) to (-[\d.]+),", sentence)
+    assert found is not None
+    mean, low, high = map(float, found.groups())
+    assert low < mean < high
+
+
+FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation"])
+@pytest.mark.parametrize("margin", [None, 0.5])
+def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: float | None) -> None:
+    tables = rp.compare(result_of(FLAT), test=test, margin=margin, **FAST)
+    row = row_of(tables, "RR", "a", "b")
+    assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "cannot tell")
+    assert row["p equivalence"] == (None if margin is None else 1.0)
+    notes = table_of(tables, "letters").notes
+    assert any(
+        note.startswith("all queries differ by the same amount (1 test): without a spread there is no interval") for note in notes
+    )
+    assert notes[0].startswith("the least p that this test can give is 0.5")
+
+
+def test_few_queries_have_a_rough_interval_and_are_warned_of() -> None:
+    values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6]}, "b": {"RR": [0.2, 0.1, 0.3, 0.2, 0.1]}}
+    tables = rp.compare(result_of(values), **FAST)
+    low, high = row_of(tables, "RR", "a", "b")["interval"]
+    apart = np.array(values["a"]["RR"]) - np.array(values["b"]["RR"])
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 4, apart.mean(), stats.sem(apart)))
+    table = table_of(tables, "letters")
+    assert "(Student's t, as n < 20)" in table.sentences[0]
+    assert "Holm over 1 test;" in table.sentences[0]
+    assert table.facts["interval"] == "student"
+    assert table.notes[1:] == (
+        "n = 5 queries are few: intervals are Student's t, which takes differences to be about normal, and are rough",
+        "an interval is that of its pair alone, the test is another way to ask:"
+        " an interval without 0 may come with 'cannot tell'",
+    )
+
+
+def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
+    alone, both = (rp.compare(result_of(SYSTEMS), margin=margin, **FAST) for margin in (None, 0.02))
+    plain, together = (table_of(tables, "details").records() for tables in (alone, both))
+    assert all(before["p"] <= after["p"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
+    # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
+    assert [after["p"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
+    assert "Holm over 6 tests of differences and as many of equivalence together" in table_of(both, "letters").sentences[0]
+
+
+def test_benjamini_hochberg_asks_less_of_one_test_where_others_succeed() -> None:
+    values = {f"s{at}": {"RR": (BASE + at + noise(at, 0.1)).tolist()} for at in range(6)}
+    tables = rp.compare(result_of(values), correction="bh", samples=100, resamples=100)
+    assert {row["verdict"] for row in table_of(tables, "details").records()} == {"better"}
+    assert table_of(tables, "letters").notes == ()
 
 
 ONE = {"a": {"RR": [1.0, 0.5]}}
@@ -285,6 +347,7 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
     [
         (ONE, {}, "there is one system only; compare two or more"),
         (ONE | {"b": {"RR": {"x": 1.0}}}, {}, "the systems have 0 queries in common; compare them on two queries or more"),
+        (ONE | {"b": {"RR": {"q000": 1.0}}}, {}, "the systems have 1 query in common; "),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"baseline": "c\x1b"}, r"no system is called c\\x1b; choose from: a, b"),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"measures": ["AP"]}, "AP was not evaluated for every system; choose from: RR"),
         (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no measure whose mean can be compared was evaluated"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rankproof.analysis.compare.compare import compare
+from rankproof.analysis.table import Column, Table
 from rankproof.cli.main import main
 from rankproof.experiment.results.folder import save
 from rankproof.views.analysis import VIEWS
@@ -17,6 +18,7 @@ from rankproof.views.look import Look
 from small_climbs import small_climb
 from test_compare import FAST, SYSTEMS, result_of, target_at
 
+QUERIES = [f"q{at}" for at in range(9)]
 QUICK = ("--samples", "1000", "--resamples", "200")
 
 
@@ -39,7 +41,7 @@ def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
 
 def test_run_files_are_compared_in_words(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     out, _ = shown(capsys, *files, "-m", "RR", *QUICK)
-    assert "first is better than third in RR by 77.50 pp (95% interval " in out
+    assert "first is better than third in RR: +77.50 pp (95% interval " in out
     assert "Cannot tell first from second in RR: +2.50 pp (95% interval " in out
     assert "n = 40" in out
     assert "seed 0" in out
@@ -70,7 +72,9 @@ def test_json_has_every_table_and_csv_all_numbers(capsys: pytest.CaptureFixture[
     out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "csv", *QUICK)
     rows = list(csv.DictReader(out.splitlines()))
     assert [float(row["p"]) for row in rows] == [row["p"] for row in tables[3]["rows"]]
-    assert [float(row["interval low"]) for row in rows] == [row["interval"][0] for row in tables[3]["rows"]]
+    lows = [float(row["interval low"]) if row["interval low"] else None for row in rows]
+    assert lows == [row["interval"] and row["interval"][0] for row in tables[3]["rows"]]
+    assert None in lows
 
 
 def test_details_are_shown_on_demand(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
@@ -81,7 +85,7 @@ def test_details_are_shown_on_demand(capsys: pytest.CaptureFixture[str], files: 
 
 
 def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    save(small_climb(queries=[f"q{at}" for at in range(9)]), tmp_path / "one")
+    save(small_climb(queries=QUERIES), tmp_path / "one")
     out, _ = shown(capsys, str(tmp_path / "one"), "-m", "RR@10", "--baseline", "bm25", *QUICK)
     assert "dense is worse than bm25 in RR(rel=2)@10" in out
 
@@ -92,7 +96,38 @@ def test_folders_about_different_data_are_refused(capsys: pytest.CaptureFixture[
     save(small_climb(), tmp_path / "one")
     save(replace(small_climb(), fingerprint="e" * 64), tmp_path / "two")
     assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
-    assert "are about different data (fingerprints ffffffffffff and eeeeeeeeeeee)" in capsys.readouterr().err
+    assert "are about different data (fingerprints of datasets: ffffffffffff and eeeeeeeeeeee)" in capsys.readouterr().err
+
+
+def systems_of(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
+    out, _ = shown(capsys, *argv, "-m", "RR@10", "--format", "json", *QUICK)
+    return [row["system"] for table in json.loads(out)["tables"] if table["name"] == "letters" for row in table["rows"]]
+
+
+def test_folders_of_one_experiment_are_told_apart_by_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folders = [save(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two", "three")]
+    assert systems_of(capsys, *folders) == ["one/bm25", "two/bm25", "three/bm25"]
+    named = ("--name", "old", "--name", "new", "--name", "newer")
+    assert systems_of(capsys, *folders, *named) == ["old/bm25", "new/bm25", "newer/bm25"]
+    again = save(small_climb(["bm25"], QUERIES), tmp_path / "deep" / "one")
+    assert systems_of(capsys, folders[0], again) == [f"{folders[0]}/bm25", f"{again}/bm25"]
+
+
+def test_names_that_do_not_fit_the_folders_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folders = [save(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two")]
+    assert main(["compare", *folders, "--name", "old"]) == 2
+    assert capsys.readouterr().err == "1 name for 2 results folders; give each folder a name, or none\n"
+    assert main(["compare", *folders, "--name", "old", "--name", "old"]) == 2
+    assert capsys.readouterr().err.startswith("two systems are called old/bm25; name each folder with --name")
+
+
+def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    save(small_climb(), tmp_path / "one")
+    save(replace(small_climb(), rel=1), tmp_path / "two")
+    assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
+    assert "were evaluated with --rel 2 and 1; say which grade counts for both: --rel" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -156,6 +191,21 @@ def test_hostile_names_are_harmless_in_every_view(name: str, view: str) -> None:
         assert "\\input" not in out
     if view == "markdown":
         assert "<b>" not in out
+
+
+@pytest.mark.parametrize(
+    ("view", "line"),
+    [
+        ("table", "> b        2"),
+        ("markdown", "| **b** | 2 |"),
+        ("latex", "\\textbf{b} & 2 \\\\"),
+    ],
+)
+def test_a_row_that_stands_out_does_so_by_its_name_and_no_star(view: str, line: str) -> None:
+    columns = (Column("what"), Column("count", "count"))
+    out = VIEWS[view]([Table("t", "Title", columns, (("a", 1), ("b", 2)), strong=frozenset({1}))], Look())
+    assert line in out.splitlines()
+    assert view == "markdown" or "*" not in out
 
 
 def test_comparing_loads_no_scipy_and_its_help_no_numpy(files: list[str]) -> None:

@@ -124,7 +124,8 @@ def test_evidence_of_runs_holds_what_they_were_evaluated_with() -> None:
     assert [one.measures["RR"].queries for one in evidence.result.systems] == [9, 5]
     again = rp.evidence_of_runs(evidence.qrels, evidence.runs, ["RR"], options=evidence.options)
     assert again.result.means == evidence.result.means
-    assert again.fingerprint == evidence.fingerprint == rp.Qrels.from_dict(QRELS).fingerprint()
+    assert again.qrels_fingerprint == evidence.qrels_fingerprint == rp.Qrels.from_dict(QRELS).fingerprint()
+    assert evidence.fingerprint == ""
 
 
 def test_evidence_of_a_climb_is_evaluated_again_to_the_same_values() -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from plain_models import HashedWords
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.dataset import Dataset
 from rankproof.data.qrels import Qrels
@@ -18,8 +19,9 @@ from rankproof.data.queries import Queries, Query
 from rankproof.data.ranking import Ranking
 from rankproof.errors import UsageError, WorldError
 from rankproof.experiment import Climb, Experiment, Settings, climb
-from rankproof.experiment.climbing import asked_queries
-from rankproof.stages import BM25, RRF, Keywords, Rerank
+from rankproof.experiment.costs import together
+from rankproof.experiment.draw import asked_queries, drawn_queries
+from rankproof.stages import BM25, RRF, Dense, Keywords, Rerank, Similarity
 from rankproof.stages.base import Cost, Ground, Stage
 from rankproof.stages.clock import Clock
 
@@ -192,7 +194,7 @@ def test_a_damaged_stage_is_told_set_aside_and_computed_anew(tmp_path: Path) -> 
 
 def test_a_limit_draws_queries_by_the_seed() -> None:
     dataset = kitchen()
-    one, same, other = (asked_queries(dataset, 10, seed) for seed in (0, 0, 1))
+    one, same, other = (asked_queries(dataset, drawn_queries(dataset, 10, seed)) for seed in (0, 0, 1))
     assert one == same
     assert one != other
     assert len(one) == len(other) == 10
@@ -207,12 +209,94 @@ def test_what_the_dataset_lacks_is_said(tmp_path: Path) -> None:
     judged["unknown"] = {"d1": 1}
     judged["q1"]["no-such-document"] = 1
     lacking = Dataset("lacking", dataset.corpus, dataset.queries, Qrels.from_dict(judged))
-    found = climb(experiment(dataset=lacking), Settings(cache=None))
+    found = climb(experiment(dataset=lacking, measures=["nDCG@10"]), Settings(cache=None))
     assert found.notes == (
         "1 judged documents are not in the corpus: no system can find them",
         "1 judged queries have no text: they count 0 for every system",
     )
     assert found.result.per_query("bm25")["nDCG@10"]["unknown"] == 0
+
+
+def half_without_text() -> Dataset:
+    """Every second judged query has no text."""
+    whole = kitchen()
+    kept = [query for at, query in enumerate(whole.queries.values()) if at % 2]
+    return Dataset("half", whole.corpus, Queries(kept), whole.qrels)
+
+
+def test_a_limit_that_cuts_nothing_changes_no_mean() -> None:
+    free, limited = (climb(experiment(dataset=half_without_text(), limit=limit), Settings(cache=None)) for limit in (None, 40))
+    assert limited.result.means == free.result.means
+    assert limited.notes == free.notes
+    assert "20 judged queries have no text: they count 0 for every system" in free.notes
+
+
+def test_queries_without_text_are_drawn_and_told_as_the_others() -> None:
+    found = climb(experiment(dataset=half_without_text(), limit=12, seed=3), Settings(cache=None))
+    silent = len(found.result.queries) - len(found.queries)
+    assert len(found.result.queries) == 12
+    assert 0 < silent < 12
+    assert f"{silent} judged queries have no text: they count 0 for every system" in found.notes
+
+
+def test_a_system_whose_parts_are_hidden_is_measured_against_none() -> None:
+    systems: dict[str, Stage] = {"counted": Counted(), "judge": Rerank(BM25(), Keywords()), "last": BM25(k1=2)}
+    found = climb(experiment(systems=systems), Settings(cache=None))
+    assert [rung.over for rung in found.rungs] == [None, None, "judge"]
+    assert found.gain(found.rung("judge"), "nDCG@10") is None
+
+
+def test_a_fusion_is_measured_against_the_part_with_less_where_less_is_better() -> None:
+    for measure in ("Unjudged@10", "P@10"):
+        found = climb(experiment(measures=[measure]), Settings(cache=None))
+        means = {name: found.result.means[name][measure] for name in ("bm25", "counted")}
+        assert means["bm25"] != means["counted"]
+        best = min if measure == "Unjudged@10" else max
+        assert found.rung("both").over == best(means, key=means.__getitem__)
+
+
+def test_a_measure_that_looks_deeper_than_rankings_go_is_told() -> None:
+    systems: dict[str, Stage] = {"ten": Counted(depth=10), "also": Counted("also"), "all": Counted(depth=100)}
+    found = climb(experiment(systems=systems, measures=["R@10", "R@1000", "AP", "NumRet"]), Settings(cache=None))
+    assert found.notes == (
+        "R@1000, AP look deeper than the 10 documents that the rankings of ten, also keep: raise depth to see more",
+    )
+    assert climb(experiment(systems=systems, measures=["R@10"]), Settings(cache=None)).notes == ()
+
+
+def test_what_stages_share_is_counted_once() -> None:
+    dense = Cost(3.0, 130, {"vectors": (2.0, 100)})
+    similar = Cost(2.0, 100, {"vectors": (2.0, 100)})
+    copied = Cost(2.5, 400, {"vectors": (2.0, 0)})
+    assert (together([dense, similar]).seconds, together([dense, similar]).bytes) == (3.0, 130)
+    assert (together([copied, similar]).seconds, together([copied, similar]).bytes) == (2.5, 500)
+    assert (together([dense, Cost(1.0, 10)]).seconds, together([]).bytes) == (4.0, 0)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_vectors_that_a_reranker_shares_with_what_it_reranks_count_once(kept: bool, tmp_path: Path) -> None:
+    model = HashedWords()
+    dense = Dense(model)
+    systems: dict[str, Stage] = {"dense": dense, "again": Rerank(dense, Similarity(model))}
+    settings = Settings(cache=tmp_path if kept else None)
+    for _ in range(2):
+        first, second = climb(experiment(systems=systems), settings).rungs
+        assert first.index_bytes > 0
+        assert (second.index_bytes, second.index_seconds) == (first.index_bytes, first.index_seconds)
+
+
+def test_a_field_that_no_document_has_is_refused_before_any_work() -> None:
+    for wrong in (BM25(fields=("brand",)), Rerank(BM25(), Keywords(fields=("brand",)))):
+        with pytest.raises(UsageError, match="system wrong: no document has a text field called brand; choose from title, text"):
+            climb(experiment(systems={"counted": Counted(), "wrong": wrong}), Settings(cache=None))
+    assert Counted.built == []
+
+
+def test_progress_is_told_in_queries() -> None:
+    told: list[tuple[str, int, int]] = []
+    climb(experiment(systems={"counted": Counted()}), Settings(cache=None, progress=lambda *step: told.append(step)))
+    asking = [(done, total) for label, done, total in told if label == "counted: asking"]
+    assert asking == [(0, 40), (13, 40), (26, 40), (40, 40)]
 
 
 def test_snippets_cover_what_is_judged_and_what_is_on_top() -> None:

@@ -172,6 +172,20 @@ def test_both_keeps_make_each_block_once_and_clear_their_folders(kept: bool, tmp
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_progress_counts_what_the_blocks_hold_and_else_the_blocks(kept: bool, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    def hear(label: str, done: int, total: int) -> None:
+        told.append((done, total))
+
+    with JournalKeep(tmp_path, hear) if kept else MemoryKeep(hear) as keep:
+        keep.blocks("things", 2, Making(), label="x", items=31)
+        keep.blocks("blocks", 2, Making(), label="x")
+        keep.blocks("none", 0, Making(), label="x", items=0)
+    assert told[:6] == [(0, 31), (15, 31), (31, 31), (0, 2), (1, 2), (2, 2)]
+
+
 def test_a_run_never_removes_the_database_of_another_that_still_runs(tmp_path: Path) -> None:
     with JournalKeep(tmp_path, silent) as one:
         with JournalKeep(tmp_path, silent) as other:

@@ -226,6 +226,15 @@ WRONG: list[tuple[str, int | None, str]] = [
     ("[systems.d]\nstage = 'dense'\nmodel = {precision = 'fp32'}\n", 3, "model is a table; write a name"),
     ("[systems.d]\nstage = 'dense'\nmodel = 'minilm'\nstore = 'momory'\n", 4, "momory"),
     ("[systems.d]\nstage = 'dense'\nmodel = './weights'\n", 3, "there is no folder ./weights"),
+    ("[systems.d]\nstage = 'dense'\nmodel = 'a/b/c'\n", 3, "a/b/c is neither a model's folder nor a name on the hub"),
+    ("[systems.d]\nstage = 'dense'\nmodel = 'torch:a/b/c'\n", 3, "neither a model's folder nor a name on the hub"),
+    ("[systems.d]\nstage = 'dense'\nmodel = ''\n", 3, "the model's name is empty"),
+    ("[systems.d]\nstage = 'dense'\nmodel = 'torch:'\n", 3, "is no model"),
+    (
+        "[systems.d]\nstage = 'dense'\nmodel = 'wordllama'\nstore = {name = 'pgvector', dsn = 'postgresql://h', dsn_env = 'X'}\n",
+        4,
+        "both dsn and dsn_env are given",
+    ),
     ("[systems.d]\nstage = 'dense'\nmodel = {name = 'minilm', nonsense = 1}\n", 3, "nonsense"),
     ("[systems.a]\nstage = 'fuse'\nof = ['b']\n[systems.b]\nstage = 'fuse'\nof = ['a']\n", 6, "a circle: a -> b -> a"),
     ("[systems.a]\nstage = 'fuse'\nof = ['a']\n", 3, "a circle: a -> a"),
@@ -271,10 +280,25 @@ def test_a_hostile_name_reaches_no_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_a_long_chain_of_systems_is_refused_and_no_crash(tmp_path: Path) -> None:
-    chain = "".join(f"[systems.s{at}]\nstage = 'rerank'\nby = 'keywords'\nof = 's{at - 1}'\n" for at in range(3000, 0, -1))
-    with pytest.raises(InputError, match="too deep"):
-        read(tmp_path, chain + "[systems.s0]\nstage = 'bm25'\n")
+@pytest.mark.parametrize(("falling", "line"), [(True, 200), (False, 199)])
+def test_a_long_chain_of_systems_is_refused_with_its_line(tmp_path: Path, falling: bool, line: int) -> None:
+    order = range(3000, 0, -1) if falling else range(1, 3000)
+    chain = "".join(f"[systems.s{at}]\nstage = 'rerank'\nby = 'keywords'\nof = 's{at - 1}'\n" for at in order)
+    lowest = "[systems.s0]\nstage = 'bm25'\n"
+    with pytest.raises(InputError, match=f":{line}: .*too deep: more than 50 levels; let systems refer to fewer"):
+        read(tmp_path, chain + lowest if falling else lowest + chain)
+
+
+def test_systems_that_name_others_again_and_again_are_refused(tmp_path: Path) -> None:
+    doubled = "".join(f"[systems.s{at}]\nstage = 'fuse'\nof = ['s{at - 1}', 's{at - 1}']\n" for at in range(1, 30))
+    with pytest.raises(InputError, match=r":27: system s9 rests on more than 1000 parts, each counted as often as it is named"):
+        read(tmp_path, "[systems.s0]\nstage = 'bm25'\n" + doubled)
+
+
+def test_the_longest_chain_is_read_and_written(tmp_path: Path) -> None:
+    chain = "".join(f"[systems.s{at}]\nstage = 'rerank'\nby = 'keywords'\nof = 's{at - 1}'\n" for at in range(1, 50))
+    found = read(tmp_path, "[systems.s0]\nstage = 'bm25'\n" + chain)
+    assert read(tmp_path, toml_of(found)).systems == found.systems
 
 
 def test_the_starting_file_is_the_default_ladder(tmp_path: Path) -> None:
@@ -331,7 +355,12 @@ def dense(**store: Any) -> str:
 @pytest.mark.parametrize(
     "dsn",
     [
-        *("postgresql://me:s3cret@host/db", "host=h password=s3cret user=me", "host=h password='s3cret x'", "postgresql://:s3cret@h"),
+        *(
+            "postgresql://me:s3cret@host/db",
+            "host=h password=s3cret user=me",
+            "host=h password='s3cret x'",
+            "postgresql://:s3cret@h",
+        ),
         *("postgresql:///db?host=h&pass%77ord=s3cret", "postgresql://h/db?sslpassword=s3cret", "postgresql://me%3As3cret@h/db"),
         *("host=h options='-c x.password=s3cret'", "host=h passfile=/s3cret", "postgresql://h/db#s3cret", "s3cret"),
     ],
@@ -344,7 +373,12 @@ def test_a_password_is_never_written(dsn: str) -> None:
 
 
 def test_a_connection_without_a_password_is_written(tmp_path: Path) -> None:
-    plain = ("postgresql://host/db", "postgres://me@db.example:5432/shop", "postgresql://[::1]:1/x", "host=/run/pg port=1 user=me")
+    plain = (
+        "postgresql://host/db",
+        "postgres://me@db.example:5432/shop",
+        "postgresql://[::1]:1/x",
+        "host=/run/pg port=1 user=me",
+    )
     for store in (*({"dsn": dsn} for dsn in plain), {"dsn_env": "DATABASE_URL"}):
         experiment = read(tmp_path, dense(**store))
         assert experiment.systems["d"] == Dense(model_named("wordllama"), store=store_named("pgvector", **store))

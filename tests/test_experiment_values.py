@@ -127,6 +127,17 @@ def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
     assert repr(climb.rungs[1]) == "<Rung b: rerank, 3 queries>"
 
 
+def test_a_tower_of_stages_is_refused_before_anything_counts_its_parts() -> None:
+    chain: Stage = BM25()
+    doubled: Stage = BM25()
+    for _ in range(60):
+        chain, doubled = Rerank(chain, Keywords()), Fuse((doubled, doubled))
+    with pytest.raises(UsageError, match="system x rests on others, too deep: more than 50 levels"):
+        rp.Experiment({"x": chain})
+    with pytest.raises(UsageError, match="system x rests on others, too deep|more than 1000 parts"):
+        rp.Experiment({"x": doubled})
+
+
 def test_whatever_joins_several_stages_is_a_fusion() -> None:
     two = (BM25(), BM25(k1=2))
     assert kind_of(Joining(two)) == "fusion"

@@ -79,8 +79,16 @@ def test_extreme_scores_do_not_overflow_under_a_norm() -> None:
 
 def test_a_sum_beyond_double_is_refused_with_the_fix() -> None:
     big = Run.from_dict({"q1": {"a": 1.7e308}})
-    with pytest.raises(InputError, match="outside the range of a 64-bit float; normalise"):
+    with pytest.raises(InputError, match="outside the range of a 64-bit float; lower the weights, or normalise"):
         fuse([big, big], "combsum", norm="none")
+
+
+@pytest.mark.parametrize("method", ["combsum", "combmnz"])
+@pytest.mark.parametrize("norm", ["none", "z-score"])
+def test_a_product_beyond_double_is_refused_without_a_warning_of_numpy(method: Method, norm: Norm) -> None:
+    wide = Run.from_dict({"q1": {f"d{at}": 0.0 for at in range(9)} | {"up": 1e9}})
+    with pytest.raises(InputError, match="outside the range of a 64-bit float"):
+        fuse([wide, wide], method, norm=norm, weights=[1e308, 1e308])
 
 
 def test_ties_are_broken_by_id_descending_before_and_after() -> None:

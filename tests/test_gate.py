@@ -6,13 +6,14 @@ import pytest
 
 from gate_cases import QUERIES, evidence, ranks
 from rankproof.analysis.compare.compare import compare
-from rankproof.analysis.evidence import Evidence
+from rankproof.analysis.evidence import Evidence, evidence_of_runs
 from rankproof.analysis.gate.baseline import Baseline, bless
 from rankproof.analysis.gate.decide import Gate, decide
 from rankproof.analysis.gate.settings import GateSettings, Threshold, max_drop_of, threshold_of
 from rankproof.analysis.gate.table import gate_table
 from rankproof.analysis.segments.groups import Grouping, by_list, grouped
 from rankproof.errors import UsageError
+from rankproof.evaluation import Options
 
 SAME = ranks(1, 2)
 CLEARLY_WORSE = ranks(2, 3)
@@ -88,7 +89,8 @@ def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
 def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
     gate = decide(evidence({"s": SAME}), None, GateSettings(thresholds=(threshold_of(bound),)))
     assert gate.passed is passes
-    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500, ")
+    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40), ")
+    assert gate_table(gate, GateSettings()).records()[0]["n"] == 40
 
 
 def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
@@ -158,6 +160,41 @@ def test_other_data_is_refused() -> None:
         decide(evidence({"s": SAME}), old, GateSettings())
 
 
+def test_what_is_not_known_of_the_data_refuses_nothing() -> None:
+    old = blessed(evidence({"s": SAME}, fingerprint=""))
+    assert decide(evidence({"s": SAME}), old, GateSettings()).passed
+    assert decide(evidence({"s": SAME}, fingerprint=""), blessed(evidence({"s": SAME})), GateSettings()).passed
+
+
+def test_other_judgements_are_refused_though_the_dataset_is_said_to_be_the_same() -> None:
+    old = blessed(evidence({"s": SAME[:20]}, queries=QUERIES[:20]))
+    with pytest.raises(UsageError, match=r"is about other data than cases \(fingerprints of judgements: "):
+        decide(evidence({"s": SAME}), old, GateSettings())
+
+
+def test_the_table_says_how_changes_were_tested() -> None:
+    new = evidence({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
+    settings = GateSettings(seed=7, alpha=0.01, samples=5_000)
+    gate = decide(new, blessed(evidence({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[grouped(new, "category")])
+    assert gate_table(gate, settings).sentences[-1] == (
+        "How: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
+        " drops and over 4 tests of segments; seed 7."
+    )
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
+    qrels = {query: {"good": 1} for query in QUERIES}
+    run = {query: {"good": 1.0} for query in QUERIES[:30]}
+    some = evidence_of_runs(qrels, {"s": run}, ["RR"], options=Options(skip_missing=skip))
+    gate = decide(some, None, GateSettings(thresholds=(threshold_of("RR>=0.5"),)))
+    fate = "left out" if skip else "count 0"
+    assert [note.partition(":")[2].partition(":")[0] for note in gate.notes] == [
+        f" 10 judged queries are not in the run and {'are ' if skip else ''}{fate}"
+    ]
+    assert gate.decisions[0].n == (30 if skip else 40)
+
+
 def test_another_rel_is_refused() -> None:
     with pytest.raises(UsageError, match="made with --rel 2, this is 1"):
         decide(evidence({"s": SAME}), blessed(evidence({"s": SAME}, rel=2)), GateSettings())
@@ -196,14 +233,15 @@ def test_sums_are_left_out_and_said_so() -> None:
     assert gate.notes == ("not tested, being no means that can be better or worse: NumRet",)
 
 
-def test_a_gate_that_cannot_fail_says_so() -> None:
+@pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
+def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
     old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateSettings())
-    assert gate.passed
-    assert gate.notes == (
-        "no drop can be significant: the least p that this test can give is 0.25, and one test may need 0.05;"
-        " take more queries: at least 6; or see --max-drop",
-    )
+    gate = decide(evidence({"s": places}, queries=QUERIES[:3]), blessed(old), GateSettings())
+    assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
+    assert sentences(gate, "test") == [
+        "Cannot be judged: with 3 queries no drop could be significant: the least p that this test can give is 0.25, and one test"
+        " may need 0.05; take more queries: at least 6; or use --max-drop."
+    ]
 
 
 MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
@@ -212,13 +250,13 @@ MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
 def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
     old, new = (evidence({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
     gate = decide(new, blessed(old), GateSettings(samples=100))
-    assert gate.passed
-    assert gate.notes == (
-        "no drop can be significant: the least p that this test can give is 0.0099, and one test may need 0.0083;"
-        " take more samples: at least 119; or see --max-drop",
-    )
-    assert not decide(new, blessed(old), GateSettings(samples=119)).passed
-    assert decide(new, blessed(old), GateSettings(samples=119)).notes == ()
+    assert sentences(gate, "test") == [
+        "Cannot be judged: with 40 queries no drop could be significant: the least p that this test can give is 0.0099, and one"
+        " test may need 0.0083; take more samples: at least 119; or use --max-drop."
+    ]
+    enough = decide(new, blessed(old), GateSettings(samples=119))
+    assert not enough.passed
+    assert sentences(enough, "test") == []
 
 
 def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
@@ -237,10 +275,12 @@ def test_segments_that_cannot_fail_are_told_of() -> None:
     gate = decide(new, blessed(old), GateSettings(), groupings=[by_first(new, 5)])
     assert gate.notes == ("1 of 2 tests of segments have too few queries to fail alone: fewer than 7",)
     none = decide(new, blessed(old), GateSettings(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
-    assert none.notes == (
-        "no drop in a segment can be significant: the least p that this test can give is 0.0099, and one test may need 0.005;"
-        " take more samples: at least 199",
-    )
+    assert none.notes == ()
+    assert [decision.name for decision in none.decisions if decision.matter == "test"] == ["test in segments"]
+    assert sentences(none, "test") == [
+        "Cannot be judged: with 35 queries no drop in a segment could be significant: the least p that this test can give is"
+        " 0.0099, and one test may need 0.005; take more samples: at least 199; or leave the segments out."
+    ]
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": float("nan")}, {"samples": 10}, {"samples": 10**9}])

@@ -46,7 +46,10 @@ def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pyt
     folder = climbed(tmp_path / "results", worse=True)
     assert main(["gate", folder, "--threshold", "RR@10>=0.3"]) == 0
     assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0"]) == 3
-    assert "failed: s: Success(rel=2)@1 is 0.0000, which misses the bound (Success(rel=2)@1 > 0)." in capsys.readouterr().out
+    assert (
+        "failed: s: Success(rel=2)@1 is 0.0000 (n = 12), which misses the bound (Success(rel=2)@1 > 0)."
+        in capsys.readouterr().out
+    )
 
 
 def test_a_segment_is_decided_on_by_itself(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +100,22 @@ def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["gate", str(qrels), str(new), "--baseline", baseline]) == 3
     assert "new: 1 of 9 queries that the baseline answers went missing: q8." in capsys.readouterr().out
     assert main(["gate", str(qrels), str(new), "--baseline", baseline, "--skip-missing"]) == 3
+
+
+def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other(tmp_path: Path) -> None:
+    folder = climbed(tmp_path / "results")
+    files, baseline = [f"{folder}/qrels.tsv", f"{folder}/runs/s.trec.gz", "--rel", "2"], str(tmp_path / "b.json")
+    for one, other in (([folder], files), (files, [folder])):
+        assert main(["bless", *one, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+        assert main(["gate", *other, "--baseline", baseline, "--quiet"]) == 0
+
+
+def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, baseline = save(small_climb(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
+    assert main(["bless", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+    assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 3
+    assert "failed: Cannot be judged: with 3 queries no drop could be significant" in capsys.readouterr().out
+    assert main(["gate", folder, "--baseline", baseline, "--max-drop", "RR@10=0.1"]) == 0
 
 
 def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

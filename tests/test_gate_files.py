@@ -84,6 +84,7 @@ def put(plain: Any, path: str, value: Any) -> str:
     ("path", "value"),
     [
         ("fingerprint", None),
+        ("qrels_fingerprint", None),
         ("rel", "1"),
         ("reading", []),
         ("systems", []),

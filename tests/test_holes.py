@@ -96,7 +96,7 @@ def test_judged_share_and_bounds_stand_in_the_table() -> None:
     rows = {str(row["system"]): row for row in table.records()}
     assert (rows["a"]["judged"], rows["a"]["lowest"], rows["a"]["highest"]) == (0.5, 1.0, 1.0)
     assert (rows["b"]["judged"], rows["b"]["lowest"], rows["b"]["highest"]) == (0.5, 0.5, 1.0)
-    assert table.sentences[0] == "By RR@2, a leads whatever the unjudged documents are."
+    assert table.sentences[0] == "By RR@2, a leads whatever grades the unjudged documents retrieved here have."
     assert "There are no bounds for infAP." in table.sentences
     assert table.facts["n"] == 1
 
@@ -126,10 +126,68 @@ def test_what_a_pair_could_change_is_what_judging_it_changes(name: str, seed: in
     found = pairs_of(holes_of(evidence), parse(name))
     before = evidence.result.means
     for at, (query, doc) in enumerate(found.pairs):
-        after = evaluate({**qrels, query: {**qrels[query], doc: HIGHEST}}, runs, name).means
-        changes = [after[system][name] - before[system][name] for system in runs]
-        assert found.changes[:, at].tolist() == pytest.approx(changes, abs=1e-12)
-        assert found.spread[at] == pytest.approx(max(changes) - min(changes), abs=1e-12)
+        spreads = []
+        for grade in range(HIGHEST + 1):
+            after = evaluate({**qrels, query: {**qrels[query], doc: grade}}, runs, name).means
+            changes = [after[system][name] - before[system][name] for system in runs]
+            spreads.append(max(changes) - min(changes))
+            if grade in found.grades:
+                assert found.changes[found.grades.index(grade), :, at].tolist() == pytest.approx(changes, abs=1e-12)
+        assert found.spread[at] == pytest.approx(max(spreads), abs=1e-12)
+
+
+def test_a_lower_grade_than_the_highest_may_change_more_and_is_the_one_named() -> None:
+    qrels: Grades = {"q": {"d": 1, "e": 2}}
+    runs: dict[str, Scores] = {"a": {"q": {"x": 3.0, "d": 2.0, "e": 1.0}}, "b": {"q": {"d": 3.0, "e": 2.0, "y": 1.0}}}
+    name = "nDCG(gain={1:1,2:9})@3"
+    table = judge_next(holes_of(evidence_of(qrels, runs, [name])), name, 9)
+    before = evaluate(qrels, runs, name).means
+    (full,) = before["a"]
+    for row in table.records():
+        spreads = {}
+        for grade in (0, 1, 2):
+            after = evaluate({"q": {**qrels["q"], str(row["document"]): grade}}, runs, name).means
+            changes = [after[system][full] - before[system][full] for system in runs]
+            spreads[grade] = max(changes) - min(changes)
+        assert row["could change"] == pytest.approx(max(spreads.values()))
+        assert row["with grade"] == max(spreads, key=spreads.__getitem__)
+
+
+def test_systems_that_tie_are_not_said_to_lead() -> None:
+    runs: dict[str, Scores] = {"a": {"q": {"d": 2.0, "x": 1.0}}, "b": {"q": {"d": 2.0, "x": 1.0}}, "c": {"q": {"z": 1.0}}}
+    evidence = evidence_of({"q": {"d": 1}}, runs, ["RR"])
+    holes = holes_of(evidence)
+    assert audit_holes(evidence, holes).sentences[0] == "By RR, a and b tie at 1.0000."
+    said = judge_next(holes, "RR", 3).sentences[1]
+    assert said == "a and b tie; none of the listed pairs favours b."
+
+
+def test_a_negative_grade_is_a_hole_as_it_is_for_judged_at_k() -> None:
+    qrels: Grades = {"q": {"d": 1, "x": -1, "y": -1}}
+    runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"d": 2.0}}}
+    evidence = evidence_of(qrels, runs, ["RR@2", "nDCG@2"])
+    holes = holes_of(evidence)
+    assert holes.unjudged == {"q": frozenset({"x"})}
+    first = audit_holes(evidence, holes).records()[0]
+    assert (first["judged"], first["value"], first["highest"]) == (0.5, 0.5, 1.0)
+    assert audit_pool(evidence, holes).records()[0]["judged alone"] == 0
+    (row,) = judge_next(holes, "nDCG@2", 5).records()
+    after = evaluate({"q": {**qrels["q"], "x": 1}}, runs, "nDCG@2").means
+    changes = [after[system]["nDCG@2"] - evidence.result.means[system]["nDCG@2"] for system in runs]
+    assert row["could change"] == pytest.approx(max(changes) - min(changes))
+
+
+def test_who_would_lead_is_reckoned_over_the_queries_that_each_system_has() -> None:
+    qrels: Grades = {"q1": {"d1": 1}, "q2": {"d2": 1}, "q3": {"d3": 1}}
+    runs: dict[str, Scores] = {
+        "a": {"q1": {"d1": 1.0}, "q2": {"x": 2.0, "d2": 1.0}, "q3": {"d3": 1.0}},
+        "b": {"q2": {"y": 2.0, "d2": 1.0}},
+    }
+    evidence = evidence_of(qrels, runs, ["RR"], skip_missing=True)
+    table = judge_next(holes_of(evidence), "RR", 9)
+    after = evaluate({**qrels, "q2": {"d2": 1, "y": 1}}, runs, "RR", skip_missing=True).means
+    lead = after["b"]["RR"] - after["a"]["RR"]
+    assert f"b would lead by {lead:.4f}" in table.sentences[1]
 
 
 def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() -> None:
@@ -180,7 +238,7 @@ def test_a_pair_changes_the_mean_over_the_queries_that_the_system_has(name: str)
     for at, (query, doc) in enumerate(found.pairs):
         after = evaluate({**TWO, query: {**TWO[query], doc: 1}}, LACKING, name, skip_missing=True).means
         changes = [after[system][name] - evidence.result.means[system][name] for system in LACKING]
-        assert found.changes[:, at].tolist() == pytest.approx(changes, abs=1e-12)
+        assert found.changes[-1, :, at].tolist() == pytest.approx(changes, abs=1e-12)
 
 
 def test_a_pool_that_nobody_loses_by_is_said_to_be_one() -> None:

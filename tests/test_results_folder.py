@@ -118,6 +118,13 @@ def test_queries_without_answer_and_rungs_without_rows_survive(tmp_path: Path) -
     assert again.rungs[0].run.queries == ("q1", "q2")
 
 
+def test_a_system_that_found_nothing_is_evaluated_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(small_climb(("a", "b"), scores={"b": {"q1": {}, "q2": {}, "q3": {}}}), tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out" / "runs")) == ["a.trec.gz", "b.json.gz"]
+    assert main(["eval", str(tmp_path / "out"), str(tmp_path / "out" / "runs" / "b.json.gz"), "-m", "RR", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.endswith("\nb,,RR,mean,3,0.0\n")
+
+
 def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_path: Path) -> None:
     climb = small_climb(("a",))
     asked = replace(climb, queries=("q3", "q1"), rungs=(replace(climb.rungs[0], times={part: np.zeros(2) for part in TIMES}),))

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from evidence_at_hand import evidence_of, one_target, ranked_at
 from rankproof.analysis.evidence import Evidence
+from rankproof.analysis.segments.flat import flat
 from rankproof.analysis.segments.groups import by_list, default_by, grouped
 from rankproof.analysis.segments.rows import SegmentSettings
 from rankproof.analysis.segments.segments import segments
@@ -56,11 +58,56 @@ def test_a_small_segment_is_shown_and_not_tested() -> None:
     assert table.notes == ("segments of fewer than 10 queries, too few to claim anything: 1 (weak)",)
 
 
+def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> None:
+    ranks: dict[str, int | None] = {f"q{at:02}": 1 + at % 2 for at in range(40)}
+    ranks["q00"] = 2
+    fields = {query: {"half": "first" if query < "q20" else "second"} for query in ranks}
+    runs = {name: ranked_at(ranks) for name in ("one", "two")}
+    evidence = evidence_of(one_target(list(ranks)), runs, fields=fields)
+    overview, *_ = segments(evidence, grouped(evidence, "half"), "RR@10", FAST)
+    assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but for none of them beyond chance.",)
+
+
+def test_a_segment_of_one_query_or_of_equal_values_has_no_interval() -> None:
+    ranks = {f"q{at:02}": 1 + at % 3 for at in range(30)} | {"alone": 5, "x1": 2, "x2": 2}
+    fields = {query: {"kind": query if query == "alone" else query[0]} for query in ranks}
+    evidence = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    (table,) = segments(evidence, grouped(evidence, "kind"), "RR@10", FAST)
+    intervals = {str(row["kind"]): row["interval"] for row in table.records()}
+    assert intervals["alone"] is intervals["x"] is None
+    assert intervals["q"] is not None
+
+
+def test_a_segment_of_few_queries_has_an_interval_of_students_t_within_what_a_mean_can_be() -> None:
+    evidence = weak_and_strong(weak=12, strong=3)
+    (table,) = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    weak, strong = (row["interval"] for row in table.records())
+    values = np.array([0 if at % 3 == 0 else 1 / (6 + at % 5) for at in range(12)])
+    low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
+    assert weak == pytest.approx((max(low, 0.0), high))
+    assert strong[1] == 1.0  # type: ignore[index]
+    assert "(Student's t, as n < 20)" in table.sentences[-1]
+    assert table.notes[-1] == "segments of fewer than 20 queries, whose intervals are rough: 1 (weak)"
+
+
+def test_every_segment_of_every_system_is_one_table_for_programs() -> None:
+    evidence = weak_and_strong(systems=("one", "two"))
+    tables = [table for by in ("category", "relevant") for table in segments(evidence, grouped(evidence, by), "RR@10", FAST)]
+    rows = flat(tables).records()
+    assert [(row["by"], row["segment"], row["system"]) for row in rows] == [
+        *(("category", segment, system) for system in ("one", "two") for segment in ("weak", "strong")),
+        *(("relevant", "1", system) for system in ("one", "two")),
+    ]
+    assert {row["measure"] for row in rows} == {"RR@10"}
+
+
 def test_several_systems_are_overseen_first_and_corrected_together() -> None:
     evidence = weak_and_strong(systems=("one", "two", "three"))
     overview, *details = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
     assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
-    assert overview.sentences == ("weak is the lowest segment for 3 of 3 systems.",)
+    assert overview.sentences == (
+        "weak has the lowest RR@10 for 3 of 3 systems, for 3 of them lower than the rest beyond chance.",
+    )
     assert [table.facts["system"] for table in details] == ["one", "two", "three"]
     assert {table.facts["tests"] for table in details} == {6}
     least = 1 / (FAST.samples + 1)

@@ -1,5 +1,6 @@
 """The verbs segments, diagnose and baselines, from the command line to every format."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,15 @@ def test_segments_of_a_results_folder_name_every_category(results: str, capsys: 
     assert {row["category"] for row in overview["rows"]} == names | {"all queries"}
     assert all(sum(row["n"] for row in table["rows"]) == 124 for table in details)
     assert [table["facts"]["system"] for table in details] == ["title", "bm25", "reranked"]
+
+
+def test_segments_as_csv_are_one_table(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["segments", results, "--by", "category", "--by", "length", "-m", "RR@10,Success@5", "--samples", "100"]
+    assert main([*argv, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert len(rows) == 2 * 3 * (5 + 3)
+    assert {row["by"] for row in rows} == {"category", "length"}
+    assert {row["system"] for row in rows} == {"title", "bm25", "reranked"}
 
 
 def test_segments_take_several_groupings_and_measures(results: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,11 @@ from plain_models import HashedWords, OneByOne
 from rankproof.data.identity import key_of
 from rankproof.data.queries import Query
 from rankproof.errors import UsageError
+from rankproof.experiment.keep import MemoryKeep
+from rankproof.models.minilm import MiniLM
 from rankproof.models.wordllama_model import WordLlama
 from rankproof.stages import Dense, MaxSim, Similarity
+from rankproof.stages.base import Ground
 from rankproof.stages.blocks import BLOCK, passage_blocks
 from rankproof.stages.clock import Clock
 from rankproof.stages.passage_vectors import passage_vectors
@@ -141,6 +146,46 @@ def test_a_query_without_a_word_finds_nothing_with_and_without_a_prompt() -> Non
         assert asked(stage, searcher, ground, "")[0] == []
         empty, filled = searcher.search_all([Query("q1", ""), Query("q2", "pear")])
         assert (empty[0], len(filled[0])) == ([], 4)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_a_blank_query_finds_nothing_and_a_blank_passage_scores_zero_also_where_marks_are_tokens(
+    blank: str,
+) -> None:
+    stage = Dense(HashedWords(always_marks=True), query_prompt="query: ")
+    ground = ground_of(corpus_of({"d1": "red apple", "d2": blank}))
+    searcher = stage.build(ground)
+    assert searcher.facts()["empty_passages"] == 1
+    assert asked(stage, searcher, ground, blank)[0] == []
+    docs, scores = asked(stage, searcher, ground, "apple")
+    assert scores[docs.index("d2")] == 0
+    assert searcher.search_all([Query("q", blank)])[0][0] == []
+
+
+def test_an_empty_text_has_a_vector_of_zeros_under_minilm_too(minilm_cache: Path) -> None:
+    stage = Dense(MiniLM())
+    ground = ground_of(corpus_of({"d1": "red apple", "d2": ""}))
+    searcher = stage.build(ground)
+    docs, scores = asked(stage, searcher, ground, "apple")
+    assert (docs, scores[1]) == (["d1", "d2"], 0)
+    assert asked(stage, searcher, ground, "")[0] == []
+
+
+@pytest.mark.parametrize(("text", "cut"), [("apple pie", 0), ("red apple pie", 1)])
+def test_a_query_that_the_model_cuts_is_told_with_its_prompt(text: str, cut: int) -> None:
+    searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(ground_of(corpus_of(TEXTS)))
+    clock = Clock()
+    searcher.search(Query("q", text), (), clock)
+    assert clock.cut_queries == cut
+
+
+@pytest.mark.parametrize("made", [Similarity(MODEL), MaxSim(MODEL)])
+def test_progress_is_told_in_passages(made: Similarity | MaxSim) -> None:
+    told: list[tuple[str, int, int]] = []
+    corpus = corpus_of({f"d{at}": f"w{at}" for at in range(BLOCK + 44)})
+    with MemoryKeep(lambda label, done, total: told.append((label, done, total))) as keep:
+        made.build(Ground(corpus, corpus.fingerprint(), keep))
+    assert told[-1][1:] == (BLOCK + 44, BLOCK + 44)
 
 
 def test_no_documents_at_all_give_nothing() -> None:

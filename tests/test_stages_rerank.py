@@ -143,6 +143,48 @@ def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut
         assert clock.cut == cut
 
 
+@pytest.mark.parametrize("scorer", [MaxSim, Similarity])
+@pytest.mark.parametrize(("reads", "cut"), [(2, 0), (1, 1)])
+def test_a_query_that_a_scorer_cuts_is_told(scorer: Any, reads: int, cut: int) -> None:
+    clock = Clock()
+    searcher = Rerank(FIRST, scorer(HashedWords(max_words=reads))).build(GROUND)
+    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    assert (clock.cut_queries, clock.cut) == (cut, 0)
+
+
+def test_the_prompt_counts_towards_what_a_scorer_reads_of_a_query() -> None:
+    clock = Clock()
+    searcher = Rerank(FIRST, Similarity(HashedWords(max_words=2), query_prompt="query: ")).build(GROUND)
+    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    assert clock.cut_queries == 1
+
+
+@pytest.mark.parametrize("scorer", [MaxSim, Similarity])
+def test_a_blank_query_or_passage_scores_zero_whatever_the_model_makes_of_its_own_marks(scorer: Any) -> None:
+    ground = ground_of(corpus_of({"d1": "apple", "d2": "", "d3": " \n"}))
+    ready = scorer(HashedWords(always_marks=True)).build(ground)
+    assert ready.scores(Query("q", "apple"), ["d1", "d2", "d3"]) == pytest.approx([1, 0, 0], abs=0.01)
+    assert ready.scores(Query("q", " "), ["d1", "d2"]).tolist() == [0, 0]
+
+
+def test_a_scorer_that_gives_too_few_scores_is_an_error_of_the_world() -> None:
+    class Short(Listening):
+        def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+            return super().scores(query, docs)[1:]
+
+    with pytest.raises(WorldError, match="gave 4 scores for 5 documents"):
+        climbed(Rerank(FIRST, Short()), GROUND, QUERY)
+
+
+def test_a_document_lost_on_the_way_is_told_also_where_python_leaves_out_its_asserts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def losing(docs: list[str], scores: FloatArray, top: int) -> Any:
+        return docs[1:], scores[1:]
+
+    monkeypatch.setattr("rankproof.stages.rerank.resorted", losing)
+    with pytest.raises(RuntimeError, match="neither adds nor loses documents"):
+        climbed(Rerank(FIRST, Keywords()), GROUND, QUERY)
+
+
 def test_time_goes_to_reranking() -> None:
     clock = Clock()
     searcher = Rerank(FIRST, Keywords()).build(GROUND)

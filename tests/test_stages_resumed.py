@@ -22,6 +22,8 @@ STAGES: dict[str, tuple[Stage, str]] = {
     "pairs": (Rerank(BM25(), Pairs(SharedWords(max_words=2))), "400 pairs of query and passage are longer than the model reads"),
     "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model reads"),
     "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model reads"),
+    "dense queries": (Dense(HashedWords(max_words=1)), "20 of 20 queries (100%) are longer than the model reads and were cut"),
+    "maxsim queries": (Rerank(BM25(), MaxSim(HashedWords(max_words=1))), "20 of 20 queries (100%) are longer than the model"),
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof.analysis.statistics.correction import CORRECTIONS, Correction
+from rankproof.analysis.statistics.correction import CORRECTIONS, Correction, holm_of_two, level_of
 
 FIVE = [0.01, 0.04, 0.03, 0.005, 0.2]
 PS = st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30)
@@ -54,3 +54,18 @@ def test_corrected_p_lies_between_its_own_and_bonferronis(p: list[float]) -> Non
 @given(st.floats(1e-9, 1.0))
 def test_one_test_alone_is_not_corrected(p: float) -> None:
     assert all(correct(np.array([p])).tolist() == [p] for correct in CORRECTIONS.values())
+
+
+def test_two_tests_of_each_thing_are_raised_for_how_many_hypotheses_can_be_true() -> None:
+    p, other = np.array([0.01, 0.02, 0.6]), np.array([0.03, 0.9, 0.04])
+    # Sorted: .01 .02 .03 .04 .6 .9; three things are open until both tests of the first one have succeeded, at .03.
+    differ, equal = holm_of_two(p, other)
+    assert differ.tolist() == pytest.approx([0.03, 0.06, 1.0])
+    assert equal.tolist() == pytest.approx([0.09, 1.0, 0.09])
+
+
+def test_benjamini_hochberg_needs_less_of_a_test_where_others_succeed() -> None:
+    assert level_of(0.05, 10, "bh") == pytest.approx(0.005)
+    assert level_of(0.05, 10, "bh", 4) == pytest.approx(0.025)
+    assert level_of(0.05, 10, "bh", 10) == 0.05
+    assert level_of(0.05, 10, "holm", 10) == pytest.approx(0.005)

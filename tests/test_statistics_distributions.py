@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankproof.analysis.statistics.distributions import normal_below, normal_quantile, student_above, student_two_sided
+from rankproof.analysis.statistics.distributions import (
+    normal_below,
+    normal_quantile,
+    student_above,
+    student_quantile,
+    student_two_sided,
+)
 
 FREEDOMS = [1, 2, 3, 4, 9, 13, 29, 49, 124, 199, 200, 201, 224, 1000, 6979, 10**6]
 NUMBERS = [*np.linspace(-9, 9, 73).tolist(), 1e-3, math.sqrt(12), math.sqrt(3), 20.0, 40.0]
@@ -45,3 +51,9 @@ def test_the_normal_distribution_is_scipys() -> None:
         assert normal_below(z) == pytest.approx(stats.norm.cdf(z), rel=1e-13)
     for share in (1e-9, 0.001, 0.025, 0.5, 0.8, 0.975, 1 - 1e-9):
         assert normal_quantile(share) == pytest.approx(stats.norm.ppf(share), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 4, 9, 18, 100])
+def test_quantiles_of_student_are_scipys(freedom: int) -> None:
+    for share in (0.6, 0.9, 0.975, 0.9995):
+        assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=1e-11)

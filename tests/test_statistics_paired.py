@@ -47,7 +47,7 @@ def test_swapping_the_systems_changes_signs_and_no_p(pairs: list[tuple[float, fl
     assert (back.wins, back.ties, back.losses) == (there.losses, there.ties, there.wins)
     assert t_test_p(back) == t_test_p(there)
     assert equivalence_p(back, 0.1) == equivalence_p(there, 0.1)
-    assert 0 <= t_test_p(there) <= 1
+    assert 0 <= (t_test_p(there) or 0.0) <= 1
 
 
 @given(VALUES, st.randoms())
@@ -65,9 +65,16 @@ def test_rounding_is_a_tie_and_no_difference() -> None:
 
 def test_one_difference_on_every_query_has_no_spread() -> None:
     seen = paired(np.full(7, 0.1))
-    assert (seen.mean, seen.deviation, seen.effect, t_test_p(seen)) == (0.1, 0.0, None, 0.0)
-    assert equivalence_p(seen, 0.2) == 0.0
-    assert equivalence_p(seen, 0.05) == 1.0
+    assert (seen.mean, seen.deviation, seen.effect, t_test_p(seen)) == (0.1, 0.0, None, None)
+    assert equivalence_p(seen, 0.2) == equivalence_p(seen, 0.05) == 1.0
+
+
+def test_differences_that_are_one_number_but_for_rounding_have_no_spread() -> None:
+    base = np.random.default_rng(0).random(30)
+    there, back = paired(differences(base + 0.1, base)), paired(differences(base, base + 0.1))
+    assert there.deviation == 0
+    assert t_test_p(there) is None
+    assert back.mean == -there.mean == pytest.approx(-0.1)
 
 
 def test_the_effect_is_the_mean_in_standard_deviations() -> None:

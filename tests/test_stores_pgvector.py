@@ -17,6 +17,7 @@ import pytest
 
 from rankproof.data.identity import identity, key_of
 from rankproof.errors import InputError, MissingExtraError, UsageError, WorldError
+from rankproof.experiment.database_folders import DatabaseFolders
 from rankproof.stores import pgvector_sql
 from rankproof.stores.embedded import Embedded
 from rankproof.stores.pgvector_store import PgVector
@@ -214,7 +215,7 @@ def test_a_database_that_is_not_in_utf8_is_refused(home: Path, query: Query) -> 
 
 def test_the_connection_string_comes_from_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="both dsn and dsn_env"):
-        PgVector(dsn="x", dsn_env="Y").open("x", 3, "")
+        PgVector(dsn="x", dsn_env="Y")
     monkeypatch.delenv("STORE_DSN", raising=False)
     with pytest.raises(UsageError, match="STORE_DSN"):
         PgVector(dsn_env="STORE_DSN").open("x", 3, "")
@@ -292,6 +293,31 @@ os.kill(os.getpid(), signal.SIGKILL)
         server.close()
     with pytest.raises(WorldError, match="check that the server is running"):
         PgVector(dsn=dsn).open("x", 3, "")
+
+
+def test_two_programs_on_one_cache_have_a_server_each_and_neither_stops_the_others(tmp_path: Path) -> None:
+    require("pgvector")
+    code = """
+import sys
+from pathlib import Path
+from rankproof.experiment.database_folders import DatabaseFolders
+from rankproof.stores.pgvector_store import PgVector
+folders = DatabaseFolders(Path(sys.argv[1]))
+with PgVector().open("x", 3, folders.made("same")) as held:
+    held.add(["theirs"], [[1, 0, 0]])
+    print(held.search([[1, 0, 0]], 5)[0][0])
+folders.clear()
+"""
+    folders = DatabaseFolders(tmp_path / "databases")
+    with PgVector().open("x", 3, folders.made("same")) as held:
+        held.add(["ours"], AXES[:1])
+        other = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "databases")], check=True, stdout=subprocess.PIPE, text=True
+        )
+        assert other.stdout == "['theirs']\n"
+        assert held.search(AXES[:1], 5)[0][0] == ["ours"]
+    folders.clear()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:

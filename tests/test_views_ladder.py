@@ -67,6 +67,30 @@ def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
     assert "†" not in shown
 
 
+def test_where_less_is_better_a_rise_is_the_loss() -> None:
+    judged, not_judged = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
+    worse = small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": not_judged})
+    assert ladder.sentences(worse) == [
+        "b raises Unjudged@1, of which less is better, by 100.00 pp over a and costs 0.50 ms more a query (p50)."
+    ]
+    assert ladder.sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
+    (same,) = ladder.sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}))
+    assert same.startswith("b takes nothing from the Unjudged@1 of a and costs")
+
+
+def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:
+    climb = small_climb(("a", "b"))
+    first, second = climb.rungs
+    climb = replace(climb, rungs=(first, replace(second, facts={"recall_of_exact": 0.97531, "recall_depth": 100})))
+    told = "b searches approximately: it finds 97.53% of the exact nearest in 1.12 ms a query (p50 of searching)."
+    assert told in " ".join(ladder.render(climb, Look()).split())
+    assert told in ladder_machine.as_markdown(climb, Look())
+    assert [row["recall_of_exact"] for row in csv.DictReader(io.StringIO(ladder_machine.as_csv(climb, Look())))] == [
+        "",
+        "0.97531",
+    ]
+
+
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
     climb = small_climb((hostile, "b"), measures=MEASURES)

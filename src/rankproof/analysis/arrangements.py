@@ -33,6 +33,12 @@ def hits_of(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
     return hits.ranks[mine], hits.grades[mine]
 
 
+def judged_hits_of(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
+    """The same without those of a negative grade, which count as unjudged."""
+    ranks, grades = hits_of(hits, query)
+    return ranks[grades >= 0], grades[grades >= 0]
+
+
 def _hits(hits: Hits, arrangements: Sequence[Arrangement]) -> Hits:
     queries = np.array([one.query for one in arrangements])
     lengths = np.array([len(one.ranks) for one in arrangements])

@@ -44,6 +44,16 @@ def refuse_no_share(evidence: Evidence, measure: str) -> str:
     return measure
 
 
+SAME = 1e-12
+"""Means that differ by no more than this differ by the order in which they were summed."""
+
+
+def leaders(values: Mapping[str, float]) -> list[str]:
+    """The systems that have the highest value, more than one where they tie."""
+    highest = max(values.values())
+    return [name for name, value in values.items() if value >= highest - SAME]
+
+
 def best_of(values: Mapping[str, MeasureResult]) -> str:
     """The system with the best value; the first of equal ones."""
     worth = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in values.items()}

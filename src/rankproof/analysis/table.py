@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Kind = Literal["text", "value", "difference", "points", "share", "p", "count", "number", "interval", "flag", "marks"]
@@ -25,11 +25,20 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Glance:
+    """What of a table a first screen has room for: columns by name, and rows by place."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under columns; `sentences` say in words what the rows show, `notes` what must be known beside them.
 
     `facts` are what the table rests on (n, seed, samples, alpha, method), as JSON. `strong` are the indexes of rows that
-    stand out.
+    stand out. `verdict_first` puts the sentences before the rows where people read. `glance` is what a first screen shows of it,
+    where that is less than all.
     """
 
     name: str
@@ -40,9 +49,26 @@ class Table:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     strong: frozenset[int] = frozenset()
+    verdict_first: bool = False
+    glance: Glance | None = None
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), "every row has a cell for each column"
+
+    def at_a_glance(self) -> Table | None:
+        """The table with what a first screen has room for; None where nothing is left to tell."""
+        if self.glance is None:
+            return self
+        if not self.sentences and not self.glance.rows:
+            return None
+        kept = [at for at, column in enumerate(self.columns) if column.name in self.glance.columns]
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in kept),
+            rows=tuple(tuple(self.rows[place][at] for at in kept) for place in self.glance.rows) if kept else (),
+            strong=frozenset(new for new, place in enumerate(self.glance.rows) if place in self.strong),
+            glance=None,
+        )
 
     def records(self) -> list[dict[str, Item]]:
         """Each row as column name to cell."""

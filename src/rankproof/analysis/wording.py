@@ -10,6 +10,7 @@ from ..errors import shown
 if TYPE_CHECKING:
     from ..measures import Measure
 
+_LEAST_APART = 0.0001
 LEAST_P = 1e-4
 """A p below this is said to be below it: its further digits are chance."""
 
@@ -28,6 +29,11 @@ def brief(value: float) -> str:
     """A value in a sentence: three decimals, and no 0 before the point."""
     text = f"{value:.3f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def apart(difference: float) -> str:
+    """How far two values are apart: four decimals, and never 0 where they differ."""
+    return f"{difference:.4f}" if difference >= _LEAST_APART else f"less than {_LEAST_APART}"
 
 
 def amount(difference: float, measure: Measure) -> str:

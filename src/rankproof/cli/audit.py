@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .evidence import add_inputs, evidence_of, show_tables
+from .first_screen import add_details, first_screen, is_first
 from .terminal import Terminal
 from .values import at_least_one
 
@@ -23,7 +24,8 @@ examples:
   rankproof audit results --judge-next 50 --format csv -o pairs.csv
                                                         the pairs to judge next, as a file
 
-without a choice it shows everything, and the 5 pairs to judge next by the first mean"""
+without a choice it shows the verdicts on everything, the rows that matter most, and the 5 pairs
+to judge next by the first mean; a choice, --details and the other formats have every row"""
 FEW = 5
 
 
@@ -35,15 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ties", action="store_true", help="expected, worst and best value over the orders of ties")
     group.add_argument("--holes", action="store_true", help="bounds if unjudged documents were relevant, and pool bias")
     group.add_argument("--judge-next", type=at_least_one, metavar="N", help="the N unjudged pairs that could change most")
+    add_details(group)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Shows the tables asked for, or all."""
-    from ..analysis.audit.tools import DEFAULT
+    from ..analysis.audit.words import DEFAULT
 
     args.measures = args.measures or list(DEFAULT)
-    show_tables(_tables(args, evidence_of(args)), args, terminal)
+    tables = _tables(args, evidence_of(args))
+    show_tables(first_screen(tables) if _is_everything(args) and is_first(args) else tables, args, terminal)
     return 0
+
+
+def _is_everything(args: argparse.Namespace) -> bool:
+    return not (args.tools or args.ties or args.holes or args.judge_next)
 
 
 def _tables(args: argparse.Namespace, evidence: Evidence) -> list[Table]:
@@ -54,7 +62,7 @@ def _tables(args: argparse.Namespace, evidence: Evidence) -> list[Table]:
     from ..analysis.holes.unjudged import holes_of
     from ..analysis.ties.table import audit_ties
 
-    everything = not (args.tools or args.ties or args.holes or args.judge_next)
+    everything = _is_everything(args)
     tables = [audit_tools(evidence)] if args.tools or everything else []
     if args.ties or everything:
         tables.append(audit_ties(evidence))

@@ -32,6 +32,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from .. import __version__
     from ..analysis.gate.baseline import bless
     from ..analysis.gate.baseline_json import written
+    from ..analysis.wording import counted
     from ..experiment.provenance import now
 
     if args.output is None:
@@ -44,7 +45,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     for system in baseline.systems:
         if system.missing:
-            terminal.note(f"{system.name} lacks {len(system.missing):,} judged queries, and may go on lacking them")
-    systems, queries = ", ".join(system.name for system in baseline.systems), len(evidence.result.queries)
-    terminal.note(f"{args.output}: blessed {systems} with {', '.join(baseline.measures)} on {queries:,} queries")
+            lacks = counted(len(system.missing), "judged query", "judged queries")
+            terminal.note(f"{system.name} lacks {lacks}, and may go on so")
+    systems = ", ".join(system.name for system in baseline.systems)
+    queries = counted(len(evidence.result.queries), "query", "queries")
+    terminal.note(f"{args.output}: blessed {systems} with {', '.join(baseline.measures)} on {queries}")
     return 0

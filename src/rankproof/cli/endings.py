@@ -9,6 +9,11 @@ from ..errors import RankproofError, visible
 from .streams import abandon_output
 
 INTERRUPTED = 130
+TERMINATED = 143
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The system asked the process to end, as an interrupt does."""
 
 
 def ended_by(error: BaseException, *, verbose: bool) -> int:
@@ -27,6 +32,11 @@ def ended_by(error: BaseException, *, verbose: bool) -> int:
     return code
 
 
+def stop_code(stop: KeyboardInterrupt) -> int:
+    """The exit code of a command that was stopped from outside, as shells count it."""
+    return TERMINATED if isinstance(stop, TerminatedError) else INTERRUPTED
+
+
 def _exit_code(error: SystemExit) -> int:
     return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
 
@@ -35,7 +45,7 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     if isinstance(error, RankproofError):
         return error.exit_code, str(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted"
+        return stop_code(error), "interrupted"
     if isinstance(error, OSError):
         return 1, _world(error)
     if isinstance(error, MemoryError):

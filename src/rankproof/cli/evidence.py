@@ -76,10 +76,11 @@ def _from_folders(args: argparse.Namespace) -> Evidence:
 
     from ..analysis.evidence import evidence_of_climb
     from ..analysis.joining import joined
+    from ..analysis.wording import counted
     from ..experiment.results.folder import load
 
     if args.name and len(args.name) != len(args.files):
-        what = f"{len(args.name)} names for {len(args.files)} results folders"
+        what = f"{counted(len(args.name), 'name')} for {counted(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
     found = [_measured(evidence_of_climb(load(path)), args) for path in args.files]
     names = args.name or _names([one.name for one in found], args.files)

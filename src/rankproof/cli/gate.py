@@ -27,7 +27,8 @@ examples:
 
 fails (exit code 3) on a significant drop, in whole or in a segment, on a missed threshold, and on
 queries that went missing; a drop that chance may explain passes. Where --max-drop names a measure,
-its drop in whole is measured against that instead, significant or not. See rankproof bless"""
+its drop in whole is measured against that instead, significant or not. With so few queries that no
+drop could be significant it fails too: take more, or use --max-drop. See rankproof bless"""
 FAILED = 3
 
 

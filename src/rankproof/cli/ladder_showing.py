@@ -24,12 +24,23 @@ def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Te
         "markdown": ladder_machine.as_markdown,
     }
     terminal.show(views[args.format](climb, terminal.look()))
-    for line in (*climb.notes, *_remarks(climb), *note_lines(climb.result)):
+    for line in (*climb.notes, *_remarks(climb), *_remembered(climb), *note_lines(climb.result)):
         terminal.note(line)
     if not terminal.quiet:
         terminal.say(
             f"results in {visible(folder)}: summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
         )
+
+
+def _remembered(climb: Climb) -> list[str]:
+    """Times are those of the run that took them, which may be of another day and another load."""
+    kept = [rung for rung in climb.rungs if rung.from_cache]
+    if not kept:
+        return []
+    first, last = min(rung.computed for rung in kept), max(rung.computed for rung in kept)
+    when = first if first == last else f"{first} to {last}"
+    whose = "all systems" if len(kept) == len(climb.rungs) else ", ".join(rung.name for rung in kept)
+    return [f"times of {whose} are those of an earlier run ({when}), from the cache; --no-cache takes them anew"]
 
 
 def _remarks(climb: Climb) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from .endings import INTERRUPTED
+from .endings import stop_code
 from .terminal import Terminal
 from .values import at_least_one, names, whole
 
@@ -55,19 +55,20 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from .ladder_folder import results_folder
     from .ladder_progress import LadderProgress
     from .ladder_showing import show_climb
+    from .termination import heard_termination
 
     # The command starts without a collector of garbage; work of minutes needs one.
     gc.enable()
     experiment = experiment_of(args, terminal)
     try:
-        with results_folder(args.output, experiment.name) as folder:
+        with heard_termination(), results_folder(args.output, experiment.name) as folder:
             with LadderProgress(terminal) as progress:
                 climb = _climbed(experiment, args, progress)
             save(climb, folder)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         kept = "nothing was kept (--no-cache)" if args.no_cache else "run the same command again to go on"
         terminal.say(f"stopped; {kept}")
-        return INTERRUPTED
+        return stop_code(stop)
     show_climb(climb, folder, args, terminal)
     return 0
 

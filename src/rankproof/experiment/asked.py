@@ -20,7 +20,7 @@ _CUT = ("cut", "cut_queries")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Asked:
-    """The rankings of all queries, the milliseconds that each took, by part, how many of its pairs were cut, and whether it was itself."""
+    """The rankings of all queries, and of each the milliseconds by part, how many pairs were cut, and whether it was itself."""
 
     rankings: tuple[Ranking, ...]
     times: Mapping[str, FloatArray]

@@ -22,6 +22,8 @@ from .ranking_rules import refuse_wrong
 from .threads import blas_threads
 
 _BLOCK = 16
+_SHAPE = 2
+"""Of what is kept: raised when outcomes hold something else."""
 _WARM_UP = 3
 
 
@@ -40,7 +42,7 @@ class Bench:
         """What the stage gives: computed in this process, kept from an earlier one, or computed now."""
         if stage not in self.found:
             below = [self.outcome(part, label) for part in stage.below()]
-            key = key_of(__version__, self.ground.corpus_key, self.queries_key, stage)
+            key = key_of(__version__, _SHAPE, self.ground.corpus_key, self.queries_key, stage)
             kept = self.cache.find(key) if self.cache else None
             self.found[stage] = kept or self._computed(stage, key, below, label)
         return self.found[stage]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,11 @@ from ..formats import read_dataset
 from ..stages.base import Ground, Stage
 from .bench import Bench
 from .cache import StageCache
+from .climb_notes import dataset_notes, depth_notes
+from .costs import together
+from .draw import asked_queries, drawn_queries
 from .experiment import SAMPLE, Experiment
+from .field_rules import refuse_fields
 from .keep import JournalKeep, MemoryKeep
 from .outcome import Outcome
 from .provenance import provenance
@@ -35,13 +38,16 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     start = time.monotonic()
     written = toml_of(experiment)
     dataset = dataset_of(experiment)
-    queries = asked_queries(dataset, experiment.limit, experiment.seed)
+    refuse_fields(experiment.systems, dataset.corpus)
+    drawn = drawn_queries(dataset, experiment.limit, experiment.seed)
+    queries = asked_queries(dataset, drawn)
     with _bench(dataset, queries, settings) as bench:
         outcomes = {name: bench.outcome(stage, name) for name, stage in experiment.systems.items()}
     ids = tuple(query.id for query in queries)
     runs = {name: Run.of_rankings(name, ids, outcome.rankings) for name, outcome in outcomes.items()}
-    options = Options(rel=experiment.rel, queries=ids if experiment.limit else None)
+    options = Options(rel=experiment.rel, queries=drawn if len(drawn) < len(dataset.qrels) else None)
     result = evaluate_runs(dataset.qrels, runs, experiment.measures, options)
+    notes = (*dataset_notes(dataset, drawn), *depth_notes(experiment.systems, runs, result, len(dataset.corpus)))
     rungs = _rungs(experiment.systems, outcomes, bench.found, result, runs)
     return Climb(
         name=experiment.name,
@@ -62,7 +68,7 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
             "limit": experiment.limit,
             "threads": settings.threads,
         },
-        notes=tuple(_notes(dataset)),
+        notes=notes,
         rel=experiment.rel,
     )
 
@@ -77,15 +83,6 @@ def dataset_of(experiment: Experiment) -> Dataset:
         with sample_folder() as folder:
             return read_dataset(folder)
     return read_dataset(experiment.dataset, split=experiment.split)
-
-
-def asked_queries(dataset: Dataset, limit: int | None, seed: int) -> list[Query]:
-    """The judged queries that have a text, in the order of the judgements; `limit` of them drawn by the seed."""
-    queries = [dataset.queries[query] for query in dataset.qrels if query in dataset.queries]
-    if limit is None or limit >= len(queries):
-        return queries
-    drawn = set(random.Random(seed).sample(range(len(queries)), limit))
-    return [query for index, query in enumerate(queries) if index in drawn]
 
 
 @contextmanager
@@ -109,6 +106,7 @@ def _rungs(
     rungs = []
     for name, stage in systems.items():
         own, every = outcomes[name], with_below(stage)
+        cost = together(found[each].cost for each in every)
         times = {part: np.sum([found[each].times[part] for each in every], axis=0) for part in own.times}
         rungs.append(
             Rung(
@@ -117,8 +115,8 @@ def _rungs(
                 stage=identity(stage),
                 run=runs[name],
                 times={**times, "total": np.sum(list(times.values()), axis=0)},
-                index_seconds=sum(found[each].cost.seconds for each in every),
-                index_bytes=sum(found[each].cost.bytes for each in every),
+                index_seconds=cost.seconds,
+                index_bytes=cost.bytes,
                 throughput=own.throughput,
                 over=over[name],
                 facts=own.facts,
@@ -128,10 +126,3 @@ def _rungs(
             )
         )
     return tuple(rungs)
-
-
-def _notes(dataset: Dataset) -> Iterator[str]:
-    if missing := len(dataset.missing_documents()):
-        yield f"{missing} judged documents are not in the corpus: no system can find them"
-    if missing := len(dataset.missing_queries()):
-        yield f"{missing} judged queries have no text: they count 0 for every system"

@@ -35,7 +35,7 @@ def outcome_bytes(outcome: Outcome) -> bytes:
     docs, scores = packed(outcome.rankings)
     meta = {
         "docs": docs,
-        "cost": [outcome.cost.seconds, outcome.cost.bytes],
+        "cost": [outcome.cost.seconds, outcome.cost.bytes, dict(outcome.cost.shared)],
         "throughput": outcome.throughput,
         "facts": outcome.facts,
         "notes": outcome.notes,
@@ -54,10 +54,11 @@ def outcome_of(content: bytes) -> Outcome:
         meta = json.loads(arrays["meta"].tobytes())
         scores = arrays["scores"]
         times = {name.removeprefix("time-"): arrays[name] for name in arrays.files if name.startswith("time-")}
+    seconds, size, shared = meta["cost"]
     return Outcome(
         tuple(unpacked(meta["docs"], scores)),
         times,
-        Cost(meta["cost"][0], meta["cost"][1]),
+        Cost(seconds, size, {key: (part[0], part[1]) for key, part in shared.items()}),
         meta["throughput"],
         meta["facts"],
         tuple(meta["notes"]),

@@ -27,7 +27,8 @@ class Rung:
     `times` holds milliseconds for each query of `Climb.queries`, from the query to this ranking: the rung's own work and that of
     the rungs below it, by part and in total. `index_seconds` and `index_bytes` count every index that the system needs once.
     `throughput` is queries a second in batch, None where the rung has no batch of its own. `over` names the system that it is
-    measured against: what it reranks, the best of what it fuses, else the one before it.
+    measured against: what it reranks, the best of what it fuses, the one before it where it is made of none; None for the first
+    and where all that it is made of is hidden.
     """
 
     name: str
@@ -46,6 +47,11 @@ class Rung:
 
     def __repr__(self) -> str:
         return f"<Rung {self.name}: {self.kind}, {len(self.run)} queries>"
+
+    def recall_of_exact(self) -> float | None:
+        """The share of the exact nearest that an approximate search found, None where the search is exact or nothing was asked."""
+        found = self.facts.get("recall_of_exact")
+        return float(found) if isinstance(found, int | float) else None
 
     def time_of(self, part: str) -> dict[str, float]:
         """Mean, p50, p95 and p99 of a part of the time, in ms."""
@@ -89,6 +95,6 @@ class Climb:
         return found[name]
 
     def gain(self, rung: Rung, measure: str) -> float | None:
-        """How much the rung adds to a measure over the system it is measured against; None for the first."""
+        """How much the rung adds to a measure over the system it is measured against; None where there is none."""
         means = self.result.means
         return None if rung.over is None else means[rung.name][measure] - means[rung.over][measure]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..evaluation import Result
 from ..stages.base import Stage
 from ..stages.fuse import Fuse
+from .extent import parts_of
 from .rung import RungKind
 
 
@@ -20,21 +21,22 @@ def kind_of(stage: Stage) -> RungKind:
 
 def with_below(stage: Stage) -> tuple[Stage, ...]:
     """The stage and every distinct stage that it rests on, lowest first."""
-    found: dict[Stage, None] = {}
-    for part in stage.below():
-        found.update(dict.fromkeys(with_below(part)))
-    found[stage] = None
-    return tuple(found)
+    return tuple(dict.fromkeys(parts_of(stage)))
 
 
 def over_of(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
-    """For each system the one it is measured against: the best of those it is made of, else the one before it."""
+    """For each system the one it is measured against: the best of those it is made of; for one made of none, the one before it.
+
+    A system whose parts are all hidden is measured against none: what stands before it is no part of it.
+    """
     names = {stage: name for name, stage in reversed(list(systems.items()))}
-    values = {system.name: next(iter(system.measures.values())).value for system in result.systems}
+    first = {system.name: next(iter(system.measures.values())) for system in result.systems}
+    worth = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
     over: dict[str, str | None] = {}
     before = None
     for name, stage in systems.items():
-        parts = [names[part] for part in stage.below() if part in names]
-        over[name] = max(parts, key=values.__getitem__) if parts else before
+        below = stage.below()
+        parts = [names[part] for part in below if part in names]
+        over[name] = max(parts, key=worth.__getitem__, default=None) if below else before
         before = name
     return over

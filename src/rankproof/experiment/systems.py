@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UsageError, shown
 from ..stages.base import Stage
+from .extent import parts_of
 
 _STAGE = "give a stage, such as BM25(): a frozen dataclass with depth, below and build"
 
@@ -43,16 +44,26 @@ class Systems(Mapping[str, Stage]):
 
 
 def _refuse_no_stage(name: str, value: Any) -> None:
-    if not _is_stage(value):
-        raise UsageError(f"system {shown(name)} rests on a {type(value).__name__}, which is no stage", fix=_STAGE)
-    for part in value.below():
-        _refuse_no_stage(name, part)
+    def refuse(part: Any) -> UsageError:
+        return UsageError(f"system {shown(name)} rests on a {type(part).__name__}, which is no stage", fix=_STAGE)
+
+    def look(part: Any) -> None:
+        if not _has_shape(part):
+            raise refuse(part)
+
+    for part in parts_of(value, look, f"system {shown(name)}"):
+        if not _has_hash(part):
+            raise refuse(part)
 
 
-def _is_stage(value: Any) -> bool:
+def _has_shape(value: Any) -> bool:
+    whole = all(hasattr(value, part) for part in ("depth", "below", "build"))
+    return whole and is_dataclass(value) and not isinstance(value, type)
+
+
+def _has_hash(value: Any) -> bool:
     try:
         hash(value)
     except TypeError:
         return False
-    whole = all(hasattr(value, part) for part in ("depth", "below", "build"))
-    return whole and is_dataclass(value) and not isinstance(value, type)
+    return True

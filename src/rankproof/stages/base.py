@@ -22,10 +22,14 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What building took: seconds of work (remembered, where it was done in an earlier start) and bytes of the index."""
+    """What building took: seconds of work (remembered, where it was done in an earlier start) and bytes of the index.
+
+    `shared` says which of it belongs to several stages, vectors for instance: by key, the seconds and bytes of each.
+    """
 
     seconds: float = 0.0
     bytes: int = 0
+    shared: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
 class Keep(Protocol):

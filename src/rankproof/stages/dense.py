@@ -84,7 +84,10 @@ class DenseSearcher:
         self, stage: Dense, encoder: Encoder, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack
     ) -> None:
         self._stage, self._encoder, self._vectors, self._store, self._stack = stage, encoder, vectors, store, stack
-        self._cost = Cost(seconds=seconds, bytes=store.size() if store else 0)
+        size = store.size() if store else 0
+        # The vectors in memory are those that other stages share; another store holds a copy.
+        shared = {vectors.key: (vectors.seconds, size if isinstance(stage.store, Memory) else 0)}
+        self._cost = Cost(seconds=seconds, bytes=size, shared=shared)
         self._recall = None if stage.store.exact or store is None else Recall(vectors, stage.depth)
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:

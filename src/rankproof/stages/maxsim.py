@@ -58,7 +58,8 @@ class MaxSimScorer:
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and the vectors' bytes."""
-        return Cost(seconds=self._vectors.seconds, bytes=self._vectors.size())
+        seconds, size = self._vectors.seconds, self._vectors.size()
+        return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
 
     def facts(self) -> Mapping[str, Any]:
         """The model, how many vectors there are, and how many passages were cut."""

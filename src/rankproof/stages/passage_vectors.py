@@ -18,8 +18,9 @@ from .encoding import is_blank, prompted, text_vectors
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PassageVectors:
-    """A row for each document, how many passages are empty (their rows are zeros) or were cut, and what encoding took."""
+    """The work's key, a row for each document, how many passages are empty (rows of zeros) or were cut, and the seconds."""
 
+    key: str
     ids: tuple[str, ...]
     matrix: Matrix
     empty: int
@@ -38,6 +39,7 @@ def passage_vectors(ground: Ground, model: EncoderModel, encoder: Encoder, promp
     key = key_of("passage vectors", __version__, BLOCK, ground.corpus_key, model, prompt, list(fields))
     made, seconds = ground.keep.blocks(key, len(blocks), make, label="encoding passages", items=len(ground.corpus))
     return PassageVectors(
+        key=key,
         ids=tuple(doc for block in blocks for doc, _ in block),
         matrix=np.concatenate([block["vectors"] for block in made]) if made else np.zeros((0, 0), dtype=np.float32),
         empty=sum(is_blank(text) for block in blocks for _, text in block),

@@ -60,7 +60,8 @@ class SimilarityScorer:
 
     def cost(self) -> Cost:
         """Encoding, remembered or not, and the vectors' bytes."""
-        return Cost(seconds=self._vectors.seconds, bytes=self._vectors.matrix.nbytes)
+        seconds, size = self._vectors.seconds, self._vectors.matrix.nbytes
+        return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
 
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts, and how the vectors lie."""

@@ -34,8 +34,9 @@ class Place:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TokenVectors:
-    """Blocks of whole numbers with a scale for each row, and where each document's rows are."""
+    """The key of the work, blocks of whole numbers with a scale for each row, and where each document's rows are."""
 
+    key: str
     numbers: tuple[NDArray[np.int8], ...]
     scales: tuple[Matrix, ...]
     places: dict[str, Place]
@@ -74,6 +75,7 @@ def token_vectors(ground: Ground, model: EncoderModel, encoder: TokenEncoder, fi
         ends = np.cumsum(one["lengths"]).tolist()
         places.update({doc: Place(number, *span) for (doc, _), *span in zip(block, [0, *ends], ends, strict=False)})
     return TokenVectors(
+        key=key,
         numbers=tuple(one["numbers"] for one in made),
         scales=tuple(one["scales"] for one in made),
         places=places,

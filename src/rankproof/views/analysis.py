@@ -17,18 +17,27 @@ from .tables import Printer
 
 
 def as_text(tables: Sequence[Table], look: Look) -> str:
-    """Each table under its title, then what it shows in words."""
+    """Each table under its title, and before or behind it what it shows in words."""
     printer = Printer(look)
     for table in tables:
         printer.line(table.title, style="bold")
         printer.line()
-        if table.rows:
-            printer.summary(_plain(grid_of(table)))
-        for sentence in table.sentences:
-            printer.line(sentence)
-        if table.sentences:
-            printer.line()
+        parts = (_tell, _draw) if table.verdict_first else (_draw, _tell)
+        for part in parts:
+            part(table, printer)
     return printer.text()
+
+
+def _draw(table: Table, printer: Printer) -> None:
+    if table.rows:
+        printer.summary(_plain(grid_of(table)))
+
+
+def _tell(table: Table, printer: Printer) -> None:
+    for sentence in table.sentences:
+        printer.line(sentence)
+    if table.sentences:
+        printer.line()
 
 
 def as_json(tables: Sequence[Table], look: Look) -> str:

@@ -12,12 +12,12 @@ from .tables import Printer, fits
 
 
 def render(climb: Climb, look: Look) -> str:
-    """The table, what its marks mean, and the rungs that add nothing."""
+    """The table, what its marks mean, what approximate searches miss, and the rungs that add nothing."""
     printer = Printer(look)
     printer.line(_headline(climb), style="bold")
     printer.line()
     printer.summary(ladder_grid(climb, lambda grid: fits(grid, look)))
-    for sentence in (*_legend(climb, look), *sentences(climb)):
+    for sentence in (*_legend(climb, look), *approximations(climb), *sentences(climb)):
         for line in wrap(sentence, look.width):
             printer.line(line)
     return printer.text()
@@ -28,15 +28,44 @@ def sentences(climb: Climb) -> list[str]:
     return [sentence for rung in climb.rungs if (sentence := _shortfall(climb, rung))]
 
 
+def approximations(climb: Climb) -> list[str]:
+    """A sentence for each rung whose search is approximate: what it finds of the exact nearest, and how fast."""
+    found = [(rung, share) for rung in climb.rungs if (share := rung.recall_of_exact()) is not None]
+    return [
+        f"{rung.name} searches approximately: it finds {share:.2%} of the exact nearest"
+        f" in {shown_time(rung.time_of('search')['p50'])} ms a query (p50 of searching)."
+        for rung, share in found
+    ]
+
+
 def _shortfall(climb: Climb, rung: Rung) -> str | None:
     name = main_measure(climb)
     one = climb.result.systems[0].measures[name]
     gain = climb.gain(rung, name)
-    if gain is None or rung.over is None or gain > 0:
+    if gain is None or rung.over is None:
         return None
-    lost = f"{-100 * gain:.2f} pp {name}" if one.measure.is_share else f"{shown_number(-gain, one)} {name}"
-    verdict = f"loses {lost} against {rung.over}" if gain < 0 else f"adds nothing to the {name} of {rung.over}"
-    return f"{rung.name} {verdict} and {_price(rung, climb.rung(rung.over))}."
+    size = f"{100 * abs(gain):.2f} pp" if one.measure.is_share else shown_number(abs(gain), one)
+    told = _raised if one.measure.higher_is_better is False else _lost
+    verdict = told(gain, size, name, rung.over)
+    return f"{rung.name} {verdict} and {_price(rung, climb.rung(rung.over))}." if verdict else None
+
+
+def _lost(gain: float, size: str, name: str, over: str) -> str | None:
+    """What is wrong with the gain, where more is better."""
+    if gain > 0:
+        return None
+    return f"loses {size} {name} against {over}" if gain < 0 else f"adds nothing to the {name} of {over}"
+
+
+def _raised(gain: float, size: str, name: str, over: str) -> str | None:
+    """What is wrong with the gain, where less is better."""
+    if gain < 0:
+        return None
+    return (
+        f"raises {name}, of which less is better, by {size} over {over}"
+        if gain > 0
+        else f"takes nothing from the {name} of {over}"
+    )
 
 
 def _price(rung: Rung, over: Rung) -> str:

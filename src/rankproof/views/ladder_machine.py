@@ -7,7 +7,7 @@ from ..experiment.results.tables import summary_csv
 from ..experiment.rung import Climb
 from .escape import for_markdown
 from .grid import Cell
-from .ladder import sentences
+from .ladder import approximations, sentences
 from .ladder_grid import ladder_grid
 from .look import Look
 
@@ -29,7 +29,7 @@ def as_markdown(climb: Climb, look: Look) -> str:
     rule = " | ".join([":---"] + ["---:"] * len(grid.columns))
     lines = [" | ".join([for_markdown(row), *map(_cell, cells)]) for row, cells in zip(grid.rows, grid.cells, strict=True)]
     table = "".join(f"| {line} |\n" for line in (head, rule, *lines))
-    return table + "".join(f"\n{for_markdown(sentence)}\n" for sentence in sentences(climb))
+    return table + "".join(f"\n{for_markdown(sentence)}\n" for sentence in (*approximations(climb), *sentences(climb)))
 
 
 def _cell(cell: Cell) -> str:

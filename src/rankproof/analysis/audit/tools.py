@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ...align.hits import Hits, Judged
 from ...errors import shown
@@ -11,29 +10,11 @@ from ...measures import Measure
 from ..counts import counts_of
 from ..evidence import Evidence
 from ..listings import result_of
-from ..table import Column, Item, Table
+from ..table import Column, Glance, Table
 from .conventions import CONVENTIONS, Convention, Tool
+from .rows import OURS, Row, furthest_of
 from .values import hits_by, judged_of, strangers_of, value_by
-
-DEFAULT = ("nDCG@10", "RR@10", "R@100", "P@10", "AP")
-_REFUSES = "refuses"
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One tool's values of one measure, None where the tool refuses; `changes` is None where there is no winner to change."""
-
-    convention: str
-    measure: str
-    values: tuple[float | None, ...]
-    winner: str | None
-    changes: bool | None = None
-    differs: str = ""
-    checked: str = "run"
-
-    def cells(self) -> tuple[Item, ...]:
-        values = (_REFUSES if value is None else value for value in self.values)
-        return (self.convention, self.measure, *values, self.winner, self.changes, self.differs, self.checked)
+from .words import sentences
 
 
 def audit_tools(evidence: Evidence) -> Table:
@@ -45,27 +26,27 @@ def audit_tools(evidence: Evidence) -> Table:
     return _table(evidence, rows, unknown)
 
 
-def _rows(seen: _Hits, evidence: Evidence, name: str, measure: Measure) -> Iterator[_Row]:
+def _rows(seen: _Hits, evidence: Evidence, name: str, measure: Measure) -> Iterator[Row]:
     counterparts = counterparts_of(measure)
     if not counterparts:
         return
     ours = tuple(result_of(evidence, system, name).value for system in evidence.systems)
     winner = winners(evidence.systems, ours)
-    yield _Row(f"rankproof {name}", name, ours, winner)
+    yield Row(f"{OURS} {name}", name, ours, winner)
     for convention in counterparts:
         values = tuple(seen.value(convention, measure, system) for system in evidence.systems)
         theirs = winners(evidence.systems, values)
         changes = None if theirs is None else theirs != winner
-        called = _called(convention, measure)
-        yield _Row(called, name, values, theirs, changes, _differs(convention), convention.tool.checked)
+        called, furthest = _called(convention, measure), furthest_of(evidence.systems, values, ours)
+        yield Row(called, name, values, theirs, changes, _differs(convention), convention.tool.checked, furthest)
 
 
 def counterparts_of(measure: Measure) -> list[Convention]:
     """What other tools have of a measure."""
-    cut, gain = getattr(measure, "cutoff", None), getattr(measure, "gain", "linear")
-    if (measure.name == "AP") != (cut is None) or not isinstance(gain, str):
+    if not isinstance(getattr(measure, "gain", "linear"), str):
         return []
-    return [convention for convention in CONVENTIONS if convention.ours == measure.name]
+    ours = measure.name if getattr(measure, "cutoff", None) is None else f"{measure.name}@"
+    return [convention for convention in CONVENTIONS if convention.ours == ours]
 
 
 def winners(systems: Sequence[str], values: Sequence[float | None]) -> str | None:
@@ -115,7 +96,7 @@ def _differs(convention: Convention) -> str:
     return "; ".join(ways)
 
 
-def _table(evidence: Evidence, rows: list[_Row], unknown: list[str]) -> Table:
+def _table(evidence: Evidence, rows: list[Row], unknown: list[str]) -> Table:
     n = len(evidence.result.queries)
     return Table(
         name="audit-tools",
@@ -125,22 +106,14 @@ def _table(evidence: Evidence, rows: list[_Row], unknown: list[str]) -> Table:
             Column("measure", about="ours"),
             *(Column(name, "value") for name in evidence.systems),
             Column("winner"),
-            Column("changes", "flag", "whether the winner is another than ours"),
+            Column("winner changes", "flag", "whether the winner is another than ours"),
             Column("differs in"),
             Column("known by", about="run: the tests run the tool; read: its source was read"),
         ),
         rows=tuple(row.cells() for row in rows),
-        sentences=(*_sentences(evidence, rows, unknown), *counts_of(evidence).said),
+        sentences=(*sentences(evidence, rows, unknown), *counts_of(evidence).said),
         facts={**counts_of(evidence).facts, "n": n},
         strong=frozenset(at for at, row in enumerate(rows) if row.changes),
+        verdict_first=True,
+        glance=Glance(),
     )
-
-
-def _sentences(evidence: Evidence, rows: list[_Row], unknown: list[str]) -> list[str]:
-    changed = [f"{row.convention}: {row.winner}" for row in rows if row.changes]
-    said = [f"The winner changes by {len(changed)} of {len(rows)} rows ({'; '.join(changed)})."] if changed else []
-    if not changed and len(evidence.systems) > 1:
-        said.append(f"No convention of the {len(rows)} rows changes the winner.")
-    if unknown:
-        said.append(f"No other tool's convention is known here for {', '.join(unknown)}.")
-    return said

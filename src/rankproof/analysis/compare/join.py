@@ -11,6 +11,7 @@ from ...data.arrays import FloatArray
 from ...errors import UsageError, shown
 from ...evaluation import Result
 from ...measures import Measure, parse_many
+from ..wording import counted
 
 MeasuresLike = str | Measure | Sequence[str | Measure] | None
 _KINDS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
@@ -35,7 +36,9 @@ def join(result: Result, measures: MeasuresLike = None) -> Joined:
     chosen, left_out = _chosen(result, measures)
     queries = _common(result, chosen)
     if len(queries) < 2:
-        raise UsageError(f"the systems have {len(queries)} queries in common", fix="compare them on two queries or more")
+        raise UsageError(
+            f"the systems have {counted(len(queries), 'query', 'queries')} in common", fix="compare them on two queries or more"
+        )
     values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
     return Joined(queries, names, kinds, values.transpose(0, 2, 1), (*_missing(result, len(queries)), *left_out))

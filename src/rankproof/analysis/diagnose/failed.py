@@ -9,7 +9,7 @@ from ...errors import shown
 from ..counts import counts_of
 from ..evidence import Evidence
 from ..listings import EMPTY, Listing, listings, relevant_docs
-from ..table import Column, Item, Table
+from ..table import Column, Glance, Item, Table
 from ..wording import clipped
 
 _LENGTH = 45
@@ -66,7 +66,7 @@ def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
     columns = (
         *(Column("system"), Column("n", "count"), Column("failed", "count", f"nothing relevant in the top {cutoff}")),
         Column("share", "share", "of all queries"),
-        Column("deeper", "count", "failed, with a relevant document further down: ranking could mend it"),
+        Column("found deeper", "count", "failed, with a relevant document further down: ranking could mend it"),
         Column("not retrieved", "count", "failed, with no relevant document in the whole ranking: only retrieval could"),
         Column(
             "nothing relevant", "count", "queries that no system can answer: nothing is judged relevant; not among the failed"
@@ -79,7 +79,9 @@ def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
         )
         for each in found.values()
     )
-    return Table("failures", f"Queries with nothing relevant in the top {cutoff}", columns, rows, facts={"cutoff": cutoff})
+    title = f"Queries with nothing relevant in the top {cutoff}"
+    glance = Glance(("system", "n", "failed", "share", "found deeper", "not retrieved"), tuple(range(len(rows))))
+    return Table("failures", title, columns, rows, facts={"cutoff": cutoff}, glance=glance)
 
 
 def failed_table(evidence: Evidence, found: Failures, cutoff: int, most: int) -> Table:
@@ -99,6 +101,7 @@ def failed_table(evidence: Evidence, found: Failures, cutoff: int, most: int) ->
         columns=tuple(columns[at] for at in told),
         rows=tuple(tuple(row[at] for at in told) for row in rows),
         facts={"system": found.system, "n": found.queries, "failed": count, "cutoff": cutoff},
+        glance=Glance(("query", "text", "rank", "relevant"), tuple(range(len(rows)))),
     )
 
 

@@ -9,7 +9,7 @@ from ...errors import shown
 from ...experiment.rung import RungKind
 from ..counts import Counts
 from ..gains import Increase
-from ..table import Column, Table
+from ..table import Column, Glance, Table
 from ..wording import brief
 
 _STACK = "Evaluation Metrics of a ranking stack on Amazon ESCI, metric-to-stage mapping"
@@ -92,7 +92,10 @@ def gains_table(steps: Sequence[Step], measure: str, recall: str | None, counts:
     count = "" if counts is None else f": {counts}"
     said = tuple(recall_said(steps, recall)) if recall else ()
     facts = {"measure": measure, "recall": recall, **({} if counts is None else counts.facts)}
-    return Table("ladder", f"What each rung adds to {measure}{count}", columns, tuple(rows), said, facts=facts)
+    kept = (column.name for column in columns if column.name not in ("stage", "relative"))
+    glance = Glance(tuple(kept), tuple(range(len(rows))))
+    title = f"What each rung adds to {measure}{count}"
+    return Table("ladder", title, columns, tuple(rows), said, facts=facts, verdict_first=True, glance=glance)
 
 
 def recall_said(steps: Sequence[Step], recall: str) -> list[str]:
@@ -132,7 +135,7 @@ def matters_table(steps: Sequence[Step]) -> Table:
         *(Column("stage"), Column("its task"), Column("measures that tell"), Column("rungs here")),
         *(Column("why"), Column("source")),
     )
-    return Table("stages", "Which measure matters at which stage", columns, tuple(rows))
+    return Table("stages", "Which measure matters at which stage", columns, tuple(rows), glance=Glance())
 
 
 def _measures(task: StageTask, steps: Sequence[Step]) -> str:

@@ -12,7 +12,7 @@ from ..counts import Counts, counts_of
 from ..evidence import Evidence
 from ..gains import Increase
 from ..listings import listings, relevant_docs
-from ..table import Column, Item, Table
+from ..table import Column, Glance, Item, Table
 from ..wording import brief
 
 Rankings = Mapping[str, Sequence[str]]
@@ -87,6 +87,8 @@ def moves_table(evidence: Evidence, measure: str, ceiling: Ceiling, cutoff: int)
         rows=tuple(rows),
         sentences=(*said, *_ceilings_said(evidence, measure, means, ceiling)),
         facts={**counts.facts, "n": n, "relevant": total, "cutoff": cutoff, "measure": measure},
+        verdict_first=True,
+        glance=Glance(),
     )
 
 
@@ -101,7 +103,7 @@ def _columns(measure: str, cutoff: int, counts: Counts) -> tuple[Column, ...]:
         *(Column(f"into top {cutoff}", "count"), Column(f"out of top {cutoff}", "count")),
         *counts.column,
         Column(f"ceiling of {measure}", "value", "the value of the best order of its documents"),
-        Column("pp of headroom", "points", "what that order would add"),
+        Column("pp to gain", "points", "what that order would add"),
     )
 
 

@@ -17,7 +17,7 @@ from .moves import moves_table
 from .systems import segments_tables, systems_tables
 
 CUTOFF = 10
-SHOWN = 10
+SHOWN, FEW_SHOWN = 10, 5
 
 
 def diagnose(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,14 +30,15 @@ class Condition:
         value = values.get(self.measure)
         return value is not None and (self.least is None or value >= self.least) and (self.below is None or value < self.below)
 
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The values at which it begins or ceases to hold."""
+        return tuple(bound for bound in (self.least, self.below) if bound is not None)
+
     def __str__(self) -> str:
         bounds = [f"at least {brief(self.least)}" if self.least is not None else ""]
         bounds += [f"below {brief(self.below)}" if self.below is not None else ""]
         return f"{self.measure} {' and '.join(filter(None, bounds))}"
-
-    def with_value(self, values: Mapping[str, float]) -> str:
-        """The value beside the bounds that it met."""
-        return f"{self.measure} = {brief(values[self.measure])} ({str(self).removeprefix(self.measure).strip()})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Rule:
 
     def why(self, values: Mapping[str, float]) -> str:
         """The numbers that fired it."""
-        return ", ".join(condition.with_value(values) for condition in self.conditions)
+        return ", ".join(f"{condition.measure} {brief(values[condition.measure])}" for condition in self.conditions)
 
 
 RULES = (
@@ -103,6 +105,8 @@ RULES = (
     ),
 )
 NO_RULE = "no rule fires"
+_SURE = 1.96
+_STEP = 1e-9
 
 
 def fired(values: Mapping[str, float]) -> tuple[Rule, ...]:
@@ -115,16 +119,44 @@ def diagnosis(values: Mapping[str, float]) -> str:
     return "; ".join(rule.name for rule in fired(values)) or NO_RULE
 
 
-def explained(values: Mapping[str, float]) -> list[str]:
-    """A sentence for each rule that fires: what it means, the numbers, and what to do."""
-    return [
-        f"{rule.name}: {rule.means}{_depth(rule, values)}. {rule.why(values)}. To do: {rule.action}." for rule in fired(values)
-    ]
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A bound that a value is so near to that other queries could have put it on the other side, where the diagnosis is another."""
+
+    measure: str
+    value: float
+    bound: float
+    within: float
+
+    def __str__(self) -> str:
+        return f"{self.measure} {brief(self.value)}, bound {brief(self.bound)} ± {brief(self.within)}"
+
+
+def near(values: Mapping[str, float], n: int) -> tuple[Near, ...]:
+    """The bounds within 95% of what chance does to the mean of n queries, if the true value is the bound.
+
+    A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a success or failure.
+    """
+    found = []
+    for measure, bound in sorted({(one.measure, bound) for rule in RULES for one in rule.conditions for bound in one.bounds}):
+        within = _SURE * math.sqrt(bound * (1 - bound) / n)
+        if measure in values and abs(values[measure] - bound) <= within:
+            sides = (diagnosis({**values, measure: bound + step}) for step in (-_STEP, _STEP))
+            found += [Near(measure, values[measure], bound, within)] if len(set(sides)) > 1 else []
+    return tuple(found)
+
+
+def explained(systems: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A sentence for each rule that fires for some system: what it means, what to do, and the numbers of each."""
+    said = []
+    for rule in RULES:
+        numbers = [f"{name} ({rule.why(values)}{_depth(rule, values)})" for name, values in systems.items() if rule.fires(values)]
+        if numbers:
+            where = ", ".join(map(str, rule.conditions))
+            said.append(f"{rule.name}: {rule.means} ({where}). To do: {rule.action}. So with {'; '.join(numbers)}.")
+    return said
 
 
 def _depth(rule: Rule, values: Mapping[str, float]) -> str:
     """For a problem of ranking, how many are found further down."""
-    if rule.name != "ranking, not coverage":
-        return ""
-    depth = TEN if TEN in values else FEW
-    return f" ({values[depth]:.1%} of the queries have one in the top {depth.partition('@')[2]}, {values[FIRST]:.1%} at the top)"
+    return f", {TEN} {brief(values[TEN])}" if rule.name == "ranking, not coverage" and TEN in values else ""

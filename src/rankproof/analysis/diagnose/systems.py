@@ -17,10 +17,11 @@ from ..evidence import Evidence
 from ..measured import measured
 from ..segments.groups import Grouping
 from ..segments.rows import LEAST
-from ..table import Column, Item, Table
+from ..table import Column, Glance, Item, Table
 from ..wording import brief
-from .rules import FEW, NEEDED, RULES, TEN, diagnosis, explained, fired
+from .rules import FEW, FIRST, FIRST_HIT, NEEDED, RULES, TEN, diagnosis, explained, fired, near
 
+_NEAR = Column("near", about="bounds so near that other queries could give another diagnosis")
 PerQuery = Mapping[str, Mapping[str, float]]
 """Measure to query to value."""
 
@@ -42,6 +43,11 @@ class Finding:
     def worse(self) -> list[str]:
         """The measures in which chance does better."""
         return [name for name, value in self.values.items() if value < self.chance.get(name, -1.0)]
+
+    @property
+    def near(self) -> str | None:
+        """The bounds that are too near for the diagnosis to be sure."""
+        return "; ".join(map(str, near(self.values, self.n))) or None
 
     @property
     def words(self) -> str:
@@ -79,11 +85,11 @@ def _chances(evidence: Evidence, queries: tuple[str, ...]) -> dict[str, Chance]:
 def systems_tables(evidence: Evidence) -> tuple[Table, Table]:
     """Each system's values and what they point at, with the numbers that fired each rule; then the rules themselves."""
     found, counts = [each[""] for each in findings(evidence, {"": evidence.result.queries})], counts_of(evidence)
-    rows: list[tuple[Item, ...]] = [_row(each.system, each.n, each.values, each.words) for each in found]
+    rows: list[tuple[Item, ...]] = [_row(each.system, each.n, each.values, each.words, each.near) for each in found]
     chances = _chances(evidence, counts.common)
     if chances:
         means = {name: each.value for name, each in chances.items()}
-        rows.insert(0, _row("random ranking", len(counts.common), means, "expected value"))
+        rows.insert(0, _row("random ranking", len(counts.common), means, "expected value", None))
     table = Table(
         name="diagnosis",
         title=f"What the values point at: {counts}",
@@ -92,22 +98,29 @@ def systems_tables(evidence: Evidence) -> tuple[Table, Table]:
         sentences=(*(said for each in found for said in _worse_said(each)), *_systems_said(found)),
         notes=chance_notes(evidence),
         facts={**counts.facts, "documents": evidence.documents},
+        verdict_first=True,
+        glance=Glance(
+            ("system", *(column.name for column in counts.column), FIRST, FEW, FIRST_HIT, "diagnosis"), tuple(range(len(rows)))
+        ),
     )
     return table, _rules_table(found)
 
 
 def _columns() -> tuple[Column, ...]:
-    return (Column("n", "count"), *(Column(name, "value") for name in NEEDED), Column("diagnosis"))
+    return (Column("n", "count"), *(Column(name, "value") for name in NEEDED), Column("diagnosis"), _NEAR)
 
 
-def _row(name: str, n: int, values: Mapping[str, float], words: str) -> tuple[Item, ...]:
-    return (name, n, *(values[measure] for measure in NEEDED), words)
+def _row(name: str, n: int, values: Mapping[str, float], words: str, near_to: str | None) -> tuple[Item, ...]:
+    return (name, n, *(values[measure] for measure in NEEDED), words, near_to)
 
 
 def _systems_said(found: Sequence[Finding]) -> list[str]:
-    said = [f"{shown(each.system)}: {sentence}" for each in found for sentence in explained(each.values)]
+    said = explained({shown(each.system): each.values for each in found})
     silent = [shown(each.system) for each in found if not fired(each.values)]
-    return [*said, f"No rule fires for {', '.join(silent)}: the values lie between the rules."] if silent else said
+    unsure = [f"{shown(each.system)} ({each.near})" for each in found if each.near]
+    said += [f"No rule fires for {', '.join(silent)}: the values lie between the rules."] if silent else []
+    said += [f"Near a bound, so that other queries could give another diagnosis: {'; '.join(unsure)}."] if unsure else []
+    return said
 
 
 def _worse_said(found: Finding) -> list[str]:
@@ -140,9 +153,11 @@ def segments_tables(evidence: Evidence, grouping: Grouping) -> list[Table]:
         rows = []
         for segment, each in sorted(found.items(), key=lambda pair: pair[1].values[FEW]):
             words = each.words if each.n >= LEAST else f"too few queries (under {LEAST})"
-            rows.append((*_row(segment, each.n, each.values, words), each.system))
+            unsure = each.near if each.n >= LEAST else None
+            rows.append((*_row(segment, each.n, each.values, words, unsure), each.system))
         system, count = str(rows[0][-1]), sum(each.n for each in found.values())
         title = f"What the values of {shown(system)} by {grouping.by} point at, the lowest {FEW} first: n = {count} queries"
         facts = {"system": system, "by": grouping.by, "n": count, "least": LEAST}
-        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts))
+        glance = Glance((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
+        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, glance=glance))
     return tables

@@ -14,7 +14,7 @@ from ...align.hits import Hits
 from ...data.arrays import FloatArray, IntArray
 from ...measures import Measure
 from ...measures.gain import Gain, discounts, gains
-from ..arrangements import hits_of
+from ..arrangements import judged_hits_of
 
 
 def best_gain(measure: Measure, hits: Hits, query: int, ranks: IntArray, highest: int) -> IntArray:
@@ -25,7 +25,7 @@ def best_gain(measure: Measure, hits: Hits, query: int, ranks: IntArray, highest
     every = gains(judged.grades[judged.offsets[query] : judged.offsets[query + 1]], gain)
     grades = np.arange(max(highest, judged.highest, 1) + 1)
     steps: FloatArray = np.unique(np.append(gains(grades, gain), 0.0))
-    own_ranks, own_grades = hits_of(hits, query)
+    own_ranks, own_grades = judged_hits_of(hits, query)
     top = own_ranks <= depth
     met = float((gains(own_grades[top], gain) * discounts(own_ranks[top])).sum())
     reached = _Steps(met, steps, every, ranks, depth).best()

@@ -1,4 +1,4 @@
-"""How low and how high a value could be, whatever the unjudged documents are.
+"""How low and how high a value could be, whatever the unjudged documents that were retrieved here are.
 
 Each measure has a way to choose, for one query, the completions among which the lowest and the highest value lie; the measure's
 own code then values them. A completion gives grades to unjudged documents that any of the systems retrieved.
@@ -14,7 +14,7 @@ import numpy as np
 from ...align.hits import Hits
 from ...data.arrays import FloatArray, IntArray
 from ...measures import Measure
-from ..arrangements import Arrangement, hits_of, values_of
+from ..arrangements import Arrangement, judged_hits_of, values_of
 from .best_gain import best_gain
 from .unjudged import Holes, top_grade
 
@@ -33,7 +33,7 @@ class Open:
 
     def completed(self, ranks: IntArray, elsewhere: int, grades: IntArray | None = None) -> Arrangement:
         """The hits if the documents at these ranks, and so many elsewhere, had the top grade (or the grades given)."""
-        own_ranks, own_grades = hits_of(self.hits, self.query)
+        own_ranks, own_grades = judged_hits_of(self.hits, self.query)
         given = np.full(len(ranks), self.grade) if grades is None else grades
         more = np.concatenate((given, np.full(elsewhere, self.grade)))
         return Arrangement(self.query, np.concatenate((own_ranks, ranks)), np.concatenate((own_grades, given)), more)

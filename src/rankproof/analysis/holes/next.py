@@ -12,21 +12,22 @@ from ...measures import Measure
 from ..arrangements import values_of
 from ..counts import counts_of
 from ..listings import result_of
-from ..table import Column, Item, Table
-from .pairs import Pairs, given_grade, grade_for, pairs_of
+from ..measured import SAME
+from ..table import Column, Glance, Item, Table
+from ..wording import apart
+from .pairs import Pairs, graded, pairs_of
 from .unjudged import Holes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Outlook:
-    """Means and what pairs could change of them, turned so that more is better."""
+    """Means and what pairs could change of them (grade x system x pair), turned so that more is better."""
 
     holes: Holes
     measure: Measure
     found: Pairs
     means: FloatArray
     gains: FloatArray
-    grade: int
 
 
 def can_be_served(measure: Measure) -> bool:
@@ -42,34 +43,53 @@ def judge_next(holes: Holes, name: str, count: int) -> Table:
         raise UsageError(f"{name} is no mean over queries", fix="name a measure that is one first, as in -m nDCG@10")
     found, sign = pairs_of(holes, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([result_of(evidence, system, name).value for system in evidence.systems])
-    outlook = _Outlook(holes, measure, found, sign * means, sign * found.changes, grade_for(holes, measure))
+    outlook = _Outlook(holes, measure, found, sign * means, sign * found.changes)
     order = np.argsort(-found.spread, kind="stable")[:count].tolist()
     counts = counts_of(evidence)
     return Table(
         name="audit-judge-next",
         title=f"Judge these {len(order)} pairs next ({name}, {counts})",
-        columns=(
-            Column("query"),
-            Column("document"),
-            Column("could change", "value", "the difference of two systems' means, by at most this"),
-            Column("for", about="the system that gains most"),
-            Column("against", about="the system that gains least"),
-            Column("new winner", "flag", "whether this pair alone makes another system the best"),
-            Column("stands at", about="its rank in each system"),
-        ),
+        columns=_COLUMNS,
         rows=tuple(_row(outlook, at) for at in order),
         sentences=(*_sentences(outlook, order), *counts.said),
-        facts={**counts.facts, "measure": name, "grade": outlook.grade, "unjudged_pairs": len(found.pairs)},
+        facts={**counts.facts, "measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
+        glance=Glance(("query", "document", "could change", "with grade", "for", "against"), tuple(range(len(order)))),
+        verdict_first=True,
     )
 
 
+_COLUMNS = (
+    Column("query"),
+    Column("document"),
+    Column(
+        "could change",
+        "value",
+        "the difference of two systems' means, by at most this, with any grade in use",
+    ),
+    Column("with grade", "count", "the grade that changes it so"),
+    Column("for", about="the system that gains most"),
+    Column("against", about="the system that gains least"),
+    Column("new winner", "flag", "whether some grade of this pair alone puts another system ahead"),
+    Column("stands at", about="its rank in each system"),
+)
+
+
 def _row(outlook: _Outlook, at: int) -> tuple[Item, ...]:
-    systems, gains = outlook.holes.evidence.systems, outlook.gains[:, at]
-    query, doc = outlook.found.pairs[at]
-    flips = int(np.argmax(outlook.means + gains)) != int(np.argmax(outlook.means))
+    systems, found = outlook.holes.evidence.systems, outlook.found
+    strongest = int(found.strongest[at])
+    gains = outlook.gains[strongest, :, at]
+    query, doc = found.pairs[at]
     where = ", ".join(f"{shown(system)} {rank}" for system, rank in _places(outlook.holes, query, doc))
     up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
-    return (query, doc, float(outlook.found.spread[at]), up, down, flips, where)
+    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(outlook, at), where)
+
+
+def _new_winner(outlook: _Outlook, at: int) -> bool:
+    """Whether some grade of the pair puts a system ahead of all that lead now."""
+    means = outlook.means
+    leads = means >= means.max() - SAME
+    after = means + outlook.gains[:, :, at]
+    return bool(not leads.all() and (after[:, ~leads].max(axis=1) > after[:, leads].max(axis=1) + SAME).any())
 
 
 def _places(holes: Holes, query: str, doc: str) -> list[tuple[str, int]]:
@@ -81,32 +101,35 @@ def _sentences(outlook: _Outlook, order: list[int]) -> tuple[str, ...]:
     found, means = outlook.found, outlook.means
     if not len(found.pairs):
         return ("Nothing within the cutoff is unjudged.",)
-    what = f"Each could have grade {outlook.grade}; {len(found.pairs)} pairs within the cutoff are unjudged."
+    what = f"Each could have a grade up to {found.grades[-1]}; {len(found.pairs)} pairs within the cutoff are unjudged."
     if len(means) < 2:
         return (what,)
     first, second = np.argsort(-means, kind="stable")[:2].tolist()
     best, next_one = (shown(outlook.holes.evidence.systems[at]) for at in (first, second))
-    helpful = [at for at in order if outlook.gains[second, at] > outlook.gains[first, at]]
-    now = f"{best} leads {next_one} by {float(means[first] - means[second]):.4f}"
+    lead = float(means[first] - means[second])
+    now = f"{best} and {next_one} tie" if lead <= SAME else f"{best} leads {next_one} by {apart(lead)}"
+    favour = outlook.gains[:, second] - outlook.gains[:, first]
+    helpful = {found.pairs[at]: found.grades[int(np.argmax(favour[:, at]))] for at in order if favour[:, at].max() > SAME}
     if not helpful:
         return (what, f"{now}; none of the listed pairs favours {next_one}.")
-    lead = _lead_after(outlook, (first, second), [found.pairs[at] for at in helpful])
-    after = f"{next_one} would lead by {-lead:.4f}" if lead < 0 else f"{best} would still lead by {lead:.4f}"
-    return (what, f"{now}; were the {len(helpful)} listed that favour {next_one} relevant, {after}.")
+    lead = _lead_after(outlook, (first, second), helpful)
+    after = f"{next_one} would lead by {apart(-lead)}" if lead < -SAME else f"{best} would still lead by {apart(lead)}"
+    after = "they would tie" if abs(lead) <= SAME else after
+    return (what, f"{now}; had the {len(helpful)} listed that favour {next_one} the grades that favour it most, {after}.")
 
 
-def _lead_after(outlook: _Outlook, systems: tuple[int, int], pairs: list[tuple[str, str]]) -> float:
-    """The first system's lead over the second if all these pairs had the grade."""
+def _lead_after(outlook: _Outlook, systems: tuple[int, int], grades: dict[tuple[str, str], int]) -> float:
+    """The first system's lead over the second if all these pairs had these grades."""
     holes, measure = outlook.holes, outlook.measure
-    by_query: dict[str, set[str]] = {}
-    for query, doc in pairs:
-        by_query.setdefault(query, set()).add(doc)
+    by_query: dict[str, dict[str, int]] = {}
+    for (query, doc), grade in grades.items():
+        by_query.setdefault(query, {})[doc] = grade
     summaries = []
     for at in systems:
         system = holes.evidence.systems[at]
         hits = holes.hits[system]
-        docs = [by_query.get(name, set()) for name in hits.queries]
-        given = [given_grade(holes, hits, system, query, more, outlook.grade) for query, more in enumerate(docs)]
+        docs = [by_query.get(name, {}) for name in hits.queries]
+        given = [graded(holes, hits, system, query, more) for query, more in enumerate(docs)]
         summaries.append(measure.summarise(values_of(measure, hits, given)[holes.counted(system)]))
     lead = summaries[0] - summaries[1]
     return -lead if measure.higher_is_better is False else lead

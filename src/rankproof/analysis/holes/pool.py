@@ -10,8 +10,8 @@ from ...evaluation import evaluate_runs
 from ...measures import Measure
 from ..counts import counts_of
 from ..evidence import Evidence
-from ..table import Column, Table
-from .unjudged import Holes
+from ..table import Column, Glance, Table
+from .unjudged import Holes, is_judged
 
 _UNJUDGED = -1
 _COLUMNS = (
@@ -51,6 +51,8 @@ def audit_pool(evidence: Evidence, holes: Holes) -> Table:
         rows=tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
         sentences=(_said(rows, measures),),
         facts=counts.facts,
+        verdict_first=True,
+        glance=Glance(),
     )
 
 
@@ -68,7 +70,7 @@ def _found_alone(holes: Holes, system: str) -> dict[str, frozenset[str]]:
     for query, listing in holes.lists[system].items():
         others = {doc for name, each in holes.lists.items() if name != system and query in each for doc in each[query].docs}
         judged = holes.evidence.qrels[query]
-        alone[query] = frozenset(doc for doc in listing.docs if doc in judged and doc not in others)
+        alone[query] = frozenset(doc for doc in listing.docs if is_judged(judged, doc) and doc not in others)
     return alone
 
 

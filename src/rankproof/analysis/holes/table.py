@@ -10,7 +10,9 @@ from ...measures import Judged
 from ..counts import counts_of
 from ..evidence import Evidence
 from ..listings import counted, result_of
-from ..table import Column, Table
+from ..measured import leaders
+from ..table import Column, Glance, Table
+from ..wording import counted as counted_words
 from .bounds import CHOICES, bounds_of
 from .unjudged import Holes, top_grade
 
@@ -20,8 +22,8 @@ _COLUMNS = (
     Column("system"),
     Column("judged", "share", "of the documents within the measure's cutoff, else of the first 10"),
     Column("value", "value", "unjudged documents count as not relevant"),
-    Column("lowest", "value", "by any grades of the unjudged documents"),
-    Column("highest", "value", "by any grades of the unjudged documents"),
+    Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
+    Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
 )
 
 
@@ -47,7 +49,8 @@ def audit_holes(evidence: Evidence, holes: Holes) -> Table:
     said = [*_leads(rows), f"{pairs} retrieved pairs of query and document are unjudged."]
     if bounded:
         grade = top_grade(measures[bounded[0]], highest)
-        said.append(f"Relevant means a grade of up to {grade} for what is unjudged, the highest in use.")
+        said.append(f"What is unjudged could have any grade up to {grade}, the highest in use.")
+        said.append("Documents that no system here retrieved are left out of these bounds.")
     if len(bounded) < len(measures):
         said.append(f"There are no bounds for {', '.join(name for name in measures if name not in bounded)}.")
     return Table(
@@ -57,6 +60,11 @@ def audit_holes(evidence: Evidence, holes: Holes) -> Table:
         rows=tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
         sentences=tuple(said),
         facts={**counts.facts, "unjudged_pairs": pairs, "grade": highest},
+        verdict_first=True,
+        glance=Glance(
+            (*(("measure",) if len(bounded) > 1 else ()), "system", *(column.name for column in (*_COLUMNS[2:], *counts.column))),
+            tuple(range(len(evidence.systems) if bounded else 0)),
+        ),
     )
 
 
@@ -70,16 +78,23 @@ def _row(holes: Holes, one: MeasureResult, system: str) -> _Row:
 
 
 def _leads(rows: list[_Row]) -> list[str]:
-    """For each measure, whether the best system leads whatever the unjudged documents are."""
+    """For each measure, whether the best system leads whatever the unjudged documents that were retrieved here are."""
     said = []
     for measure in dict.fromkeys(row.measure for row in rows):
-        best, *others = sorted((row for row in rows if row.measure == measure), key=lambda row: -row.value)
-        if not others:
-            continue
-        rivals = sum(row.highest > best.lowest for row in others)
-        if rivals:
-            but = f"but {rivals} of {len(others)} others could be ahead by these bounds"
-            said.append(f"By {measure}, {shown(best.system)} leads, {but}.")
-        else:
-            said.append(f"By {measure}, {shown(best.system)} leads whatever the unjudged documents are.")
+        these = {row.system: row for row in rows if row.measure == measure}
+        best = leaders({name: row.value for name, row in these.items()})
+        if len(these) > 1:
+            others = [row for name, row in these.items() if name not in best]
+            said.append(f"By {measure}, {_lead([these[name] for name in best], others)}.")
     return said
+
+
+def _lead(best: list[_Row], others: list[_Row]) -> str:
+    names = " and ".join(shown(row.system) for row in best)
+    rivals = sum(row.highest > min(each.lowest for each in best) for row in others)
+    could = f"{rivals} of {counted_words(len(others), 'other')} could be ahead by these bounds"
+    if len(best) > 1:
+        return f"{names} tie at {best[0].value:.4f}" + (f", and {could}" if rivals else "")
+    return (
+        f"{names} leads, but {could}" if rivals else f"{names} leads whatever grades the unjudged documents retrieved here have"
+    )

@@ -1,4 +1,4 @@
-"""What nobody judged: per query, the documents that some system retrieved and that have no grade."""
+"""What nobody judged: per query, the documents that some system retrieved and that have no grade, or a negative one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ...measures import Binary, Measure
 from ...measures.gain import gains
 from ..evidence import Evidence
 from ..listings import EMPTY, Listing, all_hits, counted, listings
+
+_UNJUDGED = -1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,12 +37,17 @@ class Holes:
         return counted(self.hits[system], next(iter(one.measures.values())))
 
 
+def is_judged(grades: Mapping[str, int], doc: str) -> bool:
+    """Whether the document has a grade; a negative one says that nobody judged it."""
+    return grades.get(doc, _UNJUDGED) >= 0
+
+
 def holes_of(evidence: Evidence) -> Holes:
     """The holes of all systems together."""
     lists = {system: listings(evidence, system) for system in evidence.systems}
     unjudged = {
         query: frozenset(
-            doc for each in lists.values() for doc in each.get(query, EMPTY).docs if doc not in evidence.qrels[query]
+            doc for each in lists.values() for doc in each.get(query, EMPTY).docs if not is_judged(evidence.qrels[query], doc)
         )
         for query in evidence.result.queries
     }

@@ -15,10 +15,11 @@ from ..arrangements import hits_of, values_of
 from ..counts import counts_of
 from ..evidence import Evidence
 from ..listings import Listing, all_hits, counted, listings, result_of
-from ..table import Column, Table
+from ..table import Column, Glance, Table
 from .expected import CLOSED, SAMPLES, SEED, closed, orders, smeared
 from .groups import extreme, groups_of, is_open, worth_for
 
+FEW = 3
 ENUMERATED = ("ERR", "bpref")
 _COLUMNS = (
     Column("measure"),
@@ -136,4 +137,9 @@ def _table(evidence: Evidence, rows: list[_Row], checked: int, skipped: list[str
         tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
         tuple(said),
         facts=counts.facts,
+        verdict_first=True,
+        glance=Glance(
+            ("measure", "system", "value", "expected", "worst", "best"),
+            tuple(sorted(sorted(range(len(rows)), key=lambda at: -rows[at].spread)[:FEW])),
+        ),
     )

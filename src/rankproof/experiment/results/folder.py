@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
+from ...data.run import Run
 from ...errors import InputError
 from ...formats.atomic import write_blocks
 from ...formats.beir import BEIR
@@ -70,16 +72,20 @@ def _may_replace(path: str) -> bool:
 
 
 def _runs(climb: Climb, folder: str) -> Iterator[tuple[str, str]]:
-    """Each run as TREC text, or as JSONL where an id is one that TREC text cannot hold."""
+    """Where each run lies."""
     for name, plain in file_names(rung.name for rung in climb.rungs).items():
-        run = climb.rung(name).run
-        file = f"{RUNS}/{plain}.trec.gz"
-        try:
-            write_run(run, os.path.join(folder, file), "trec")
-        except InputError:
-            file = f"{RUNS}/{plain}.jsonl.gz"
-            write_run(run, os.path.join(folder, file), "jsonl")
-        yield name, file
+        yield name, _run_file(climb.rung(name).run, folder, f"{RUNS}/{plain}")
+
+
+def _run_file(run: Run, folder: str, start: str) -> str:
+    """The run as TREC text, or as JSONL where an id is one that TREC text cannot hold; only JSON can say that nothing was found."""
+    *others, last = ("trec", "jsonl") if len(run.docs) else ("json",)
+    for kind in others:
+        with suppress(InputError):
+            write_run(run, os.path.join(folder, f"{start}.{kind}.gz"), kind)
+            return f"{start}.{kind}.gz"
+    write_run(run, os.path.join(folder, f"{start}.{last}.gz"), last)
+    return f"{start}.{last}.gz"
 
 
 def _snippets(climb: Climb) -> Iterator[bytes]:

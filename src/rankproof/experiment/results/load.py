@@ -32,7 +32,7 @@ RESULT, EXPERIMENT, QRELS, QUERIES, SNIPPETS, RUNS = (
     *("result.json", "experiment.toml", "qrels.tsv", "queries.jsonl", "snippets.jsonl"),
     "runs",
 )
-_RUN_FILE = re.compile(rf"{RUNS}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl)\.gz")
+_RUN_FILE = re.compile(rf"{RUNS}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl|json)\.gz")
 
 
 def load(path: StrPath) -> Climb:

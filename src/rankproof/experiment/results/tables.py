@@ -13,7 +13,7 @@ from .document import gains
 
 SHOWN_TIMES = ("mean", "p50", "p95")
 TOP = 10
-COSTS = ("index_seconds", "index_bytes", "throughput")
+COSTS = ("index_seconds", "index_bytes", "throughput", "recall_of_exact")
 
 
 def summary_csv(climb: Climb) -> str:
@@ -41,7 +41,7 @@ def _summary(climb: Climb, rung: Rung, measures: list[str]) -> list[str]:
         *(repr(means[name]) for name in measures),
         *(_number(gain.get(name)) for name in measures),
         *(repr(part[which]) for part in times for which in SHOWN_TIMES),
-        *map(_number, (rung.index_seconds, rung.index_bytes, rung.throughput)),
+        *map(_number, (rung.index_seconds, rung.index_bytes, rung.throughput, rung.recall_of_exact())),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ...errors import UsageError, shown
 from ...stages.base import Stage
 from ...stores.dsn import masked
+from ..extent import FIX, MOST_LEVELS, parts_of
 from .keys import EVERY, RESCORERS, STAGES, Form, Key, made_of
 from .kinds import KINDS, is_part
 from .lines import KeyPath
@@ -35,8 +36,12 @@ class Builder:
             circle = " -> ".join(map(shown, (*self._going[self._going.index(name) :], name)))
             raise self._page.error(asked, f"systems refer to each other in a circle: {circle}", "break it at one of them")
         if name not in self._built:
+            if len(self._going) >= MOST_LEVELS:
+                raise self._page.error(asked, f"systems refer to others too deep: more than {MOST_LEVELS} levels", FIX)
             self._going.append(name)
-            self._built[name] = self._stage_of((SYSTEMS, name), self._tables[name])
+            stage = self._stage_of((SYSTEMS, name), self._tables[name])
+            self.checked((SYSTEMS, name), lambda: parts_of(stage, whose=f"system {shown(name)}"))
+            self._built[name] = stage
             self._going.pop()
         return self._built[name]
 

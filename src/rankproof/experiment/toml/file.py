@@ -53,10 +53,7 @@ def _check_top(page: Page) -> None:
 def _systems(page: Page, builder: Builder) -> Mapping[str, Stage]:
     """Every system but the hidden ones; those are read as well, for a fault in them is one."""
     tables = page.values[SYSTEMS]
-    try:
-        stages = {name: builder.stage(name, (SYSTEMS, name)) for name in tables}
-    except RecursionError:
-        raise page.error((SYSTEMS,), "systems refer to each other too deep", "write a shorter chain") from None
+    stages = {name: builder.stage(name, (SYSTEMS, name)) for name in tables}
     for name in tables:
         if not isinstance(tables[name].get("hidden", False), bool):
             raise page.error((SYSTEMS, name, "hidden"), "hidden is not true or false", "write true or false")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import UsageError, shown
 from ...models import registry as models
+from ...models.sources import is_hub_name
 from ...stores import registry as stores
 from .kinds import PartName
 
@@ -61,7 +62,17 @@ def _model_name(kind: models.Kind, name: str, folder: str) -> str:
     path = absolute(source, folder)
     if source.startswith(_CLEARLY_A_PATH) and not os.path.isdir(path):
         raise UsageError(f"there is no folder {shown(source)}", fix="name a folder with weights, relative to this file")
-    return f"{prefix}{path}" if os.path.isdir(path) and name not in models.model_names(kind) else name
+    if name in models.model_names(kind) or not os.path.isdir(path):
+        _refuse_no_source(kind, name)
+        return name
+    return f"{prefix}{path}"
+
+
+def _refuse_no_source(kind: models.Kind, name: str) -> None:
+    """Refuses what has a slash, as sources have, and is neither a folder nor a name of the hub."""
+    if "/" in name and name not in models.model_names(kind) and not is_hub_name(name.removeprefix(models.TORCH)):
+        what = f"{shown(name)} is neither a model's folder nor a name on the hub"
+        raise UsageError(what, fix="name a folder, relative to this file, or ORGANISATION/MODEL")
 
 
 def _source(kind: models.Kind, model: Any, settings: dict[str, Any]) -> str | None:
