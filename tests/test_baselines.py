@@ -13,6 +13,7 @@ from rankproof.analysis.baselines.chance import Chance
 from rankproof.analysis.baselines.references import FULL_TEXT, TITLE_ONLY, references_of
 from rankproof.analysis.baselines.tables import baselines
 from rankproof.analysis.evidence import evidence_of_climb
+from rankproof.cli.main import main
 from rankproof.cli.profiles import known_profiles
 from rankproof.data.arrays import frozen
 from rankproof.data.reading import Reading
@@ -32,6 +33,29 @@ def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None
     assert (title["pool"], best["value"]) == (0.5, 1.0)
     assert [row["measure"] for row in overview.records()] == ["RR@10", "Success@5"]
     assert overview.records()[1]["random"] == pytest.approx(0.025)
+
+
+def test_systems_that_tie_for_the_best_are_all_named() -> None:
+    runs = {name: ranked_at({"q1": 2}) for name in ("a", "b")} | {"c": ranked_at({"q1": 3})}
+    table, overview = baselines(evidence_of(one_target(["q1"]), runs, measures=["RR@10"]))
+    assert table.sentences[0] == "a and b tie for the best RR@10: .500."
+    assert overview.records()[0]["best system"] == "a = b"
+    alone, _ = baselines(evidence_of(one_target(["q1"]), {"z": ranked_at({"q1": None})}, measures=["RR@10"]))
+    assert alone.sentences[0] == "z has RR@10: .000."
+
+
+def test_a_gain_over_a_baseline_says_what_tells_whether_it_is_more_than_chance() -> None:
+    runs = {"title": ranked_at({"q1": 2}), "mine": ranked_at({"q1": 1})}
+    evidence = evidence_of(one_target(["q1"]), runs, measures=["RR@10"])
+    table, _ = baselines(evidence, ["RR@10"], {TITLE_ONLY: "title"})
+    assert table.sentences[0].endswith("over title-only BM25 (.500) (whether that is more than chance: rankproof compare).")
+    bare, _ = baselines(evidence, ["RR@10"], {})
+    assert "rankproof compare" not in bare.sentences[0]
+
+
+def test_the_help_says_that_bands_are_shown_here_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baselines", "--help"]) == 0
+    assert "are shown by this verb alone" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:

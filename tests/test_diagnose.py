@@ -1,5 +1,6 @@
 """Diagnosis of systems, segments and stages, and the queries that fail."""
 
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from rankproof.analysis.diagnose.failed import failed_table, failures, failures_
 from rankproof.analysis.diagnose.ladder import Step, gains_table
 from rankproof.analysis.diagnose.moves import Moves, moves, moves_table
 from rankproof.analysis.diagnose.report import diagnose
-from rankproof.analysis.diagnose.systems import segments_tables, systems_tables
+from rankproof.analysis.diagnose.segments import segments_tables
+from rankproof.analysis.diagnose.systems import systems_tables
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
 from rankproof.analysis.segments.groups import grouped
 from rankproof.cli.main import main
@@ -33,7 +35,26 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
     (row,) = table.records()
     assert row["diagnosis"] == "ranking, not coverage"
     assert [row["rule"] for row in rules.records() if row["fired for"] == "one"] == ["ranking, not coverage"]
-    assert any("Success@1 = .100 (below .500), Success@5 = .900 (at least .700)" in said for said in table.sentences)
+    assert "(Success@1 below .500, Success@5 at least .700)" in table.sentences[0]
+    assert table.sentences[0].endswith("So with one (Success@1 .100, Success@5 .900, Success@10 .900).")
+
+
+def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_near() -> None:
+    table, _ = systems_tables(at_ranks(*(4,) * 71, *(None,) * 29))
+    (row,) = table.records()
+    assert row["near"] == "Success@5 .710: .700 ± .090"
+    assert table.sentences[-1] == (
+        "Near a bound, so that other queries could give another diagnosis: one (Success@5 .710: .700 ± .090)."
+    )
+    sure, _ = systems_tables(at_ranks(*(None,) * 40))
+    assert sure.records()[0]["near"] is None
+    assert not any(said.startswith("Near a bound") for said in sure.sentences)
+
+
+def test_a_bound_that_would_not_change_the_diagnosis_is_not_called_near() -> None:
+    table, _ = systems_tables(at_ranks(*(1,) * 50, *(None,) * 50))
+    assert "RR@10" not in str(table.records()[0]["near"])
+    assert "Success@1" in str(table.records()[0]["near"])
 
 
 def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
@@ -76,7 +97,17 @@ def test_failed_queries_come_with_the_rank_of_the_target_and_what_stands_there_i
     assert (first["rank"], first["relevant"], first["its text"]) == (None, "target", "the right text")
     assert (second["first instead"], second["that one's text"]) == ("x1", "the first text")
     (row,) = failures_table({"one": found}, 10).records()
-    assert (row["n"], row["failed"], row["deeper"], row["not retrieved"]) == (4, 2, 1, 1)
+    assert (row["n"], row["failed"], row["found deeper"], row["not retrieved"]) == (4, 2, 1, 1)
+
+
+def test_where_no_query_fails_a_first_screen_says_so() -> None:
+    evidence = at_ranks(1, 2)
+    table = failed_table(evidence, failures(evidence, "one", 10), 10, 5).at_a_glance()
+    assert table is not None
+    assert table.sentences == ("No query fails.",)
+    deeper = at_ranks(1, 12, None)
+    (said,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
+    assert said.startswith("1 of them have a relevant document further down, which a better order could mend; 1 have none")
 
 
 def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:
@@ -159,6 +190,57 @@ def test_the_rules_are_shown_where_they_are_asked_for_or_a_machine_reads(
     for more, are_there in (([], False), (["--rules"], True), (["--format", "json"], True), (["--format", "csv"], True)):
         assert main([*asked, *more]) == 0
         assert ("scenario of a perfect system" in capsys.readouterr().out) == are_there
+
+
+def _files(folder: Path, queries: int = 40) -> list[str]:
+    """Judgements and five runs that fail for some queries."""
+    (folder / "qrels").write_text("".join(f"q{at} 0 d1 1\n" for at in range(queries)))
+    paths = []
+    for system in range(5):
+        lines = [
+            f"q{at} Q0 {'d1' if (at + rank) % 7 > system else f'x{rank}'} {rank} {-rank} s\n"
+            for at in range(queries)
+            for rank in (1, 2)
+        ]
+        kept = {(line.split()[0], line.split()[2]): line for line in reversed(lines)}
+        (folder / f"system-{system}.run").write_text("".join(kept.values()))
+        paths.append(str(folder / f"system-{system}.run"))
+    return [str(folder / "qrels"), *paths]
+
+
+def _shown(args: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(args) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "audit"])
+def test_a_first_screen_is_short_and_begins_with_its_verdict(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = [verb, *_files(tmp_path), "--documents", "100"] if verb == "diagnose" else [verb, *_files(tmp_path)]
+    first = _shown(asked, capsys)
+    lines = [line for whole in first.splitlines() for line in textwrap.wrap(whole, 80) or [""]]
+    assert len(lines) <= 60
+    assert lines[2].strip()
+    assert "─" not in "".join(lines[:4])
+    details = _shown([*asked, "--details"], capsys)
+    assert len(details.splitlines()) > len(first.splitlines())
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "audit"])
+def test_a_first_screen_says_how_to_get_the_rest_and_json_and_csv_have_all(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = _files(tmp_path)
+    assert main([verb, *files]) == 0
+    assert "--details has every row and column" in capsys.readouterr().err
+    whole = _shown([verb, *files, "--format", "json"], capsys)
+    assert whole == _shown([verb, *files, "--format", "json", "--details"], capsys)
+    column = {"diagnose": "not retrieved", "audit": "differs in"}[verb]
+    assert column in whole
+    assert column in _shown([verb, *files, "--format", "csv"], capsys)
+    assert column in _shown([verb, *files, "--details"], capsys)
 
 
 REFERENCE = "Warm water with citric acid for an hour"

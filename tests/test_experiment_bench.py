@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -168,6 +169,40 @@ def test_an_interrupted_stage_goes_on_where_it_stopped(tmp_path: Path) -> None:
     warm_up = ["q0", "q1", "q2"]
     assert Counted.asked == [*warm_up, *(f"q{n}" for n in range(32, 40))]
     assert numbers(again) == numbers(whole)
+
+
+def test_an_interrupt_is_told_though_closing_fails_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> None:
+        raise WorldError("a command is in progress")
+
+    def failing(self: CountedSearcher) -> None:
+        # A stack that is closed by hand forgets which error it is closed in.
+        with ExitStack() as stack:
+            stack.callback(busy)
+            stack.close()
+
+    monkeypatch.setattr(CountedSearcher, "close", failing)
+    Counted.stop_at = "q7"
+    with pytest.raises(KeyboardInterrupt):
+        climb(experiment(), Settings(cache=tmp_path))
+    Counted.stop_at = None
+    with pytest.raises(WorldError, match="a command is in progress"):
+        climb(experiment(), Settings(cache=tmp_path))
+
+
+class Stopped(Counted):
+    """A stage that is stopped while it is built, and then cannot clean up."""
+
+    def build(self, ground: Ground) -> CountedSearcher:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise WorldError("a command is in progress")
+
+
+def test_an_interrupt_of_building_is_told_though_cleaning_up_fails() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        climb(experiment(systems={"stopped": Stopped()}), Settings(cache=None))
 
 
 def test_a_change_of_documents_queries_or_stage_is_computed_anew(tmp_path: Path) -> None:

@@ -130,11 +130,13 @@ def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
 def test_a_tower_of_stages_is_refused_before_anything_counts_its_parts() -> None:
     chain: Stage = BM25()
     doubled: Stage = BM25()
-    for _ in range(60):
-        chain, doubled = Rerank(chain, Keywords()), Fuse((doubled, doubled))
+    for _ in range(50):
+        chain = Rerank(chain, Keywords())
+    for _ in range(40):
+        doubled = Fuse((doubled, doubled))
     with pytest.raises(UsageError, match="system x rests on others, too deep: more than 50 levels"):
         rp.Experiment({"x": chain})
-    with pytest.raises(UsageError, match="system x rests on others, too deep|more than 1000 parts"):
+    with pytest.raises(UsageError, match="system x rests on more than 1000 parts, each counted as often as it is named"):
         rp.Experiment({"x": doubled})
 
 

@@ -287,3 +287,11 @@ def test_a_system_is_explained_over_the_queries_that_it_has() -> None:
     assert table.facts["n"] == 2
     assert table.facts["value"] == 0.75
     assert "n = 2 queries" in table.title
+
+
+def test_systems_that_tie_are_not_called_the_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.run").write_text("q1 Q0 d1 1 1.0 run\n")
+    assert main(["explain", *(str(tmp_path / name) for name in ("qrels", "a.run", "b.run")), "-m", "RR"]) == 0
+    assert "explaining a, the first of 2 that tie for the best of 2 systems by RR" in capsys.readouterr().err

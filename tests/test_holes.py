@@ -137,20 +137,18 @@ def test_what_a_pair_could_change_is_what_judging_it_changes(name: str, seed: in
 
 
 def test_a_lower_grade_than_the_highest_may_change_more_and_is_the_one_named() -> None:
-    qrels: Grades = {"q": {"d": 1, "e": 2}}
-    runs: dict[str, Scores] = {"a": {"q": {"x": 3.0, "d": 2.0, "e": 1.0}}, "b": {"q": {"d": 3.0, "e": 2.0, "y": 1.0}}}
-    name = "nDCG(gain={1:1,2:9})@3"
-    table = judge_next(holes_of(evidence_of(qrels, runs, [name])), name, 9)
-    before = evaluate(qrels, runs, name).means
-    (full,) = before["a"]
-    for row in table.records():
-        spreads = {}
-        for grade in (0, 1, 2):
-            after = evaluate({"q": {**qrels["q"], str(row["document"]): grade}}, runs, name).means
-            changes = [after[system][full] - before[system][full] for system in runs]
-            spreads[grade] = max(changes) - min(changes)
-        assert row["could change"] == pytest.approx(max(spreads.values()))
-        assert row["with grade"] == max(spreads, key=spreads.__getitem__)
+    qrels: Grades = {"q": {"f": 3, "e": 2, "d": 2}}
+    runs: dict[str, Scores] = {
+        "a": {"q": {"d": 4.0, "x": 3.0, "z": 2.0, "f": 1.0}},
+        "b": {"q": {"y": 4.0, "z": 3.0, "x": 2.0, "e": 1.0}},
+    }
+    table = judge_next(holes_of(evidence_of(qrels, runs, ["nDCG@3"])), "nDCG@3", 9)
+    before = evaluate(qrels, runs, "nDCG@3").means
+    after = evaluate({"q": {**qrels["q"], "x": 2}}, runs, "nDCG@3").means
+    changes = [after[system]["nDCG@3"] - before[system]["nDCG@3"] for system in runs]
+    (row,) = (row for row in table.records() if row["document"] == "x")
+    assert row["with grade"] == 2
+    assert row["could change"] == pytest.approx(max(changes) - min(changes))
 
 
 def test_systems_that_tie_are_not_said_to_lead() -> None:
@@ -160,6 +158,15 @@ def test_systems_that_tie_are_not_said_to_lead() -> None:
     assert audit_holes(evidence, holes).sentences[0] == "By RR, a and b tie at 1.0000."
     said = judge_next(holes, "RR", 3).sentences[1]
     assert said == "a and b tie; none of the listed pairs favours b."
+
+
+def test_a_lead_too_small_for_four_decimals_is_not_said_to_be_0() -> None:
+    qrels = {f"q{at}": {"d": 1} for at in range(300)}
+    whole: Scores = {query: {"d": 1.0} for query in qrels}
+    ranked = {"x" + str(at): float(100 - at) for at in range(34)} | {"d": 1.0}
+    runs: dict[str, Scores] = {"a": {**whole, "q0": ranked}, "b": {**whole, "q0": {"x": 200.0, **ranked}}}
+    said = judge_next(holes_of(evidence_of(qrels, runs, ["RR"])), "RR", 1).sentences[1]
+    assert said.startswith("a leads b by less than 0.0001;")
 
 
 def test_a_negative_grade_is_a_hole_as_it_is_for_judged_at_k() -> None:

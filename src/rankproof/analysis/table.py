@@ -26,10 +26,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What of a table a first screen has room for: columns by name, and rows by place."""
+    """What of a table a first screen has room for: columns by name, rows and sentences by place (all sentences where None)."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
+    sentences: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,13 @@ class Table:
             return self
         if not self.sentences and not self.glance.rows:
             return None
+        said = range(len(self.sentences)) if self.glance.sentences is None else self.glance.sentences
         kept = [at for at, column in enumerate(self.columns) if column.name in self.glance.columns]
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),
             rows=tuple(tuple(self.rows[place][at] for at in kept) for place in self.glance.rows) if kept else (),
+            sentences=tuple(self.sentences[at] for at in said),
             strong=frozenset(new for new, place in enumerate(self.glance.rows) if place in self.strong),
             glance=None,
         )

@@ -23,7 +23,8 @@ examples:
   rankproof baselines results --profile tutorial --bands our-bands.toml
 
 random is the expected value of a random ranking of the whole corpus, in closed form; with
---dataset, title-only and full-text BM25 are run on its documents; formulas: docs/baselines.md"""
+--dataset, title-only and full-text BM25 are run on its documents; bands (named ranges of values,
+such as Good) are shown by this verb alone; formulas: docs/baselines.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

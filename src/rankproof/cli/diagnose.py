@@ -19,7 +19,8 @@ examples:
   rankproof diagnose qrels.txt bm25.run --documents 200000
   rankproof diagnose results --format json > diagnosis.json
 
-verdicts come first, with the rows that matter most; --details and the other formats have the rest;
+verdicts come first, with the rows that matter most; --by, --details and the other formats have
+segments; the last two also have every row and column;
 the rules, their thresholds and sources are in docs/diagnosis.md; stages are told of for results
 folders, which know how the systems rest on each other"""
 
@@ -46,8 +47,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     evidence = with_documents(evidence_of(args), args.documents)
     system = None if args.system is None else known_system(evidence, args.system)
-    groups, rules = list(groupings(evidence, args)), args.rules or args.format in ("json", "csv")
-    first = is_first(args)
+    first, rules = is_first(args), args.rules or args.format in ("json", "csv")
+    groups = [] if first and not (args.by or args.by_file) else list(groupings(evidence, args))
     most = args.failed if args.failed is not None else FEW_SHOWN if first else SHOWN
     tables = diagnose(evidence, groups, system=system, cutoff=args.top, most=most, rules=rules)
     show_tables(first_screen(tables) if first else tables, args, terminal)

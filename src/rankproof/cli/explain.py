@@ -70,14 +70,17 @@ def _answer(args: argparse.Namespace) -> Table:
 def _system(asked: str | None, evidence: Evidence, measure: str, terminal: Terminal) -> str:
     """The system asked for, else the best one."""
     from ..analysis.evidence import known_system
-    from ..analysis.measured import best_of
+    from ..analysis.measured import SAME, best_of
 
     if asked is not None:
         return known_system(evidence, asked)
-    best = best_of({one.name: one.measures[measure] for one in evidence.result.systems})
+    values = {one.name: one.measures[measure] for one in evidence.result.systems}
+    best = best_of(values)
     if len(evidence.systems) > 1:
         count = len(evidence.systems)
-        terminal.note(f"explaining {best}, the best of {count} systems by {measure}; --system names another")
+        tied = sum(abs(one.value - values[best].value) <= SAME for one in values.values())
+        what = "the best" if tied == 1 else f"the first of {tied} that tie for the best"
+        terminal.note(f"explaining {best}, {what} of {count} systems by {measure}; --system names another")
     return best
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from ..data.identity import key_of
@@ -15,6 +15,7 @@ from ..stages.clock import Clock
 from ..version import __version__
 from .asked import Asked, answers_block, answers_of
 from .cache import StageCache
+from .interrupts import closed_after, interrupts_first
 from .keep import JournalKeep, MemoryKeep
 from .outcome import Outcome
 from .provenance import now
@@ -48,11 +49,11 @@ class Bench:
         return self.found[stage]
 
     def _computed(self, stage: Stage, key: str, below: Sequence[Outcome], label: str) -> Outcome:
-        with ExitStack() as stack:
+        with interrupts_first(), ExitStack() as stack:
             stack.enter_context(blas_threads(self.ground.threads))
             self.ground.progress(f"{label}: building", 0, 1)
             searcher = stage.build(self.ground)
-            stack.enter_context(closing(searcher))
+            stack.enter_context(closed_after(searcher))
             self.ground.progress(f"{label}: building", 1, 1)
             with blas_threads(1):
                 asked = self._asked(stage, searcher, key, below, label)

@@ -49,7 +49,7 @@ class Rung:
         return f"<Rung {self.name}: {self.kind}, {len(self.run)} queries>"
 
     def recall_of_exact(self) -> float | None:
-        """The share of the exact nearest that an approximate search found, None where the search is exact or nothing was asked."""
+        """The share of the exact nearest that an approximate search found; None where it is exact or nothing was asked."""
         found = self.facts.get("recall_of_exact")
         return float(found) if isinstance(found, int | float) else None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...errors import shown
 from ..counts import Counts, counts_of
 from ..evidence import Evidence
-from ..measured import best_of, measured
+from ..measured import SAME, best_of, measured
 from .ceilings import Ceiling, ceilings
 from .chance import chance_of
 from .luck import unlucky
@@ -30,6 +31,19 @@ class Standing:
     systems: Mapping[str, float]
     ceiling: Ceiling
     best: str
+
+    @property
+    def best_names(self) -> list[str]:
+        """The best system, or all that tie."""
+        return [name for name, value in self.systems.items() if abs(value - self.systems[self.best]) <= SAME]
+
+    @property
+    def best_said(self) -> str:
+        """Who has the best value, in words."""
+        names = [shown(name) for name in self.best_names]
+        if len(self.systems) == 1:
+            return f"{names[0]} has {self.measure}"
+        return f"{' and '.join(names)} {'tie for' if len(names) > 1 else 'has'} the best {self.measure}"
 
     @property
     def references(self) -> dict[str, float]:

@@ -118,9 +118,10 @@ def _sentences(standing: Standing) -> tuple[str, str]:
         if standing.roles[role] != best
     ]
     beside = f", {'; '.join(said)}" if said else ""
+    beside += " (whether that is more than chance: rankproof compare)" if any(" over " in each for each in said) else ""
     order, more = Increase(pool, value).points, Increase(standing.ceiling.oracle, pool).points
     return (
-        f"{shown(best)} has the best {standing.measure}: {brief(value)}{beside}.",
+        f"{standing.best_said}: {brief(value)}{beside}.",
         f"The best order of what {shown(best)} retrieved would give {brief(pool)}: {order:+.1f} pp lie in the order of its"
         f" documents, {more:+.1f} pp in documents that it did not retrieve.",
     )
@@ -139,7 +140,7 @@ def _overview(standings: Sequence[Standing], told: int) -> Table:
         (
             *(each.measure, len(each.counts.queries[each.best]), each.chances.get(each.best)),
             *(each.references[role] for role in roles),
-            *(each.best, each.systems[each.best], each.ceiling.pools[each.best], each.ceiling.oracle),
+            *(" = ".join(each.best_names), each.systems[each.best], each.ceiling.pools[each.best], each.ceiling.oracle),
         )
         for each in standings
     ]

@@ -80,8 +80,7 @@ def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
         for each in found.values()
     )
     title = f"Queries with nothing relevant in the top {cutoff}"
-    glance = Glance(("system", "n", "failed", "share", "found deeper", "not retrieved"), tuple(range(len(rows))))
-    return Table("failures", title, columns, rows, facts={"cutoff": cutoff}, glance=glance)
+    return Table("failures", title, columns, rows, facts={"cutoff": cutoff}, glance=Glance())
 
 
 def failed_table(evidence: Evidence, found: Failures, cutoff: int, most: int) -> Table:
@@ -94,14 +93,26 @@ def failed_table(evidence: Evidence, found: Failures, cutoff: int, most: int) ->
     told = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
     count = len(found.failed)
     some = f", {most} of them shown" if count > most else ""
-    what = f"{count} of n = {found.queries} queries have nothing relevant in the top {cutoff}{some}"
+    what = f"{count} of n = {found.queries} queries ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
     return Table(
         name="failed queries",
         title=f"Where {shown(found.system)} fails: {what}",
         columns=tuple(columns[at] for at in told),
         rows=tuple(tuple(row[at] for at in told) for row in rows),
+        sentences=_deeper_said(found),
         facts={"system": found.system, "n": found.queries, "failed": count, "cutoff": cutoff},
+        verdict_first=True,
         glance=Glance(("query", "text", "rank", "relevant"), tuple(range(len(rows)))),
+    )
+
+
+def _deeper_said(found: Failures) -> tuple[str, ...]:
+    nowhere = len(found.failed) - found.deeper
+    if not found.failed:
+        return ("No query fails.",)
+    return (
+        f"{found.deeper} of them have a relevant document further down, which a better order could mend; {nowhere} have none,"
+        " which only retrieval could.",
     )
 
 

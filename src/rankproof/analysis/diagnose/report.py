@@ -14,7 +14,8 @@ from ..table import Table
 from .failed import failed_table, failures, failures_table
 from .ladder import Step, gains_table, matters_table
 from .moves import moves_table
-from .systems import segments_tables, systems_tables
+from .segments import segments_tables
+from .systems import systems_tables
 
 CUTOFF = 10
 SHOWN, FEW_SHOWN = 10, 5

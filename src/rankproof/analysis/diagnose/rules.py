@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -105,8 +104,6 @@ RULES = (
     ),
 )
 NO_RULE = "no rule fires"
-_SURE = 1.96
-_STEP = 1e-9
 
 
 def fired(values: Mapping[str, float]) -> tuple[Rule, ...]:
@@ -117,33 +114,6 @@ def fired(values: Mapping[str, float]) -> tuple[Rule, ...]:
 def diagnosis(values: Mapping[str, float]) -> str:
     """What the values point at, in a few words."""
     return "; ".join(rule.name for rule in fired(values)) or NO_RULE
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A bound that a value is so near to that other queries could have put it on the other side, where the diagnosis is another."""
-
-    measure: str
-    value: float
-    bound: float
-    within: float
-
-    def __str__(self) -> str:
-        return f"{self.measure} {brief(self.value)}, bound {brief(self.bound)} ± {brief(self.within)}"
-
-
-def near(values: Mapping[str, float], n: int) -> tuple[Near, ...]:
-    """The bounds within 95% of what chance does to the mean of n queries, if the true value is the bound.
-
-    A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a success or failure.
-    """
-    found = []
-    for measure, bound in sorted({(one.measure, bound) for rule in RULES for one in rule.conditions for bound in one.bounds}):
-        within = _SURE * math.sqrt(bound * (1 - bound) / n)
-        if measure in values and abs(values[measure] - bound) <= within:
-            sides = (diagnosis({**values, measure: bound + step}) for step in (-_STEP, _STEP))
-            found += [Near(measure, values[measure], bound, within)] if len(set(sides)) > 1 else []
-    return tuple(found)
 
 
 def explained(systems: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -15,11 +15,10 @@ from ..baselines.luck import said_of_luck, verdict
 from ..counts import counts_of
 from ..evidence import Evidence
 from ..measured import measured
-from ..segments.groups import Grouping
-from ..segments.rows import LEAST
 from ..table import Column, Glance, Item, Table
 from ..wording import brief
-from .rules import FEW, FIRST, FIRST_HIT, NEEDED, RULES, TEN, diagnosis, explained, fired, near
+from .near import near
+from .rules import FEW, NEEDED, RULES, TEN, diagnosis, explained, fired
 
 _NEAR = Column("near", about="bounds so near that other queries could give another diagnosis")
 PerQuery = Mapping[str, Mapping[str, float]]
@@ -85,32 +84,32 @@ def _chances(evidence: Evidence, queries: tuple[str, ...]) -> dict[str, Chance]:
 def systems_tables(evidence: Evidence) -> tuple[Table, Table]:
     """Each system's values and what they point at, with the numbers that fired each rule; then the rules themselves."""
     found, counts = [each[""] for each in findings(evidence, {"": evidence.result.queries})], counts_of(evidence)
-    rows: list[tuple[Item, ...]] = [_row(each.system, each.n, each.values, each.words, each.near) for each in found]
+    rows: list[tuple[Item, ...]] = [values_row(each.system, each.n, each.values, each.words, each.near) for each in found]
     chances = _chances(evidence, counts.common)
     if chances:
         means = {name: each.value for name, each in chances.items()}
-        rows.insert(0, _row("random ranking", len(counts.common), means, "expected value", None))
+        rows.insert(0, values_row("random ranking", len(counts.common), means, "expected value", None))
     table = Table(
         name="diagnosis",
         title=f"What the values point at: {counts}",
-        columns=(Column("system"), *_columns()),
+        columns=(Column("system"), *values_columns()),
         rows=tuple(rows),
         sentences=(*(said for each in found for said in _worse_said(each)), *_systems_said(found)),
         notes=chance_notes(evidence),
         facts={**counts.facts, "documents": evidence.documents},
         verdict_first=True,
-        glance=Glance(
-            ("system", *(column.name for column in counts.column), FIRST, FEW, FIRST_HIT, "diagnosis"), tuple(range(len(rows)))
-        ),
+        glance=Glance(("system", *(column.name for column in counts.column), FEW, "diagnosis"), tuple(range(len(rows)))),
     )
     return table, _rules_table(found)
 
 
-def _columns() -> tuple[Column, ...]:
+def values_columns() -> tuple[Column, ...]:
+    """The columns of n, the values that rules look at, and what they point at."""
     return (Column("n", "count"), *(Column(name, "value") for name in NEEDED), Column("diagnosis"), _NEAR)
 
 
-def _row(name: str, n: int, values: Mapping[str, float], words: str, near_to: str | None) -> tuple[Item, ...]:
+def values_row(name: str, n: int, values: Mapping[str, float], words: str, near_to: str | None) -> tuple[Item, ...]:
+    """The cells of those columns behind a name."""
     return (name, n, *(values[measure] for measure in NEEDED), words, near_to)
 
 
@@ -143,21 +142,3 @@ def _rules_table(found: Sequence[Finding]) -> Table:
     )
     columns = (Column("rule"), Column("fires where"), Column("fired for"), Column("source"))
     return Table("rules", "The rules of diagnosis", columns, rows)
-
-
-def segments_tables(evidence: Evidence, grouping: Grouping) -> list[Table]:
-    """The same for each segment, a table for each system; a segment with too few queries gets no diagnosis."""
-    columns = (Column(grouping.by), *_columns(), Column("system"))
-    tables = []
-    for found in findings(evidence, grouping.segments):
-        rows = []
-        for segment, each in sorted(found.items(), key=lambda pair: pair[1].values[FEW]):
-            words = each.words if each.n >= LEAST else f"too few queries (under {LEAST})"
-            unsure = each.near if each.n >= LEAST else None
-            rows.append((*_row(segment, each.n, each.values, words, unsure), each.system))
-        system, count = str(rows[0][-1]), sum(each.n for each in found.values())
-        title = f"What the values of {shown(system)} by {grouping.by} point at, the lowest {FEW} first: n = {count} queries"
-        facts = {"system": system, "by": grouping.by, "n": count, "least": LEAST}
-        glance = Glance((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
-        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, glance=glance))
-    return tables

@@ -78,7 +78,7 @@ def _runs(climb: Climb, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _run_file(run: Run, folder: str, start: str) -> str:
-    """The run as TREC text, or as JSONL where an id is one that TREC text cannot hold; only JSON can say that nothing was found."""
+    """The run as TREC text, or as JSONL where TREC text cannot hold an id; only JSON can say that nothing was found."""
     *others, last = ("trec", "jsonl") if len(run.docs) else ("json",)
     for kind in others:
         with suppress(InputError):
