@@ -139,6 +139,7 @@ def test_beir_drops_a_document_that_has_the_querys_id() -> None:
     by_name = {one.ours: one for one in _of("BEIR")}
     assert _ours(by_name["nDCG@"], qrels, run) == 1.0
     assert _ours(by_name["RR@"], qrels, run) == 0.5
+    assert _ours(by_name["Success@"], qrels, run, cutoff=1) == 0.0
 
 
 def test_the_winner_that_changes_is_marked_and_told() -> None:
@@ -152,7 +153,7 @@ def test_the_winner_that_changes_is_marked_and_told() -> None:
     assert changed == {f"{tool} recip_rank" for tool in ("trec_eval 9", "trec_eval 10", "pytrec_eval")}
     assert {str(table.records()[at]["convention"]) for at in table.strong} == changed
     assert table.sentences[0].startswith(
-        "The winner changes by 3 of 6 conventions (1 more refuse a run): trec_eval 10 recip_rank: half;"
+        "The winner changes by 3 of 6 conventions (1 more with a run refused): trec_eval 10 recip_rank: half;"
     )
     refusing = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (refusing["whole"], refusing["half"], refusing["winner changes"]) == (0.75, "refuses", None)

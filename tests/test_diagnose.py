@@ -107,7 +107,9 @@ def test_where_no_query_fails_a_first_screen_says_so() -> None:
     assert table.sentences == ("No query fails.",)
     deeper = at_ranks(1, 12, None)
     (said,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
-    assert said.startswith("1 of them have a relevant document further down, which a better order could mend; 1 have none")
+    assert said.startswith(
+        "A relevant document stands further down for 1 of them, which a better order could mend, and nowhere for 1,"
+    )
 
 
 def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:

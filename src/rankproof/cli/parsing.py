@@ -18,7 +18,7 @@ exit codes:
   1  the world failed: disk, network, a library that is not there
   2  the input or the usage is wrong; the message says where and what to do
   3  a gate failed: gate, or doctor --strict
-  130  interrupted"""
+  130  interrupted (143: asked to end)"""
 
 
 class Page(argparse.RawDescriptionHelpFormatter):

@@ -133,6 +133,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(PYTREC, "Success@", "success.{k}", "Success@{k}"),
     Convention(IR_MEASURES, "Success@", "Success@{k}", "Success@{k}"),
     Convention(RANX, "Success@", "hit_rate@{k}", "Success@{k}"),
+    Convention(BEIR_MRR, "Success@", "Accuracy@{k}", "Success@{k}"),
     Convention(TREC_10, "Rprec", "Rprec", "Rprec"),
     Convention(TREC_9, "Rprec", "Rprec", "Rprec"),
     Convention(PYTREC, "Rprec", "Rprec", "Rprec"),

@@ -31,7 +31,7 @@ def _verdict(rows: list[Row]) -> list[str]:
     others = [row for row in rows if not row.convention.startswith(f"{OURS} ")]
     telling = [row for row in others if row.changes is not None]
     changed = [f"{row.convention}: {row.winner}" for row in telling if row.changes]
-    refused = f" ({len(others) - len(telling)} more refuse a run)" if len(others) > len(telling) else ""
+    refused = f" ({len(others) - len(telling)} more with a run refused)" if len(others) > len(telling) else ""
     if changed:
         return [f"The winner changes by {len(changed)} of {len(telling)} conventions{refused}: {'; '.join(changed)}."]
     return [f"None of {len(telling)} conventions of other tools{refused} changes the winner."] if telling else []

@@ -111,8 +111,8 @@ def _deeper_said(found: Failures) -> tuple[str, ...]:
     if not found.failed:
         return ("No query fails.",)
     return (
-        f"{found.deeper} of them have a relevant document further down, which a better order could mend; {nowhere} have none,"
-        " which only retrieval could.",
+        f"A relevant document stands further down for {found.deeper} of them, which a better order could mend, and nowhere for"
+        f" {nowhere}, which only retrieval could.",
     )
 
 
