@@ -116,10 +116,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m fuzz.kills", description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--experiment", type=Path, help="the ladder to climb (BM25, static vectors, their fusion, a judge)")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "work" / "kills")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    campaign = Campaign(asked.folder, random.Random(asked.seed))
+    ladder = asked.experiment.read_text(encoding="utf-8") if asked.experiment else LADDER
+    campaign = Campaign(asked.folder, random.Random(asked.seed), ladder)
     campaign.clear()
     wanted, seconds = campaign.whole()
     while campaign.kills < asked.kills:

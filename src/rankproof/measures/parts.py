@@ -52,4 +52,5 @@ class Ideal:
 def alike(hits: Hits, at: IntArray, whole: FloatArray | IntArray, worth: float = 1.0) -> Parts:
     """Parts of documents that each add the same, at whatever rank."""
     ones = np.ones(len(at))
-    return Parts(hits, at, gain=worth * ones, discount=ones, terms=worth * ones, whole=whole)
+    each = ones if worth == 1 else worth * ones
+    return Parts(hits, at, gain=each, discount=ones, terms=each, whole=whole)
