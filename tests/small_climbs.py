@@ -51,7 +51,10 @@ def _run(
 
 
 def _rung(name: str, at: int, names: Sequence[str], run: Run, count: int) -> Rung:
-    times = {part: np.linspace(0.1, 1 / 7 + at + place, count) for place, part in enumerate(TIMES)}
+    rising = {
+        part: np.linspace(0.1, 1 / 7 + at + place, count) for place, part in enumerate(("embed", "search", "rerank", "total"))
+    }
+    times = {part: rising.get(part, np.zeros(count)) for part in TIMES}
     return Rung(
         name=name,
         kind="rerank" if at == len(names) - 1 and at else "retrieval",

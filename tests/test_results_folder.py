@@ -339,7 +339,7 @@ def test_a_folder_whose_data_were_changed_is_refused(saved: Path, name: str) -> 
 
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "no result of rankproof"),
-    (("schema",), 2, "schema 2 where this rankproof knows 1"),
+    (("schema",), 3, "schema 3 where this rankproof knows 2"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "systems without name"),

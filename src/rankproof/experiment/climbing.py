@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from ..asking.desk import Desk
+from ..data.answers import Answers
 from ..data.dataset import Dataset
-from ..data.identity import identity, key_of
+from ..data.identity import identity
 from ..data.queries import Queries, Query
 from ..data.run import Run
 from ..evaluation import Options, Result, evaluate_runs
@@ -23,12 +26,13 @@ from .draw import asked_queries, drawn_queries
 from .experiment import SAMPLE, Experiment
 from .field_rules import refuse_fields
 from .keep import JournalKeep, MemoryKeep
-from .outcome import Outcome
 from .provenance import provenance
+from .replies import Books
 from .rung import Climb, Rung
-from .rungs import kind_of, over_of, with_below
+from .rungs import kind_of, over_of
 from .settings import Settings
 from .snippets import snippets_of
+from .standing import Standing
 from .toml.text import toml_of
 
 
@@ -42,13 +46,13 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     drawn = drawn_queries(dataset, experiment.limit, experiment.seed)
     queries = asked_queries(dataset, drawn)
     with _bench(dataset, queries, settings) as bench:
-        outcomes = {name: bench.outcome(stage, name) for name, stage in experiment.systems.items()}
+        standings = {name: bench.standing(stage, name) for name, stage in experiment.systems.items()}
     ids = tuple(query.id for query in queries)
-    runs = {name: Run.of_rankings(name, ids, outcome.rankings) for name, outcome in outcomes.items()}
+    runs = {name: Run.of_rankings(name, ids, standing.outcome.rankings) for name, standing in standings.items()}
     options = Options(rel=experiment.rel, queries=drawn if len(drawn) < len(dataset.qrels) else None)
     result = evaluate_runs(dataset.qrels, runs, experiment.measures, options)
     notes = (*dataset_notes(dataset, drawn), *depth_notes(experiment.systems, runs, result, len(dataset.corpus)))
-    rungs = _rungs(experiment.systems, outcomes, bench.found, result, runs)
+    rungs = _rungs(experiment.systems, standings, result, runs)
     return Climb(
         name=experiment.name,
         fingerprint=dataset.fingerprint(),
@@ -88,26 +92,22 @@ def dataset_of(experiment: Experiment) -> Dataset:
 @contextmanager
 def _bench(dataset: Dataset, queries: Sequence[Query], settings: Settings) -> Iterator[Bench]:
     home = settings.home
-    with JournalKeep(home, settings.progress) if home else MemoryKeep(settings.progress) as keep:
+    desk = Desk(Books(home) if home else None, settings.budget, threads=settings.threads)
+    with desk, JournalKeep(home, settings.progress) if home else MemoryKeep(settings.progress) as keep:
         corpus_key = dataset.corpus.fingerprint()
-        ground = Ground(dataset.corpus, corpus_key, keep, settings.threads, settings.progress)
-        queries_key = key_of([(query.id, query.text) for query in queries])
-        yield Bench(ground, queries, queries_key, keep, StageCache(home) if home else None)
+        ground = Ground(dataset.corpus, corpus_key, keep, settings.threads, settings.progress, desk)
+        yield Bench(ground, queries, keep, StageCache(home) if home else None)
 
 
 def _rungs(
-    systems: Mapping[str, Stage],
-    outcomes: Mapping[str, Outcome],
-    found: Mapping[Stage, Outcome],
-    result: Result,
-    runs: Mapping[str, Run],
+    systems: Mapping[str, Stage], standings: Mapping[str, Standing], result: Result, runs: Mapping[str, Run]
 ) -> tuple[Rung, ...]:
     over = over_of(systems, result)
     rungs = []
     for name, stage in systems.items():
-        own, every = outcomes[name], with_below(stage)
-        cost = together(found[each].cost for each in every)
-        times = {part: np.sum([found[each].times[part] for each in every], axis=0) for part in own.times}
+        own, every = standings[name].outcome, tuple(standings[name].every())
+        cost = together(each.outcome.cost for each in every)
+        times = _summed([each.outcome.times for each in every])
         rungs.append(
             Rung(
                 name=name,
@@ -123,6 +123,14 @@ def _rungs(
                 notes=own.notes,
                 computed=own.computed,
                 from_cache=own.from_cache,
+                counts=_summed([each.outcome.counts for each in every]),
+                money=sum(each.money() for each in every),
+                answers=None if own.answers is None else Answers(dict(zip(runs[name].queries, own.answers, strict=True))),
             )
         )
     return tuple(rungs)
+
+
+def _summed(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """By name, the arrays of all added."""
+    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}

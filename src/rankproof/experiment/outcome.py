@@ -5,20 +5,26 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..data.arrays import FloatArray
+from ..data.answers import Answer
+from ..data.arrays import FloatArray, IntArray
 from ..data.ranking import Ranking
 from ..stages.base import Cost
+from .asked import answers_in
 from .packing import packed, unpacked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """A stage's rankings for the asked queries, in their order; `times` holds its own milliseconds a query, by part."""
+    """A stage's rankings for the asked queries, in their order; `times` holds its own milliseconds a query, by part.
+
+    `counts` is what its own asks of language models came to, by query; `answers` is None where neither it nor what it rests on
+    answers.
+    """
 
     rankings: tuple[Ranking, ...]
     times: Mapping[str, FloatArray]
@@ -28,6 +34,8 @@ class Outcome:
     notes: tuple[str, ...]
     computed: str
     from_cache: bool = False
+    counts: Mapping[str, IntArray] = field(default_factory=dict)
+    answers: tuple[Answer, ...] | None = None
 
 
 def outcome_bytes(outcome: Outcome) -> bytes:
@@ -40,8 +48,10 @@ def outcome_bytes(outcome: Outcome) -> bytes:
         "facts": outcome.facts,
         "notes": outcome.notes,
         "computed": outcome.computed,
+        "answers": None if outcome.answers is None else [asdict(answer) for answer in outcome.answers],
     }
-    arrays = {f"time-{part}": values for part, values in outcome.times.items()}
+    arrays: dict[str, Any] = {f"time-{part}": values for part, values in outcome.times.items()}
+    arrays |= {f"count-{name}": values for name, values in outcome.counts.items()}
     arrays["scores"] = scores
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), **arrays)
@@ -53,7 +63,8 @@ def outcome_of(content: bytes) -> Outcome:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         meta = json.loads(arrays["meta"].tobytes())
         scores = arrays["scores"]
-        times = {name.removeprefix("time-"): arrays[name] for name in arrays.files if name.startswith("time-")}
+        times = _named("time-", arrays)
+        counts = _named("count-", arrays)
     seconds, size, shared = meta["cost"]
     return Outcome(
         tuple(unpacked(meta["docs"], scores)),
@@ -64,4 +75,10 @@ def outcome_of(content: bytes) -> Outcome:
         tuple(meta["notes"]),
         meta["computed"],
         from_cache=True,
+        counts=counts,
+        answers=None if meta["answers"] is None else tuple(answers_in(meta["answers"])),
     )
+
+
+def _named(start: str, arrays: Any) -> dict[str, Any]:
+    return {name.removeprefix(start): arrays[name] for name in arrays.files if name.startswith(start)}

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data.arrays import FloatArray
+from ..data.answers import Answers
+from ..data.arrays import FloatArray, IntArray
 from ..data.qrels import Qrels
 from ..data.queries import Queries
 from ..data.run import Run
@@ -16,7 +17,7 @@ from ..errors import UsageError, shown
 from ..evaluation import Result
 from ..stages.clock import PARTS
 
-RungKind = Literal["retrieval", "fusion", "rerank"]
+RungKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks"]
 TIMES = (*PARTS, "total")
 
 
@@ -28,7 +29,8 @@ class Rung:
     the rungs below it, by part and in total. `index_seconds` and `index_bytes` count every index that the system needs once.
     `throughput` is queries a second in batch, None where the rung has no batch of its own. `over` names the system that it is
     measured against: what it reranks, the best of what it fuses, the one before it where it is made of none; None for the first
-    and where all that it is made of is hidden.
+    and where all that it is made of is hidden. `counts` is what asking language models came to, by query and whatever start
+    did the asking, and `money` what that cost; `answers` is None for a system that only ranks.
     """
 
     name: str
@@ -44,6 +46,9 @@ class Rung:
     notes: tuple[str, ...] = ()
     computed: str = ""
     from_cache: bool = False
+    counts: Mapping[str, IntArray] = field(default_factory=dict)
+    money: float = 0.0
+    answers: Answers | None = None
 
     def __repr__(self) -> str:
         return f"<Rung {self.name}: {self.kind}, {len(self.run)} queries>"
@@ -52,6 +57,10 @@ class Rung:
         """The share of the exact nearest that an approximate search found; None where it is exact or nothing was asked."""
         found = self.facts.get("recall_of_exact")
         return float(found) if isinstance(found, int | float) else None
+
+    def total(self, name: str) -> int:
+        """One count of what asking language models came to, over all queries; 0 where nothing was asked."""
+        return int(np.sum(self.counts[name])) if name in self.counts else 0
 
     def time_of(self, part: str) -> dict[str, float]:
         """Mean, p50, p95 and p99 of a part of the time, in ms."""
@@ -68,7 +77,8 @@ class Climb:
 
     `queries` are the judged queries that were asked, in the order of every rung's times; `result` has a system for each rung, in
     the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows; `rel` is the least
-    grade that counted as relevant.
+    grade that counted as relevant. `chunks` has the values of the systems that rank chunks, before their rankings are collapsed
+    to documents; `answers` the measures of those that answer, over the queries whose answer is known.
     """
 
     name: str
@@ -83,6 +93,8 @@ class Climb:
     provenance: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     rel: int = 1
+    chunks: Result | None = None
+    answers: Result | None = None
 
     def __repr__(self) -> str:
         return f"<Climb {self.name}: {', '.join(rung.name for rung in self.rungs)}; {len(self.queries)} queries>"

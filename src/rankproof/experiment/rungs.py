@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast, get_args
 
 from ..evaluation import Result
 from ..stages.base import Stage
@@ -12,7 +13,10 @@ from .rung import RungKind
 
 
 def kind_of(stage: Stage) -> RungKind:
-    """Whether the stage finds documents, joins rankings, or reorders one."""
+    """Whether the stage finds documents, joins rankings, reorders one, or is of the kind that it says itself."""
+    own = getattr(stage, "kind", None)
+    if own in get_args(RungKind):
+        return cast(RungKind, own)
     below = stage.below()
     if not below:
         return "retrieval"

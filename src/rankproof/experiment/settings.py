@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..asking.budget import Budget
 from ..data.checks import whole
 from ..errors import UsageError
 from ..formats.opening import path_text
@@ -15,11 +16,15 @@ from ..stages.base import Progress
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`cache` None keeps nothing beyond the process; `threads` are for building, queries are always asked one at a time."""
+    """`cache` None keeps nothing beyond the process; `threads` are for building, queries are asked one at a time.
+
+    `budget` is the most that asking language models may cost.
+    """
 
     cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
     threads: int = 1
     progress: Progress = field(default=lambda label, done, total: None)
+    budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
         whole("threads", self.threads)

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from ..asking.estimate import Estimate
 from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import WorldError
 from ..fusion.settings import NORMS, Norm
+from ..models.chat.port import ChatModel
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
-from .scorers import CuttingScorer, QueryCuttingScorer, Scorer, ScorerValue
+from .scorers import AskingScorer, CuttingScorer, PricedScorer, QueryCuttingScorer, Scorer, ScorerValue
 
 FINEST_STEP = 2.0**-30
 
@@ -55,6 +57,15 @@ class Rerank:
         """The stage that finds the documents."""
         return (self.stage,)
 
+    @property
+    def chat(self) -> ChatModel | None:
+        """The language model that the scorer asks, if any."""
+        return self.by.chat if isinstance(self.by, PricedScorer) else None
+
+    def estimate(self, queries: Sequence[Query], ground: Ground) -> Estimate:
+        """The scorer's, for the first `top` documents of every query."""
+        return self.by.estimate_top(queries, ground, self.top) if isinstance(self.by, PricedScorer) else Estimate()
+
     def build(self, ground: Ground) -> RerankSearcher:
         """Makes the scorer ready."""
         return RerankSearcher(self, self.by.build(ground))
@@ -74,9 +85,13 @@ class RerankSearcher:
         if self._stage.weight == 0 or not docs:
             return docs, scores
         top = self._stage.top
+        if isinstance(self._scorer, AskingScorer):
+            given = self._scorer.scores_asked(query, docs[:top], clock.tally("rerank"))
+        else:
+            with clock.part("rerank"):
+                given = self._scorer.scores(query, docs[:top])
         with clock.part("rerank"):
-            given = np.asarray(self._scorer.scores(query, docs[:top]), dtype=np.float64)
-            found = resorted(docs, self._blended(scores[:top], given), top)
+            found = resorted(docs, self._blended(scores[:top], np.asarray(given, dtype=np.float64)), top)
         if self._cutting:
             clock.cut += self._cutting.cut(query, docs[:top])
         if self._cutting_queries:
@@ -92,6 +107,11 @@ class RerankSearcher:
             raise WorldError("the reranker's model gave a score that is not a finite number")
         weight, norm = self._stage.weight, NORMS[self._stage.norm]
         return given if weight == 1 else (1 - weight) * norm(below) + weight * norm(given)
+
+    @property
+    def lanes(self) -> int:
+        """How many queries may be searched at once; 0 where the scorer waits for nobody."""
+        return self._scorer.lanes if isinstance(self._scorer, AskingScorer) else 0
 
     def cost(self) -> Cost:
         """The scorer's."""

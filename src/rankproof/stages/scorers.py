@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from ..asking.estimate import Estimate
+from ..asking.tally import Tally
 from ..data.arrays import FloatArray
 from ..data.queries import Query
+from ..models.chat.port import ChatModel
 from .base import Cost, Ground
 
 
@@ -52,7 +55,33 @@ class QueryCuttingScorer(Scorer, Protocol):
         ...
 
 
+@runtime_checkable
+class AskingScorer(Scorer, Protocol):
+    """A scorer that waits for a language model; its time is that of the replies, and `lanes` queries may be scored at once."""
+
+    @property
+    def lanes(self) -> int: ...
+
+    def scores_asked(self, query: Query, docs: Sequence[str], tally: Tally) -> FloatArray:
+        """The scores, with what asking came to on the tally; the order given where the model was of no use, counted as such."""
+        ...
+
+
 class ScorerValue(Protocol):
     """The frozen value that stands for a scorer: `Pairs(model)`, `Similarity(model)`, `MaxSim(model)`, `Keywords()`."""
 
     def build(self, ground: Ground) -> Scorer: ...
+
+
+@runtime_checkable
+class PricedScorer(Protocol):
+    """The value of a scorer that asks a language model, and can say beforehand how much."""
+
+    @property
+    def chat(self) -> ChatModel:
+        """The model that it asks."""
+        ...
+
+    def estimate_top(self, queries: Sequence[Query], ground: Ground, top: int) -> Estimate:
+        """What scoring `top` documents of every query comes to, but for repeated attempts."""
+        ...

@@ -64,9 +64,24 @@ def _columns(climb: Climb) -> list[Column]:
         Column(_gain_title(climb), tuple(Cell(_gain(climb, rung)) for rung in climb.rungs), 1),
         *(_measure(climb, name, place + (3 if place < 2 else 10)) for place, name in enumerate(others)),
         Column("ms p50/p95", tuple(Cell(f"{shown_time(time['p50'])}/{shown_time(time['p95'])}") for time in times), 2),
+        *_asked(climb),
         Column("index s", tuple(Cell(shown_time(rung.index_seconds)) for rung in climb.rungs), 6),
         Column("index MB", tuple(Cell(shown_time(rung.index_bytes / 1e6)) for rung in climb.rungs), 7),
         Column("queries/s", tuple(Cell(_throughput(rung)) for rung in climb.rungs), 8),
+    ]
+
+
+def _asked(climb: Climb) -> list[Column]:
+    """What asking language models came to, where any system asks one; money where one has a price."""
+    tokens = [sum(rung.total(name) for name in ("tokens_in", "tokens_out")) for rung in climb.rungs]
+    if not any(tokens):
+        return []
+    calls = tuple(Cell(f"{rung.total('calls'):,}" if many else ABSENT) for rung, many in zip(climb.rungs, tokens, strict=True))
+    money = tuple(Cell(f"{rung.money:.4f}" if rung.money else ABSENT) for rung in climb.rungs)
+    return [
+        Column("calls", calls, 5),
+        Column("tokens", tuple(Cell(f"{many:,}" if many else ABSENT) for many in tokens), 9),
+        *([Column("money", money, 5)] if any(rung.money for rung in climb.rungs) else []),
     ]
 
 

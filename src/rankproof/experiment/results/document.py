@@ -11,7 +11,7 @@ from ...formats.harmless import for_json
 from ..rung import TIMES, Climb, Rung
 
 FORMAT = "rankproof-results"
-SCHEMA = 1
+SCHEMA = 2
 _LEVELS = 4
 
 

@@ -1,0 +1,1 @@
+"""Asking a language model: through a journal, within a budget, and its reply read strictly."""

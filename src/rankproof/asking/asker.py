@@ -1,0 +1,123 @@
+"""Who asks: first the book of replies, then the purse, then the model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ..data.identity import identity
+from ..errors import WorldError
+from ..models.chat.port import Ask, Chat, ChatFailedError, ChatModel, Reply
+from .budget import Purse
+from .estimate import estimate_of
+from .patience import Patience
+from .replies import Replies, key_of_ask
+from .tally import Tally
+from .usage import Usage, price
+
+MOST_FAILURES = 10
+"""In a row, by all threads together, after which the server is taken to be down."""
+T = TypeVar("T")
+
+
+class UnreadableError(ValueError):
+    """A reply that is of no use: what is wrong with it, in a few words."""
+
+
+class Asker:
+    """Asks one model for one use; safe for several threads."""
+
+    def __init__(self, model: ChatModel, chat: Callable[[], Chat], replies: Replies, purse: Purse, patience: Patience) -> None:
+        self.model = model
+        self._chat, self._replies, self._purse, self._patience = chat, replies, purse, patience
+        self._failures, self._wishes = 0, True
+        self._lock = threading.Lock()
+
+    def read(self, ask: Ask, meaning: Callable[[Reply], T], tally: Tally, *, attempts: int = 3) -> T | None:
+        """What the reply means, asked again while `meaning` raises UnreadableError; None where no attempt brought anything.
+
+        Each reply of no use counts as `unreadable`; an ask that ends without a meaning counts as `failed` where no reply came at
+        all, else as `given_up`.
+        """
+        for attempt in range(attempts):
+            try:
+                return meaning(self.ask(replace(ask, attempt=attempt), tally))
+            except UnreadableError:
+                tally.count("unreadable")
+            except ChatFailedError:
+                tally.count("failed")
+                return None
+        tally.count("given_up")
+        return None
+
+    def ask(self, ask: Ask, tally: Tally) -> Reply:
+        """The reply, kept or new, its cost on the tally; ChatFailedError where there is none after every try."""
+        key = key_of_ask(ask)
+        reply = self._replies.find(key)
+        if reply is None:
+            reply = self._asked(ask, tally)
+            self._replies.put(key, reply)
+        else:
+            self._purse.spend(Usage(journaled=1))
+        tally.count("calls", reply.requests)
+        tally.count("tokens_in", reply.tokens_in)
+        tally.count("tokens_out", reply.tokens_out)
+        tally.asked(reply.seconds)
+        return reply
+
+    def _asked(self, ask: Ask, tally: Tally) -> Reply:
+        """The reply to as many requests as it takes; requests that brought none are on the tally where none brought one."""
+        request = 0
+        while True:
+            request += 1
+            wished = ask if self._wishes else replace(ask, schema="", logprobs=0)
+            try:
+                reply = self._requested(wished)
+            except ChatFailedError as failure:
+                pause = self._pause(wished, failure, request)
+                if pause is None:
+                    tally.count("calls", request)
+                    self._failed(failure)
+                    raise
+                self._patience.sleep(pause)
+            else:
+                with self._lock:
+                    self._failures = 0
+                return replace(reply, requests=request)
+
+    def _pause(self, asked: Ask, failure: ChatFailedError, request: int) -> float | None:
+        """How long to wait before the next request; wishes that the server may have refused are dropped at once."""
+        if failure.wishes and (asked.schema or asked.logprobs):
+            self._wishes = False
+            return 0.0
+        return self._patience.pause(failure, request)
+
+    def _requested(self, ask: Ask) -> Reply:
+        """One request, paid for."""
+        most = estimate_of(ask).usage(self.model.price_in, self.model.price_out)
+        self._purse.reserve(most)
+        real = Usage(calls=1)
+        try:
+            reply = self._chat().reply(ask)
+            money = price(reply.tokens_in, reply.tokens_out, self.model.price_in, self.model.price_out)
+            real = Usage(1, reply.tokens_in, reply.tokens_out, money)
+        finally:
+            self._purse.settle(most, real)
+        return reply
+
+    def _failed(self, error: ChatFailedError) -> None:
+        """Ends everything where too many asks in a row failed."""
+        with self._lock:
+            self._failures += 1
+            failures = self._failures
+        if failures >= MOST_FAILURES:
+            raise WorldError(
+                f"{failures} asks in a row failed, the last one so: {error}; every reply so far is kept: "
+                "run the same command again when the server is well"
+            ) from None
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model as a reader should know it; it is not loaded for this."""
+        return {"model": identity(self.model), "wishes_refused": not self._wishes}

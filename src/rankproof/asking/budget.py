@@ -1,0 +1,92 @@
+"""How much asking may cost, and the purse that sees to it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, fields
+
+from ..data import checks
+from ..errors import UsageError, WorldError, shown
+from .usage import Usage
+
+_FIX = "write it like calls=500,tokens=2000000,money=1.50"
+
+
+class BudgetError(WorldError):
+    """The next call might cost more than the budget has left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that one start may spend, None where there is no limit; what a journal already has is free."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "tokens"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name), least=0)
+        if self.money is not None:
+            object.__setattr__(self, "money", checks.number("money", self.money, 0, 1e12))
+
+
+def parse_budget(text: str) -> Budget:
+    """A budget as the command line writes it: calls=500,tokens=2000000,money=1.50."""
+    found: dict[str, float] = {}
+    known = [part.name for part in fields(Budget)]
+    for piece in text.split(","):
+        name, mark, value = (part.strip() for part in piece.partition("="))
+        if not mark or name not in known or name in found:
+            raise UsageError(f"budget {shown(piece.strip())} is not one of {', '.join(known)}, each once", fix=_FIX)
+        try:
+            found[name] = float(value) if name == "money" else int(value.replace("_", ""))
+        except ValueError:
+            raise UsageError(f"budget {name} is {shown(value)}", fix=_FIX) from None
+    return Budget(**found)  # type: ignore[arg-type]
+
+
+class Purse:
+    """What one start has spent, for all of its threads; each call reserves what it may cost before it is made."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
+        self._lock = threading.Lock()
+        self._spent, self._reserved = Usage(), Usage()
+
+    @property
+    def spent(self) -> Usage:
+        """So far."""
+        with self._lock:
+            return self._spent
+
+    def reserve(self, most: Usage) -> None:
+        """Sets the most that a call may cost aside, refused where the budget does not have it."""
+        with self._lock:
+            after = self._spent + self._reserved + most
+            self._refuse("calls", after.calls, self.budget.calls)
+            self._refuse("tokens", after.tokens_in + after.tokens_out, self.budget.tokens)
+            self._refuse("money", after.money, self.budget.money)
+            self._reserved += most
+
+    def spend(self, usage: Usage) -> None:
+        """Counts what needed no reserve."""
+        with self._lock:
+            self._spent += usage
+
+    def settle(self, most: Usage, real: Usage) -> None:
+        """Puts what it did cost in the place of what was set aside."""
+        with self._lock:
+            minus = Usage(-most.calls, -most.tokens_in, -most.tokens_out, -most.money, -most.journaled)
+            self._reserved += minus
+            self._spent += real
+
+    def _refuse(self, what: str, after: float, limit: float | None) -> None:
+        if limit is not None and after > limit:
+            spent = self._spent
+            said = f"{spent.calls} calls, {spent.tokens_in + spent.tokens_out} tokens and {spent.money:.4f} money are spent"
+            raise BudgetError(
+                f"the budget of {limit:g} {what} may not cover the next call ({said}); every reply so far is kept: "
+                "raise --budget and run the same command again to go on"
+            )

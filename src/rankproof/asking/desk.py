@@ -1,0 +1,66 @@
+"""The desk: every model that one start asks, the books of its replies, and the purse they share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from ..data.identity import key_of
+from ..models.chat.port import Chat, ChatModel
+from .asker import Asker
+from .budget import Budget, Purse
+from .patience import Patience
+from .replies import MemoryReplies, Replies
+
+_SHAPE = 1
+"""Of what a book holds: raised when a kept reply means something else."""
+
+
+class Desk:
+    """A model is loaded when the first ask needs it that no book answers, and once for all who ask it."""
+
+    def __init__(
+        self,
+        books: Callable[[str], Replies] | None = None,
+        budget: Budget | None = None,
+        patience: Patience | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._patience = patience or Patience()
+        self._open = books or (lambda key: MemoryReplies())
+        self._threads = threads
+        self._books: dict[str, Replies] = {}
+        self._chats: dict[ChatModel, Chat] = {}
+        self._lock = threading.Lock()
+        self.purse = Purse(budget)
+
+    def asker(self, model: ChatModel, use: str) -> Asker:
+        """Who asks the model; `use` says what for, and each use has a book of its own."""
+        key = key_of(_SHAPE, use, model)
+        with self._lock:
+            if key not in self._books:
+                self._books[key] = self._open(key)
+            return Asker(model, lambda: self._chat(model), self._books[key], self.purse, self._patience)
+
+    def _chat(self, model: ChatModel) -> Chat:
+        with self._lock:
+            if model not in self._chats:
+                self._chats[model] = model.load(threads=self._threads)
+            return self._chats[model]
+
+    def close(self) -> None:
+        """Closes books and models."""
+        for chat in self._chats.values():
+            chat.close()
+        for book in self._books.values():
+            book.close()
+        self._chats.clear()
+        self._books.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

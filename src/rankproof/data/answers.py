@@ -1,0 +1,48 @@
+"""Answers by query: what a system said, and what it said it from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from .ids import checked_id
+
+State = Literal["answered", "abstained", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer.
+
+    `given` are the ids of the passages that it was made from, best first, `cited` those of them that it names as its sources;
+    `abstained` says that the passages do not tell, `failed` that there is no answer because something went wrong.
+    """
+
+    text: str
+    cited: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    state: State = "answered"
+
+
+class Answers(Mapping[str, Answer]):
+    """Query id to answer, in the order they came."""
+
+    __slots__ = ("_answers", "source")
+
+    def __init__(self, answers: Mapping[str, Answer], *, source: str = "") -> None:
+        self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
+        self.source = source
+
+    def __getitem__(self, query: str) -> Answer:
+        return self._answers[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __repr__(self) -> str:
+        return f"<Answers {self.source}: {len(self)} queries>"
