@@ -36,6 +36,7 @@ fuzz:
 
 kills: $(VENV)/test.stamp
 	$(BIN)/python -m fuzz.kills 50
+	$(BIN)/python -m fuzz.judge_kills 50
 
 sanitize: $(VENV)/test.stamp
 	bash fuzz/sanitize.sh

@@ -6,6 +6,7 @@ written anew.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -19,10 +20,17 @@ _SHOWN = re.compile(r"(<!-- shown: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def main() -> None:
     """Rewrites the shown parts of the pages that are named."""
-    for name in sys.argv[1:]:
+    parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
+    parser.add_argument("pages", nargs="+", metavar="PAGE")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run the commands that hold this text")
+    asked = parser.parse_args()
+
+    def anew(found: re.Match[str]) -> str:
+        return f"{found[1]}{shown(found[2])}{found[3]}" if asked.only in found[2] else found[0]
+
+    for name in asked.pages:
         page = DOCS / f"{name}.md"
-        text = page.read_text(encoding="utf-8")
-        page.write_text(_SHOWN.sub(lambda found: f"{found[1]}{shown(found[2])}{found[3]}", text), encoding="utf-8")
+        page.write_text(_SHOWN.sub(anew, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def shown(command: str) -> str:
@@ -40,8 +48,9 @@ def shown(command: str) -> str:
     )
     if done.returncode not in (0, 3):
         raise SystemExit(f"{command}: exit {done.returncode}")
-    if "markdown" in words:
-        return f"\n```\n{command}\n```\n\n{done.stdout}\n"
+    if "markdown" in words or words[0].startswith("bench."):
+        spoken = f"python -m {command}" if words[0].startswith("bench.") else command
+        return f"\n```\n{spoken}\n```\n\n{done.stdout.rstrip()}\n\n"
     return f"\n```\n$ {command}\n{done.stdout.rstrip()}\n```\n\n"
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from minilm_weights import minilm_home
+from model_weights import minilm_home, smollm2_folder
 from rankproof.align import engine
+from rankproof.models.chat.llama import Llama
+from rankproof.models.chat.smollm2 import WEIGHTS
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -44,3 +47,17 @@ def minilm_cache(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.Monke
     (cache / "models").symlink_to(minilm_weights / "models")
     monkeypatch.setenv("RANKPROOF_CACHE", str(cache))
     return cache
+
+
+@pytest.fixture(scope="session")
+def smollm2_weights(request: pytest.FixtureRequest) -> Path:
+    """SmolLM2's gguf file."""
+    if find_spec("xllamacpp") is None and os.environ.get("RANKPROOF_TESTS") != "whole":
+        pytest.skip("xllamacpp is not installed: the extra local brings it")
+    return smollm2_folder(request.config) / WEIGHTS
+
+
+@pytest.fixture(scope="session")
+def smollm2(smollm2_weights: Path) -> Llama:
+    """A real language model, small and weak: tests may ask whether it replies, never how well."""
+    return Llama(str(smollm2_weights))

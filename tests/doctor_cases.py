@@ -9,6 +9,7 @@ from typing import Any
 from rankproof import Corpus, Dataset, Document, Qrels, Queries, Query, Run, evaluate
 from rankproof.analysis.doctor import Subject, of_evidence
 from rankproof.analysis.evidence import Evidence
+from rankproof.data.qrels import Judgement
 from rankproof.data.run import RunRow
 from rankproof.experiment.rung import Rung
 
@@ -41,6 +42,7 @@ class Material:
     training: Mapping[str, str] = field(default_factory=lambda: {"t1": "whatever was asked in training about other matters"})
     trained_on: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: {"t1": {"d01": 1}})
     upside_down: bool = False
+    mark: str = ""
 
 
 def _near(at: int) -> list[str]:
@@ -69,7 +71,7 @@ def clean() -> Material:
 
 def subject_of(material: Material) -> Subject:
     """The material as the doctor is shown it."""
-    qrels = Qrels.from_dict(material.qrels)
+    qrels = _qrels(material)
     corpus = Corpus(Document(doc, text, title) for doc, (title, text) in material.docs.items())
     queries = Queries(Query(query, text) for query, text in material.queries.items())
     runs = {name: _run(name, scores, upside_down=material.upside_down) for name, scores in material.runs.items()}
@@ -82,6 +84,12 @@ def subject_of(material: Material) -> Subject:
         trained_on=Qrels.from_dict(material.trained_on),
         parts=found.parts | {"training queries", "training judgements"},
     )
+
+
+def _qrels(material: Material) -> Qrels:
+    """The judgements, those of the first query by the machine that the mark names."""
+    each = ((query, doc, grade) for query, docs in material.qrels.items() for doc, grade in docs.items())
+    return Qrels(Judgement(query, doc, grade, mark=material.mark if query == "q01" else "") for query, doc, grade in each)
 
 
 def _run(name: str, scores: Mapping[str, Mapping[str, float]], *, upside_down: bool) -> Run:
@@ -189,6 +197,7 @@ CASES: Mapping[str, Case] = {
     "queries-without-relevant": Case(
         lambda made: _judged(made, lambda query, docs: dict.fromkeys(docs, 0) if query == "q01" else docs)
     ),
+    "machine-judgements": Case(lambda made: replace(made, mark="llm:small:0123abcd")),
     "missing-queries": Case(_missing_query),
     "shallow-rankings": Case(
         lambda made: _ranked(made, lambda query, docs: {doc: score for doc, score in docs.items() if score > 18}),

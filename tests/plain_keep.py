@@ -9,7 +9,7 @@ from tempfile import gettempdir
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.queries import Query
 from rankproof.data.ranking import Ranking
-from rankproof.stages.base import Block, Ground, Searcher, Stage
+from rankproof.stages.base import Block, Ground, Regrounded, Searcher, Stage
 from rankproof.stages.clock import Clock
 
 
@@ -50,5 +50,6 @@ def climbed(stage: Stage, ground: Ground, text: str) -> Ranking:
 
 def asked(stage: Stage, searcher: Searcher, ground: Ground, text: str) -> Ranking:
     """One query's ranking by a built stage and all those below it."""
-    below = [climbed(part, ground, text) for part in stage.below()]
+    others = stage.ground_below(ground) if isinstance(stage, Regrounded) else ground
+    below = [climbed(part, others, text) for part in stage.below()]
     return searcher.search(Query("q", text), below, Clock())

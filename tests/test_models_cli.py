@@ -52,7 +52,7 @@ def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["get"], "models get needs a name; as in rankproof models get minilm"),
         (["path"], "models path needs a name"),
-        (["get", "minlm"], "no model is called minlm; get minilm, or ORGANISATION/MODEL on the hub"),
+        (["get", "minlm"], "no model is called minlm; get minilm, smollm2, or ORGANISATION/MODEL on the hub"),
         (["get", "\x1b[31m"], r"no model is called \\x1b\[31m"),
         (["take", "minilm"], "invalid choice: 'take'"),
         ([], "the following arguments are required"),
@@ -76,13 +76,25 @@ def test_hostile_names_in_the_list_are_made_visible(
     assert "\x1b" not in out
 
 
-HEAVY = ("onnx", "onnxruntime", "tokenizers", "safetensors", "torch", "wordllama", "sentence_transformers", "urllib.request")
+HEAVY = (
+    "onnx",
+    "onnxruntime",
+    "tokenizers",
+    "safetensors",
+    "torch",
+    "wordllama",
+    "sentence_transformers",
+    "urllib.request",
+    "httpx",
+    "xllamacpp",
+)
 
 
 def test_naming_models_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from rankproof.models.registry import model_named, is_ready;"
+        "import sys; from rankproof.models.registry import chat_named, model_named, is_ready;"
         "[is_ready(model_named(name)) for name in ('minilm', 'wordllama', 'a/b')];"
+        "is_ready(chat_named('smollm2'));"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

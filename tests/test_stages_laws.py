@@ -21,9 +21,25 @@ from rankproof.data.identity import identity, key_of
 from rankproof.data.queries import Query
 from rankproof.errors import UsageError
 from rankproof.models.wordllama_model import WordLlama
-from rankproof.stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
+from rankproof.stages import (
+    BM25,
+    RM3,
+    RRF,
+    Answer,
+    Chunked,
+    Dense,
+    Extract,
+    Fuse,
+    Keywords,
+    MaxSim,
+    Pairs,
+    Rerank,
+    Rewrite,
+    Similarity,
+)
 from rankproof.stages.base import BatchSearcher, Stage
 from rankproof.stages.scorers import ScorerValue
+from scripted_chat import ScriptedChat
 
 LEXICAL = BM25(stemming=False, stop_words=False, depth=4)
 DENSE = Dense(HashedWords(), depth=5)
@@ -41,6 +57,12 @@ SHELF: list[Stage] = [
     RRF((LEXICAL, DENSE), depth=7),
     HYBRID,
     Fuse((LEXICAL, DENSE, LEXICAL), "combmnz", weights=(1.0, 2.0, 0.5), depth=2),
+    Chunked(HYBRID, size=2, overlap=1, depth=3),
+    Chunked(Rerank(LEXICAL, Keywords()), size=1, overlap=0, unit="tokens", pool=2),
+    RM3(LEXICAL, docs=2, terms=2, weight=0.4, common=1.0),
+    Rewrite(LEXICAL, ScriptedChat(lambda ask: '{"query": "b c"}')),
+    Answer(HYBRID, ScriptedChat(lambda ask: "b")),
+    Extract(LEXICAL, HashedWords()),
     *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
     Rerank(Rerank(DENSE, Keywords(), top=9), Similarity(HashedWords()), top=1, norm="min-max", weight=0.5),
 ]

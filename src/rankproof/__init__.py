@@ -16,6 +16,7 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .analysis.compare.compare import compare
     from .analysis.evidence import Evidence, evidence_of_climb, evidence_of_runs
+    from .asking.budget import Budget
     from .data.corpus import Corpus, Document
     from .data.dataset import Dataset
     from .data.qrels import Qrels
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .data.run import Run
     from .errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
     from .evaluation import Note, Result, evaluate
+    from .evaluation.answers import evaluate_answers
     from .experiment import Climb, Experiment, Settings, default_ladder, load_climb, read_experiment, save_climb
     from .experiment.climbing import climb
     from .formats import read_dataset, read_qrels, read_run, write_qrels, write_run
@@ -55,8 +57,36 @@ if TYPE_CHECKING:
         nDCG,
         parse,
     )
-    from .models import Bert, CrossEncoder, MiniLM, SentenceTransformer, TorchCrossEncoder, WordLlama
-    from .stages import BM25, RRF, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
+    from .models import (
+        Bert,
+        CrossEncoder,
+        Llama,
+        MiniLM,
+        OpenAIChat,
+        SentenceTransformer,
+        SmolLM2,
+        TorchCrossEncoder,
+        WordLlama,
+    )
+    from .stages import (
+        BM25,
+        RM3,
+        RRF,
+        Answer,
+        Chunked,
+        Dense,
+        Extract,
+        Fuse,
+        Keywords,
+        Listwise,
+        MaxSim,
+        Pairs,
+        Pairwise,
+        Pointwise,
+        Rerank,
+        Rewrite,
+        Similarity,
+    )
     from .stages.base import Cost, Ground
     from .stores import Chroma, Memory, PgVector
 
@@ -84,20 +114,31 @@ _ROOMS = {
     "models": (
         "Bert",
         "CrossEncoder",
+        "Llama",
         "MiniLM",
+        "OpenAIChat",
         "SentenceTransformer",
+        "SmolLM2",
         "TorchCrossEncoder",
         "WordLlama",
     ),
     "stages": (
+        "Answer",
         "BM25",
+        "Chunked",
         "Dense",
+        "Extract",
         "Fuse",
         "Keywords",
+        "Listwise",
         "MaxSim",
         "Pairs",
+        "Pairwise",
+        "Pointwise",
+        "RM3",
         "RRF",
         "Rerank",
+        "Rewrite",
         "Similarity",
     ),
     "stages.base": (
@@ -109,11 +150,13 @@ _ROOMS = {
         "Memory",
         "PgVector",
     ),
+    "asking.budget": ("Budget",),
     "data.dataset": ("Dataset",),
     "data.qrels": ("Qrels",),
     "data.run": ("Run",),
     "errors": ("InputError", "MissingExtraError", "RankproofError", "UsageError", "WorldError"),
     "evaluation": ("Note", "Result", "evaluate"),
+    "evaluation.answers": ("evaluate_answers",),
     "formats": ("read_dataset", "read_qrels", "read_run", "write_qrels", "write_run"),
     "fusion": ("fuse",),
     "measures": (
@@ -131,10 +174,14 @@ __all__ = [
     "F1",
     "GMAP",
     "RBP",
+    "RM3",
     "RR",
     "RRF",
+    "Answer",
     "Bert",
+    "Budget",
     "Chroma",
+    "Chunked",
     "Climb",
     "Corpus",
     "Cost",
@@ -145,12 +192,15 @@ __all__ = [
     "ElevenPoint",
     "Evidence",
     "Experiment",
+    "Extract",
     "Fuse",
     "Ground",
     "IPrec",
     "InputError",
     "Judged",
     "Keywords",
+    "Listwise",
+    "Llama",
     "MaxSim",
     "Memory",
     "MiniLM",
@@ -160,9 +210,12 @@ __all__ = [
     "NumRel",
     "NumRelRet",
     "NumRet",
+    "OpenAIChat",
     "P",
     "Pairs",
+    "Pairwise",
     "PgVector",
+    "Pointwise",
     "Qrels",
     "Queries",
     "Query",
@@ -170,6 +223,7 @@ __all__ = [
     "RankproofError",
     "Rerank",
     "Result",
+    "Rewrite",
     "Rprec",
     "Run",
     "SentenceTransformer",
@@ -178,6 +232,7 @@ __all__ = [
     "SetR",
     "Settings",
     "Similarity",
+    "SmolLM2",
     "Success",
     "TorchCrossEncoder",
     "Unjudged",
@@ -189,6 +244,7 @@ __all__ = [
     "compare",
     "default_ladder",
     "evaluate",
+    "evaluate_answers",
     "evidence_of_climb",
     "evidence_of_runs",
     "fuse",

@@ -8,7 +8,7 @@ class Refused(Exception):  # noqa: N818
     args: tuple[str, int, dict[str, Any]]
 
 Options = tuple[bool, bool, bool, int]
-Judgements = tuple[object, tuple[str, ...], bytes, bytes, int, int, list[int]]
+Judgements = tuple[object, tuple[str, ...], bytes, bytes, int, int, list[int], bool]
 Arrays = tuple[bytes, bytes, bytes, bytes, bytes]
 Counts = tuple[int, int, int, int, int, int, int, int]
 Aligned = tuple[Arrays, Counts, tuple[str, ...], tuple[str, ...], bytes]

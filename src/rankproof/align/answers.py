@@ -19,7 +19,7 @@ def options_of(reading: Reading) -> _native.Options:
 
 def judged_of(made: _native.Judgements, only: frozenset[str] | None, source: str) -> Judged:
     """The judgements, with other Unicode forms of their ids marked in the handle."""
-    handle, queries, offsets, grades, repeats, highest, foreign = made
+    handle, queries, offsets, grades, repeats, highest, foreign, _ = made
     _native.add_forms(handle, [(index, other_forms(_native.documents(handle, index))) for index in foreign])
     _native.mark_queries(handle, other_forms(queries), _native.IS_FORM)
     _native.mark_queries(handle, () if only is None else only, _native.IS_LOOKED_AT)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ class Judged:
 
     `repeats` counts exact repeats of a judgement, which are dropped; `highest` is the largest grade of all, also of queries
     that are not looked at. `handle` is what the engine that made this looks
-    documents up in.
+    documents up in. `marks` counts the judgements that a machine made, by its mark.
     """
 
     queries: tuple[str, ...]
@@ -27,6 +28,7 @@ class Judged:
     highest: int
     source: str
     handle: Any
+    marks: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def owners(self) -> IntArray:

@@ -16,6 +16,7 @@ from ..data.reading import Reading
 from ..data.refusals import refusal
 from ..data.run import NO_RANK, Run
 from ..data.source import ByteStream, Source
+from ..formats import trec
 from . import _native, slices
 from .answers import hits_of, judged_of, options_of
 from .arrow import align_arrow as align_arrow
@@ -41,7 +42,8 @@ def judge_text(
         raise_told(error, source.name)
     finally:
         stream.close()
-    return judged_of(made, kept, source.name)
+    judged = judged_of(made, kept, source.name)
+    return replace(judged, marks=Qrels(trec.qrels_rows(source)).made_by(kept)) if made[-1] else judged
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
@@ -50,7 +52,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
     grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
     made = _native.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
-    return replace(judged_of(made, kept, qrels.source), repeats=qrels.repeats)
+    return replace(judged_of(made, kept, qrels.source), repeats=qrels.repeats, marks=qrels.made_by(kept))
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> Judged:

@@ -85,6 +85,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> Judged:
         highest=max((max(docs.values()) for docs in qrels.values() if docs), default=0),
         source=qrels.source,
         handle=table,
+        marks=qrels.made_by(kept),
     )
 
 

@@ -19,9 +19,9 @@ from ..experiment.rung import Climb, Rung
 class Evidence:
     """Values, rankings and judgements of systems that were asked the same queries.
 
-    `fingerprint` is the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`. `runs` may read
-    its files when they are first asked for. `documents` is the size of the corpus, None where it is not known. `skip_missing`
-    says that means run over the queries that a run has.
+    `fingerprint` and `dataset` are the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`.
+    `runs` may read its files when they are first asked for. `documents` is the size of the corpus, None where it is not known.
+    `skip_missing` says that means run over the queries that a run has.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Evidence:
     rungs: tuple[Rung, ...] = ()
     documents: int | None = None
     skip_missing: bool = False
+    dataset: str = ""
 
     @property
     def options(self) -> Options:
@@ -107,6 +108,7 @@ def evidence_of_climb(climb: Climb) -> Evidence:
         snippets=climb.snippets,
         rungs=climb.rungs,
         documents=_count(climb.provenance.get("documents")),
+        dataset=str(climb.provenance.get("dataset") or ""),
     )
 
 

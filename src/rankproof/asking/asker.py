@@ -14,6 +14,7 @@ from .budget import Purse
 from .estimate import estimate_of
 from .patience import Patience
 from .replies import Replies, key_of_ask
+from .stopping import Stop
 from .tally import Tally
 from .usage import Usage, price
 
@@ -29,25 +30,39 @@ class UnreadableError(ValueError):
 class Asker:
     """Asks one model for one use; safe for several threads."""
 
-    def __init__(self, model: ChatModel, chat: Callable[[], Chat], replies: Replies, purse: Purse, patience: Patience) -> None:
+    def __init__(
+        self, model: ChatModel, chat: Callable[[], Chat], replies: Replies, purse: Purse, patience: Patience, stop: Stop
+    ) -> None:
         self.model = model
-        self._chat, self._replies, self._purse, self._patience = chat, replies, purse, patience
+        self._chat, self._replies, self._purse = chat, replies, purse
+        self._patience, self._stop = patience, stop
+        self._sleep = patience.sleep or stop.sleep
         self._failures, self._wishes = 0, True
         self._lock = threading.Lock()
 
-    def read(self, ask: Ask, meaning: Callable[[Reply], T], tally: Tally, *, attempts: int = 3) -> T | None:
+    def read(
+        self,
+        ask: Ask,
+        meaning: Callable[[Reply], T],
+        tally: Tally,
+        *,
+        attempts: int = 3,
+        heard: Callable[[Exception], object] = lambda error: None,
+    ) -> T | None:
         """What the reply means, asked again while `meaning` raises UnreadableError; None where no attempt brought anything.
 
         Each reply of no use counts as `unreadable`; an ask that ends without a meaning counts as `failed` where no reply came at
-        all, else as `given_up`.
+        all, else as `given_up`. `heard` is told what was wrong each time.
         """
         for attempt in range(attempts):
             try:
                 return meaning(self.ask(replace(ask, attempt=attempt), tally))
-            except UnreadableError:
+            except UnreadableError as error:
                 tally.count("unreadable")
-            except ChatFailedError:
+                heard(error)
+            except ChatFailedError as error:
                 tally.count("failed")
+                heard(error)
                 return None
         tally.count("given_up")
         return None
@@ -69,38 +84,42 @@ class Asker:
 
     def _asked(self, ask: Ask, tally: Tally) -> Reply:
         """The reply to as many requests as it takes; requests that brought none are on the tally where none brought one."""
-        request = 0
+        request, wished, plain = 0, ask, replace(ask, schema="", logprobs=0)
+        if not self._wishes:
+            wished = plain
         while True:
             request += 1
-            wished = ask if self._wishes else replace(ask, schema="", logprobs=0)
             try:
                 reply = self._requested(wished)
             except ChatFailedError as failure:
-                pause = self._pause(wished, failure, request)
+                if failure.wishes and wished != plain:
+                    wished = plain
+                    continue
+                pause = self._patience.pause(failure, request)
                 if pause is None:
                     tally.count("calls", request)
                     self._failed(failure)
                     raise
-                self._patience.sleep(pause)
+                self._sleep(pause)
             else:
-                with self._lock:
-                    self._failures = 0
+                self._succeeded(wished != ask)
                 return replace(reply, requests=request)
 
-    def _pause(self, asked: Ask, failure: ChatFailedError, request: int) -> float | None:
-        """How long to wait before the next request; wishes that the server may have refused are dropped at once."""
-        if failure.wishes and (asked.schema or asked.logprobs):
-            self._wishes = False
-            return 0.0
-        return self._patience.pause(failure, request)
+    def _succeeded(self, without_wishes: bool) -> None:
+        """Wishes are given up for good when the same ask was answered without them: the messages were not what was refused."""
+        with self._lock:
+            self._failures = 0
+            self._wishes = self._wishes and not without_wishes
 
     def _requested(self, ask: Ask) -> Reply:
         """One request, paid for."""
         most = estimate_of(ask).usage(self.model.price_in, self.model.price_out)
+        self._stop.check()
+        chat = self._chat()
         self._purse.reserve(most)
         real = Usage(calls=1)
         try:
-            reply = self._chat().reply(ask)
+            reply = chat.reply(ask)
             money = price(reply.tokens_in, reply.tokens_out, self.model.price_in, self.model.price_out)
             real = Usage(1, reply.tokens_in, reply.tokens_out, money)
         finally:

@@ -13,6 +13,7 @@ from .asker import Asker
 from .budget import Budget, Purse
 from .patience import Patience
 from .replies import MemoryReplies, Replies
+from .stopping import Stop
 
 _SHAPE = 1
 """Of what a book holds: raised when a kept reply means something else."""
@@ -29,26 +30,41 @@ class Desk:
         threads: int = 1,
     ) -> None:
         self._patience = patience or Patience()
+        self._stop = Stop()
         self._open = books or (lambda key: MemoryReplies())
         self._threads = threads
         self._books: dict[str, Replies] = {}
         self._chats: dict[ChatModel, Chat] = {}
+        self._askers: dict[tuple[str, ChatModel], Asker] = {}
         self._lock = threading.Lock()
         self.purse = Purse(budget)
 
     def asker(self, model: ChatModel, use: str) -> Asker:
-        """Who asks the model; `use` says what for, and each use has a book of its own."""
+        """Who asks the model; `use` says what for, and each use has a book of its own.
+
+        The same model for the same use has the same asker: failures in a row are counted whoever meets them.
+        """
         key = key_of(_SHAPE, use, model)
         with self._lock:
             if key not in self._books:
                 self._books[key] = self._open(key)
-            return Asker(model, lambda: self._chat(model), self._books[key], self.purse, self._patience)
+            if (key, model) not in self._askers:
+                book = self._books[key]
+                self._askers[key, model] = Asker(model, lambda: self._chat(model), book, self.purse, self._patience, self._stop)
+            return self._askers[key, model]
 
     def _chat(self, model: ChatModel) -> Chat:
         with self._lock:
             if model not in self._chats:
                 self._chats[model] = model.load(threads=self._threads)
             return self._chats[model]
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Ends every pause and lets no further request begin; `at_once` gives up those that are under way too."""
+        self._stop.set()
+        if at_once:
+            for chat in self._chats.copy().values():
+                chat.close()
 
     def close(self) -> None:
         """Closes books and models."""
@@ -58,6 +74,7 @@ class Desk:
             book.close()
         self._chats.clear()
         self._books.clear()
+        self._askers.clear()
 
     def __enter__(self) -> Self:
         return self

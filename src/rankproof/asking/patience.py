@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,14 +12,15 @@ from ..models.chat.port import ChatFailedError
 class Patience:
     """At most `tries` requests; pauses double from `first` to `longest` seconds, and a pause that the server asks for is kept.
 
-    A server that asks for more than `most_wait` seconds is not waited for.
+    A server that asks for more than `most_wait` seconds is not waited for. `sleep` is what waits, None for the desk's own way,
+    which ends when asking is stopped.
     """
 
     tries: int = 5
     first: float = 0.5
     longest: float = 30.0
     most_wait: float = 120.0
-    sleep: Callable[[float], None] = field(default=time.sleep, compare=False)
+    sleep: Callable[[float], None] | None = field(default=None, compare=False)
 
     def pause(self, failure: ChatFailedError, request: int) -> float | None:
         """Seconds to wait after that many requests; None where another one is of no use."""

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, get_args
 
-Count = Literal["calls", "tokens_in", "tokens_out", "unreadable", "failed", "given_up", "by_text"]
+Count = Literal[
+    "calls",
+    "tokens_in",
+    "tokens_out",
+    "unreadable",
+    "failed",
+    "given_up",
+    "by_text",
+    "dropped",
+    "windows",
+    "graded",
+    "compared",
+    "disagreed",
+    "undecided",
+]
 COUNTS: tuple[Count, ...] = get_args(Count)
 MEANINGS: dict[Count, str] = {
     "calls": "requests that were sent, failed ones too",
@@ -13,7 +27,13 @@ MEANINGS: dict[Count, str] = {
     "unreadable": "replies that were of no use and were asked for again",
     "failed": "asks that no reply came to",
     "given_up": "asks without a reply of use, after every attempt",
-    "by_text": "scores read from the reply's text, because the server gave no log-probabilities",
+    "by_text": "replies read as plain text, because the server gave no log-probabilities or the model no JSON",
+    "dropped": "sources that an answer names and was never given, which are left out",
+    "windows": "windows of documents that the model was asked to put in order",
+    "graded": "documents that the model was asked about one by one",
+    "compared": "pairs of documents that the model was asked to compare, each in both orders",
+    "disagreed": "compared pairs whose two orders brought opposite replies, which counts as a tie",
+    "undecided": "compared pairs without two replies of use, which keep the order below",
 }
 
 

@@ -20,20 +20,23 @@ examples:
   rankproof cache clear --older-than 30      what was not written to for 30 days
   rankproof cache clear --kind stages        finished systems; models stay
 
-everything here can be made again; RANKPROOF_CACHE names another folder"""
+everything here can be made again, but replies cost what they cost before: clear removes them only
+where it is told to (--kind replies); RANKPROOF_CACHE names another folder"""
 ACTIONS = ("list", "clear")
 KINDS = {
     "models": "weights, as they are run",
     "stages": "finished systems",
     "journals": "unfinished work, vectors of documents",
     "databases": "left behind by runs that were killed",
+    "replies": "what language models said",
 }
+PAID = "replies"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """List or clear, and which part."""
     parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="show it (list), or remove it")
-    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all)")
+    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all but replies)")
     parser.add_argument("--older-than", type=whole, metavar="DAYS", help="only what was not written to for so many days")
 
 
@@ -46,7 +49,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     home = cache_home()
     before = None if args.older_than is None else time.time() - args.older_than * 86400
-    kinds = args.kind or list(KINDS)
+    kinds = args.kind or [kind for kind in KINDS if args.action == "list" or kind != PAID]
     found = {kind: [one for one in entries_of(home / kind) if before is None or one.written < before] for kind in kinds}
     if args.action == "clear":
         gone = [one for entries in found.values() for one in removed(entries)]

@@ -6,6 +6,7 @@ import argparse
 
 from .evidence import MAIN, add_inputs, evidence_of, show_tables
 from .sampling import add_correction, add_sampling
+from .showing import note_judges
 from .terminal import Terminal
 from .values import at_least_one, number
 
@@ -45,8 +46,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from ..analysis.compare.compare import compare
 
     args.measures = args.measures or MAIN
+    result = evidence_of(args).result
     tables = compare(
-        evidence_of(args).result,
+        result,
         baseline=args.baseline,
         test=args.test,
         correction=args.correction,
@@ -58,6 +60,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         seed=args.seed,
     )
     show_tables([table for table in tables if _is_wanted(table.name, args)], args, terminal)
+    note_judges(result, terminal)
     return 0
 
 

@@ -62,6 +62,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.note(f"{done.lost_queries} queries without rows are lost, for {done.format} cannot hold them; json can")
     if done.lost_tags:
         terminal.note(f"{done.lost_tags} different tags are lost, for a run is written with one tag or none: is it one system?")
+    if done.lost_marks:
+        terminal.note(
+            f"{done.lost_marks} judgements were made by a machine and no longer say so, for {done.format} has no place for it; "
+            "trec, csv, tsv and beir have"
+        )
     if note := rank_note(done.direction):
         terminal.note(f"{note} (ranks are written anew, the highest score first: do not order the output by rank)")
     return 0

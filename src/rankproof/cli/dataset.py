@@ -33,6 +33,11 @@ def read_named(path: str, split: str = SPLIT) -> Dataset:
 
 def refuse_other(dataset: Dataset, path: str, evidence: Evidence) -> None:
     """Refuses a dataset that is known not to be the one that was searched: results folders have its fingerprint."""
+    from ..experiment.collapsing import COLLAPSE
+
+    if any(COLLAPSE in rung.facts for rung in evidence.rungs):
+        what = f"the rankings of {shown(evidence.name)} are of what its chunks were collapsed to, not of documents"
+        raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
     if evidence.rungs and dataset.fingerprint() != evidence.fingerprint:
         what = f"{shown(path)} is not the dataset of {shown(evidence.name)}"
         raise UsageError(what, fix="name the dataset that the results were made on")

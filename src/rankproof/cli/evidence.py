@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from .answer_evidence import answered, asks_for_answers
 from .output import check_output, write_or_show
 from .terminal import STDOUT, Terminal
 
@@ -82,9 +83,18 @@ def _from_folders(args: argparse.Namespace) -> Evidence:
     if args.name and len(args.name) != len(args.files):
         what = f"{counted(len(args.name), 'name')} for {counted(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
-    found = [_measured(evidence_of_climb(load(path)), args) for path in args.files]
+    if asks_for_answers(args.measures):
+        found = [answered(load(path), args.measures, _subset(args)) for path in args.files]
+    else:
+        found = [_measured(evidence_of_climb(load(path)), args) for path in args.files]
     names = args.name or _names([one.name for one in found], args.files)
     return joined([replace(one, name=name) for one, name in zip(found, names, strict=True)])
+
+
+def _subset(args: argparse.Namespace) -> Collection[str] | None:
+    from .values import query_ids
+
+    return None if args.queries is None else query_ids(args.queries, args.encoding)
 
 
 def _names(experiments: list[str], paths: list[str]) -> list[str]:

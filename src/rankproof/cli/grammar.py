@@ -66,9 +66,9 @@ def _taken(action: argparse.Action) -> tuple[Takes, Sequence[str]]:
     if action.choices:
         return "choice", [str(choice) for choice in action.choices]
     if action.metavar == "MEASURES":
-        from ..measures import MEASURES
+        from ..measures import ANSWER_MEASURES, MEASURES
 
-        return "measures", tuple(MEASURES)
+        return "measures", tuple(dict.fromkeys((*MEASURES, *ANSWER_MEASURES)))
     if action.metavar == "FORMAT":
         from ..formats import FORMATS
 

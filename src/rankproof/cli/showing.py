@@ -12,6 +12,7 @@ from .terminal import STDOUT, Terminal
 if TYPE_CHECKING:
     from ..evaluation import Note, Result
 
+MACHINES = "machine-judgements"
 _VIEWS = {"table": "as_text"}
 
 
@@ -32,6 +33,13 @@ def note_lines(result: Result) -> list[str]:
             owners.setdefault(note, []).append(system.name)
     everyone = len(result.systems)
     return [f"{_who(names, everyone)}{note.text}" for note, names in owners.items()]
+
+
+def note_judges(result: Result, terminal: Terminal) -> None:
+    """Says where judgements were made by machines, beside analyses that leave other notes to `eval`."""
+    notes = (note for system in result.systems for note in system.notes if note.code == MACHINES)
+    for text in dict.fromkeys(note.text for note in notes):
+        terminal.note(text)
 
 
 def _who(names: list[str], everyone: int) -> str:

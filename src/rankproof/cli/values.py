@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ..data.reading import OnDuplicate
 from ..errors import shown
+
+if TYPE_CHECKING:
+    from ..asking.budget import Budget
 
 _TABS = ("tab", "\\t")
 _DIGITS = 18
@@ -71,6 +74,13 @@ def first_few(ids: Sequence[str], most: int = 5) -> str:
     from ..analysis.wording import few
 
     return f"{len(ids)} ({few(ids, most)})"
+
+
+def budget(text: str) -> Budget:
+    """The most that asking language models may cost, as in calls=500,tokens=2000000,money=1.50."""
+    from ..asking.budget import parse_budget
+
+    return parse_budget(text)
 
 
 def names(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from ..errors import UsageError
 from .ids import checked_id
 
 State = Literal["answered", "abstained", "failed"]
@@ -46,3 +47,12 @@ class Answers(Mapping[str, Answer]):
 
     def __repr__(self) -> str:
         return f"<Answers {self.source}: {len(self)} queries>"
+
+
+def answer_of(value: Answer | str) -> Answer:
+    """The answer, which may be a text alone; an empty one abstains."""
+    if isinstance(value, Answer):
+        return value
+    if not isinstance(value, str):
+        raise UsageError(f"an answer is a {type(value).__name__}", fix="give text, or an Answer")
+    return Answer(value, state="answered" if value.strip() else "abstained")

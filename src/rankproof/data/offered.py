@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError, WorldError, shown, visible
@@ -39,9 +39,13 @@ def name_offered(group: str, kind: type) -> str | None:
 
 
 def built(what: str, name: str, make: Callable[..., Any], settings: Mapping[str, Any], *arguments: Any) -> Any:
-    """The value with these settings; one that it does not have is refused with those that it has."""
-    known = [part.name for part in fields(make)][len(arguments) :] if is_dataclass(make) else list(settings)
+    """The value with these settings; one that it does not have is refused with those that it has, one that it lacks is named."""
+    parts: tuple[Field[Any], ...] = fields(make)[len(arguments) :] if is_dataclass(make) else ()
+    known = [part.name for part in parts] if is_dataclass(make) else list(settings)
     if strange := [setting for setting in settings if setting not in known]:
         fix = f"choose among {', '.join(known)}" if known else "it has none"
         raise UsageError(f"the {what} {shown(name)} has no setting {shown(strange[0])}", fix=fix)
+    for part in parts:
+        if part.init and part.name not in settings and part.default is MISSING and part.default_factory is MISSING:
+            raise UsageError(f"the {what} {shown(name)} lacks its {part.name}", fix=f"give it, as one of {', '.join(known)}")
     return make(*arguments, **settings)

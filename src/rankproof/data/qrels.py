@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,12 +15,13 @@ from .refusals import MAX_GRADE, refusal
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One line of qrels, with the line it stood in (None when it came from memory)."""
+    """One line of qrels, with the line it stood in (None when it came from memory) and the mark of the machine that made it."""
 
     query: str
     doc: str
     grade: int
     line: int | None = None
+    mark: str = ""
 
 
 def checked_grade(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> int:
@@ -43,13 +45,17 @@ def bounded_grade(grade: int, *, source: str = "", line: int | None = None) -> i
 
 
 class Qrels(Mapping[str, Mapping[str, int]]):
-    """Query to document to grade; built from rows, checked, and never changed after."""
+    """Query to document to grade; built from rows, checked, and never changed after.
 
-    __slots__ = ("_grades", "repeats", "source")
+    `marks` says which pairs a machine judged, and which one; a pair that is not in it was judged by people.
+    """
+
+    __slots__ = ("_grades", "marks", "repeats", "source")
 
     def __init__(self, judgements: Iterator[Judgement], *, source: str = "qrels") -> None:
         grades: dict[str, dict[str, int]] = {}
         lines: dict[tuple[str, str], int | None] = {}
+        marks: dict[tuple[str, str], str] = {}
         self.repeats = 0
         self.source = source
         for row in judgements:
@@ -62,6 +68,9 @@ class Qrels(Mapping[str, Mapping[str, int]]):
                 self.repeats += 1
             else:
                 lines[key] = row.line
+                if row.mark:
+                    marks[key] = row.mark
+        self.marks: Mapping[tuple[str, str], str] = MappingProxyType(marks)
         self._grades = MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
 
     @classmethod
@@ -80,6 +89,10 @@ class Qrels(Mapping[str, Mapping[str, int]]):
 
     def __repr__(self) -> str:
         return f"<Qrels {self.source}: {len(self)} queries, {sum(map(len, self.values()))} judgements>"
+
+    def made_by(self, only: Collection[str] | None = None) -> dict[str, int]:
+        """How many judgements each machine made, by its mark; `only` names the queries to look at."""
+        return dict(Counter(mark for (query, _), mark in self.marks.items() if only is None or query in only))
 
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..align.hits import Hits
 from ..data.arrays import BoolArray
 from ..data.direction import Direction
+from ..data.marks import told
 from ..errors import shown
 from .options import Options
 
@@ -101,8 +102,9 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
 
 
 def _about_judgements(hits: Hits) -> list[Note]:
-    repeats, forms = hits.judged.repeats, hits.seen.unicode_forms
+    repeats, forms, marks = hits.judged.repeats, hits.seen.unicode_forms, hits.judged.marks
     return [
+        Note("machine-judgements", sum(marks.values()), told(marks, len(hits.judged.grades)) if marks else ""),
         Note(
             "repeated-judgements", repeats, f"{_count(repeats, 'judgement is', 'judgements are')} repeated exactly, and dropped"
         ),

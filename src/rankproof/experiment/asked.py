@@ -14,6 +14,7 @@ from ..data.arrays import FloatArray, IntArray
 from ..data.ranking import Ranking
 from ..stages.base import Block
 from ..stages.clock import PARTS, Clock
+from .asked_notes import notes_of_counts
 from .packing import packed, unpacked
 
 Times = dict[str, FloatArray]
@@ -41,7 +42,8 @@ class Asked:
             f"{count} of {asked} queries ({count / max(asked, 1):.0%})": count,
             f"{pairs} pairs of query and passage": pairs,
         }
-        return tuple(f"{what} are longer than the model reads and were cut" for what, found in told.items() if found)
+        cut = (f"{what} are longer than the model reads and were cut" for what, found in told.items() if found)
+        return (*cut, *notes_of_counts(self.counts))
 
 
 def asked_block(rankings: Sequence[Ranking], clocks: Sequence[Clock], answers: Sequence[Answer] | None = None) -> Block:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from ..asking.lanes import in_lanes
 from ..data.answers import Answer
 from ..data.identity import key_of
 from ..data.queries import Query
@@ -66,7 +66,10 @@ class Bench:
     def below(self, stage: Stage) -> Bench:
         """Where the stages below it are built and asked: on other documents or with other queries, where it says so."""
         if isinstance(stage, Regrounded) and stage not in self.others:
-            self.others[stage] = replace(self, ground=stage.ground_below(self.ground), found={}, others={})
+            ground = stage.ground_below(self.ground)
+            # Stages on the same other documents, such as two on the same chunks, share what they rest on.
+            same = (each for each in self.others.values() if each.ground.corpus_key == ground.corpus_key)
+            self.others[stage] = next(same, None) or replace(self, ground=ground, found={}, others={})
         if isinstance(stage, Requeried) and stage not in self.others:
             asked = tuple(stage.queries_below(self.ground, self.queries))
             self.others[stage] = replace(self, queries=asked, found={}, others={})
@@ -124,7 +127,7 @@ class Bench:
             queries = self.queries[block * _BLOCK : (block + 1) * _BLOCK]
             places = range(block * _BLOCK, block * _BLOCK + len(queries))
             clocks = [Clock() for _ in queries]
-            found = _each(one, places, clocks, lanes)
+            found = in_lanes(self.ground.desk, lambda place: one(*place), list(zip(places, clocks, strict=True)), lanes)
             rankings = [ranking for ranking, _ in found]
             refuse_wrong(rankings, queries, stage, self.ground.corpus, label)
             return asked_block(rankings, clocks, [answer for _, answer in found if answer] if answering else None)
@@ -141,16 +144,3 @@ class Bench:
         start = time.perf_counter()
         searcher.search_all(self.queries)
         return len(self.queries) / max(time.perf_counter() - start, 1e-9)
-
-
-def _each(
-    one: Callable[[int, Clock], tuple[Ranking, Answer | None]], places: Sequence[int], clocks: Sequence[Clock], lanes: int
-) -> list[tuple[Ranking, Answer | None]]:
-    """One after the other, or so many at once where most of the time is waiting for a language model."""
-    if lanes <= 1:
-        return [one(index, clock) for index, clock in zip(places, clocks, strict=True)]
-    pool = ThreadPoolExecutor(lanes)
-    try:
-        return list(pool.map(one, places, clocks))
-    finally:
-        pool.shutdown(cancel_futures=True)

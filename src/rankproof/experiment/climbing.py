@@ -14,24 +14,24 @@ from ..data.answers import Answers
 from ..data.dataset import Dataset
 from ..data.identity import identity
 from ..data.queries import Queries, Query
-from ..data.run import Run
-from ..evaluation import Options, Result, evaluate_runs
 from ..formats import read_dataset
 from ..stages.base import Ground, Stage
+from .answering import answers_result, whole_documents
 from .bench import Bench
 from .cache import StageCache
-from .climb_notes import dataset_notes, depth_notes
+from .collapsing import collapse_of
 from .costs import together
 from .draw import asked_queries, drawn_queries
 from .experiment import SAMPLE, Experiment
 from .field_rules import refuse_fields
 from .keep import JournalKeep, MemoryKeep
+from .levels import Levels, levels_of
 from .provenance import provenance
 from .replies import Books
 from .rung import Climb, Rung
 from .rungs import kind_of, over_of
 from .settings import Settings
-from .snippets import snippets_of
+from .snippets import snippets_of, urls_of
 from .standing import Standing
 from .toml.text import toml_of
 
@@ -45,36 +45,53 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     refuse_fields(experiment.systems, dataset.corpus)
     drawn = drawn_queries(dataset, experiment.limit, experiment.seed)
     queries = asked_queries(dataset, drawn)
+    collapse = None if experiment.collapse is None else collapse_of(dataset, experiment.collapse, experiment.pool)
     with _bench(dataset, queries, settings) as bench:
         standings = {name: bench.standing(stage, name) for name, stage in experiment.systems.items()}
-    ids = tuple(query.id for query in queries)
-    runs = {name: Run.of_rankings(name, ids, standing.outcome.rankings) for name, standing in standings.items()}
-    options = Options(rel=experiment.rel, queries=drawn if len(drawn) < len(dataset.qrels) else None)
-    result = evaluate_runs(dataset.qrels, runs, experiment.measures, options)
-    notes = (*dataset_notes(dataset, drawn), *depth_notes(experiment.systems, runs, result, len(dataset.corpus)))
-    rungs = _rungs(experiment.systems, standings, result, runs)
+        levels = levels_of(experiment, dataset, collapse, standings, bench, drawn)
+    rungs = _rungs(experiment.systems, standings, levels, collapse.facts() if collapse else {})
+    texts = Queries(queries, source=dataset.queries.source)
+    snippets = snippets_of(levels.dataset, levels.runs.values())
+    answers = answers_result(
+        rungs,
+        texts,
+        levels.dataset.qrels,
+        experiment.measures,
+        rel=experiment.rel,
+        threads=settings.threads,
+        document=whole_documents(dataset.corpus, collapse.values if collapse else None),
+    )
     return Climb(
         name=experiment.name,
-        fingerprint=dataset.fingerprint(),
-        queries=ids,
-        result=result,
+        fingerprint=levels.fingerprint,
+        queries=tuple(query.id for query in queries),
+        result=levels.result,
         rungs=rungs,
-        qrels=dataset.qrels,
-        texts=Queries(queries, source=dataset.queries.source),
-        snippets=snippets_of(dataset, runs.values()),
+        qrels=levels.dataset.qrels,
+        texts=texts,
+        snippets=snippets,
+        urls=urls_of(levels.dataset, snippets),
         experiment=written,
-        provenance={
-            **provenance(),
-            "seconds": time.monotonic() - start,
-            "dataset": dataset.name,
-            "documents": len(dataset.corpus),
-            "seed": experiment.seed,
-            "limit": experiment.limit,
-            "threads": settings.threads,
-        },
-        notes=notes,
+        provenance=_provenance(experiment, levels, settings, time.monotonic() - start),
+        notes=(*levels.notes, *answers.notes),
         rel=experiment.rel,
+        chunks=levels.chunks.result,
+        answers=answers.result,
+        wholes=answers.wholes,
     )
+
+
+def _provenance(experiment: Experiment, levels: Levels, settings: Settings, seconds: float) -> dict[str, Any]:
+    return {
+        **provenance(),
+        "seconds": seconds,
+        "dataset": levels.dataset.name,
+        "documents": len(levels.dataset.corpus),
+        "seed": experiment.seed,
+        "limit": experiment.limit,
+        "threads": settings.threads,
+        **levels.facts,
+    }
 
 
 def dataset_of(experiment: Experiment) -> Dataset:
@@ -100,9 +117,9 @@ def _bench(dataset: Dataset, queries: Sequence[Query], settings: Settings) -> It
 
 
 def _rungs(
-    systems: Mapping[str, Stage], standings: Mapping[str, Standing], result: Result, runs: Mapping[str, Run]
+    systems: Mapping[str, Stage], standings: Mapping[str, Standing], levels: Levels, facts: Mapping[str, Any]
 ) -> tuple[Rung, ...]:
-    over = over_of(systems, result)
+    over, runs = over_of(systems, levels.result), levels.runs
     rungs = []
     for name, stage in systems.items():
         own, every = standings[name].outcome, tuple(standings[name].every())
@@ -119,7 +136,7 @@ def _rungs(
                 index_bytes=cost.bytes,
                 throughput=own.throughput,
                 over=over[name],
-                facts=own.facts,
+                facts={**own.facts, **facts},
                 notes=own.notes,
                 computed=own.computed,
                 from_cache=own.from_cache,

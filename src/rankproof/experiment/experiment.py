@@ -21,7 +21,8 @@ class Experiment:
     """What is to be climbed: the systems in their order, on one dataset.
 
     `dataset` is a Dataset, the path of one, or "sample"; `measures` are values or names, None means the default set. `limit`
-    draws so many of the judged queries by `seed`.
+    draws so many of the judged queries by `seed`. `collapse` names the field of the documents, an URL for instance, that rankings
+    and judgements are brought to where the documents are chunks; `pool` keeps the first so many chunks of a ranking before that.
     """
 
     systems: Mapping[str, Stage]
@@ -32,6 +33,8 @@ class Experiment:
     rel: int = 1
     limit: int | None = None
     seed: int = 0
+    collapse: str | None = None
+    pool: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
@@ -43,6 +46,12 @@ class Experiment:
         whole("seed", self.seed, least=0)
         if self.limit is not None:
             whole("limit", self.limit)
+        if self.collapse is not None and not text("collapse", self.collapse):
+            raise UsageError("collapse names no field", fix="name a field of the documents, such as url, or leave it out")
+        if self.pool is not None:
+            whole("pool", self.pool)
+            if self.collapse is None:
+                raise UsageError("pool counts chunks, and nothing is collapsed", fix='say collapse = "url", or leave out pool')
 
 
 def _dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:

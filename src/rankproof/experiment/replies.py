@@ -22,8 +22,12 @@ class JournalReplies:
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         self._journal = Journal(path)
-        found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
-        self._replies = {each["key"]: _reply(each["reply"]) for each in found}
+        try:
+            found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
+            self._replies = {each["key"]: _reply(each["reply"]) for each in found}
+        except BaseException:
+            self.close()
+            raise
 
     def find(self, key: str) -> Reply | None:
         """The reply of that key."""

@@ -76,9 +76,10 @@ class Climb:
     """An experiment's outcome: everything that analysis and report need, in memory as on disk.
 
     `queries` are the judged queries that were asked, in the order of every rung's times; `result` has a system for each rung, in
-    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows; `rel` is the least
-    grade that counted as relevant. `chunks` has the values of the systems that rank chunks, before their rankings are collapsed
-    to documents; `answers` the measures of those that answer, over the queries whose answer is known.
+    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows, `urls` the URL of those
+    that have one; `rel` is the least grade that counted as relevant. `chunks` has the values of the systems that rank chunks,
+    before their rankings are collapsed to documents; `answers` the measures of those that answer, over the queries whose answer
+    is known, and `wholes` the judged document of each passage that an answer was given, where that is another.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Climb:
     rel: int = 1
     chunks: Result | None = None
     answers: Result | None = None
+    urls: Mapping[str, str] = field(default_factory=dict)
+    wholes: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Climb {self.name}: {', '.join(rung.name for rung in self.rungs)}; {len(self.queries)} queries>"

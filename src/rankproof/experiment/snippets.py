@@ -20,6 +20,12 @@ def snippets_of(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
     return {doc: _snippet(dataset, doc) for doc in sorted(wanted) if doc in dataset.corpus}
 
 
+def urls_of(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
+    """The field `url` of those of the documents that have one."""
+    found = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
+    return {doc: url for doc, url in found if isinstance(url, str) and url.strip()}
+
+
 def _snippet(dataset: Dataset, doc: str) -> str:
     document = dataset.corpus[doc]
     whole = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)

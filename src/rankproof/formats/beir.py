@@ -10,8 +10,7 @@ from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from ..data.source import Source
 from .columns import Kind, is_header
-from .csv_format import TSV
-from .delimited import joined
+from .csv_format import TSV, qrels_table
 from .faults import fault
 from .grades import grade_of_text
 from .rows import Options, qrels_of, run_of
@@ -42,10 +41,7 @@ class BeirFormat:
         raise fault("convert-beir-run")
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        yield joined(HEADER, "\t").encode()
-        for query, docs in qrels.items():
-            for doc, grade in docs.items():
-                yield joined([query, doc, str(grade)], "\t").encode()
+        return qrels_table(qrels, HEADER, "\t")
 
 
 def _has_header(source: Source) -> bool:

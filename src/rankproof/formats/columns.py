@@ -28,6 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "rank": ("rank", "position"),
     "tag": ("tag", "run_id", "runid", "run_name", "run_tag", "system"),
+    "mark": ("judged_by",),
 }
 # In texts, unlike in rows, `query` and `document` name the text itself.
 TEXT_IDS: dict[str, tuple[str, ...]] = {

@@ -23,14 +23,16 @@ from .writing import chosen_format, write_qrels, write_run
 
 ConvertKind = Literal["run", "qrels", "dataset"]
 _KEEPS_EMPTY = ("json",)
+_KEEPS_MARKS = ("trec", "csv", "tsv", "beir")
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
     """What was written: of which kind, how much, and what the target could not hold.
 
-    `lost_queries` have no rows. `lost_tags` counts the tags of a run with several, for a file that we write has one. `direction`
-    says how a run's scores, which order what is written, agree with its ranks.
+    `lost_queries` have no rows. `lost_tags` counts the tags of a run with several, for a file that we write has one. `lost_marks`
+    counts judgements that a machine made and that no longer say so. `direction` says how a run's scores, which order what is
+    written, agree with its ranks.
     """
 
     kind: ConvertKind
@@ -39,6 +41,7 @@ class Converted:
     rows: int
     lost_queries: int = 0
     lost_tags: int = 0
+    lost_marks: int = 0
     direction: Direction = field(default_factory=Direction)
 
 
@@ -101,7 +104,8 @@ def _convert_dataset(path: str, goal: str, kind: ConvertKind | None, format: str
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> Converted:
     write_qrels(qrels, goal, format)
-    return Converted("qrels", format, len(qrels), sum(map(len, qrels.values())))
+    lost = 0 if format in _KEEPS_MARKS else len(qrels.marks)
+    return Converted("qrels", format, len(qrels), sum(map(len, qrels.values())), lost_marks=lost)
 
 
 def _empty_queries(run: Run) -> int:

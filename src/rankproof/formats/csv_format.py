@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..data.ids import checked_id
+from ..data.marks import mark_of
 from ..data.qrels import Judgement, Qrels
 from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from ..data.source import Source
-from .columns import Columns, Kind, columns_of, kind_by_names
+from .columns import Columns, Kind, columns_of, kind_by_names, place_of
 from .delimited import joined, split_rows
 from .faults import fault
 from .grades import grade_of_text
@@ -20,6 +21,7 @@ from .rows import Options, qrels_of, run_of
 from .trec import parse_score
 from .values import rank_of_value, score_of_rank
 
+MARK, PEOPLE = "judged-by", "people"
 _OTHER_DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -47,10 +49,7 @@ class Delimited:
             yield joined(fields, self.delimiter).encode()
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        yield joined(["query_id", "doc_id", "relevance"], self.delimiter).encode()
-        for query, docs in qrels.items():
-            for doc, grade in docs.items():
-                yield joined([query, doc, str(grade)], self.delimiter).encode()
+        yield from qrels_table(qrels, ("query_id", "doc_id", "relevance"), self.delimiter)
 
     def _rows(self, source: Source, options: Options) -> Iterator[RunRow]:
         table = self._table(source, options)
@@ -68,11 +67,11 @@ class Delimited:
     def _judgements(self, source: Source, options: Options) -> Iterator[Judgement]:
         table = self._table(source, options)
         header, names = next(table)
-        columns = columns_of(names, "qrels", source=source.name, line=header)
+        columns, mark = columns_of(names, "qrels", source=source.name, line=header), place_of("mark", names)
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
             grade = grade_of_text(fields[columns.value], options.grade_map, source=source.name, line=line)
-            yield Judgement(query, doc, grade, line)
+            yield Judgement(query, doc, grade, line, "" if mark is None else mark_of(fields[mark]))
 
     def _table(self, source: Source, options: Options) -> Iterator[tuple[int, list[str]]]:
         """The header, then every row, all with as many fields; comments are left out."""
@@ -93,6 +92,15 @@ class Delimited:
             yield line, fields
         if count < 2:
             raise fault("header-only", source=source.name) if count else refusal("no-rows", source=source.name)
+
+
+def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
+    """Judgements under a header of three names; a fourth says who made each, where any was made by a machine."""
+    yield joined([*header, *([MARK] if qrels.marks else [])], delimiter).encode()
+    for query, docs in qrels.items():
+        for doc, grade in docs.items():
+            mark = [qrels.marks.get((query, doc), PEOPLE)] if qrels.marks else []
+            yield joined([query, doc, str(grade), *mark], delimiter).encode()
 
 
 def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[str, str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from ..data.corpus import Corpus
 from ..data.dataset import Dataset
 from ..data.qrels import Qrels
+from ..data.queries import Queries
 from ..errors import UsageError
 from .atomic import write_blocks
 from .beir import BEIR
@@ -22,12 +24,21 @@ _SUFFIXES = ("tsv", "jsonl", "txt")
 
 def read_folder(folder: str, *, split: str = SPLIT) -> Dataset:
     """The dataset in the folder."""
+    corpus, queries = read_folder_texts(folder, split=split)
+    return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, read_folder_qrels(folder, split=split))
+
+
+def read_folder_texts(folder: str, *, split: str = SPLIT) -> tuple[Corpus, Queries]:
+    """The documents and queries in the folder, which may lack judgements."""
+    corpus = read_folder_corpus(folder)
+    return corpus, read_queries(open_source(_found(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
+
+
+def read_folder_corpus(folder: str) -> Corpus:
+    """The documents in the folder, which may lack everything else."""
     if not os.path.isdir(folder):
         raise fault("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
-    name = os.path.basename(os.path.abspath(folder))
-    corpus = read_corpus(open_source(_found(folder, ("corpus.jsonl",), "documents")))
-    queries = read_queries(open_source(_found(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
-    return Dataset(name, corpus, queries, read_folder_qrels(folder, split=split))
+    return read_corpus(open_source(_found(folder, ("corpus.jsonl",), "documents")))
 
 
 def read_folder_qrels(folder: str, *, split: str = SPLIT) -> Qrels:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+from ..data.marks import SHORTEST, mark_of
 from ..data.qrels import Judgement, bounded_grade
 from ..data.refusals import refusal
 from ..data.run import RunRow
@@ -93,10 +94,11 @@ def qrels_columns_refusal(found: int, *, source: str, line: int) -> InputError:
 
 
 def qrels_rows(source: Source, grade_of: GradeReader = parse_grade) -> Iterator[Judgement]:
-    """The judgements of TREC qrels."""
+    """The judgements of TREC qrels; the second column counts where it names a machine."""
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 4:
             raise qrels_columns_refusal(len(columns), source=source.name, line=line)
-        query, _, doc, grade = columns
-        yield Judgement(query.decode(), doc.decode(), grade_of(grade, source=source.name, line=line), line)
+        query, mark, doc, grade = columns
+        value = grade_of(grade, source=source.name, line=line)
+        yield Judgement(query.decode(), doc.decode(), value, line, mark_of(mark.decode()) if len(mark) > SHORTEST else "")

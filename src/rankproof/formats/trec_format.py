@@ -42,7 +42,8 @@ class TrecFormat:
         for query, docs in qrels.items():
             for doc, grade in docs.items():
                 _refuse_unwritable(query, doc)
-                yield _line(query, doc, f"{query} 0 {doc} {grade}\n")
+                mark = qrels.marks.get((query, doc), "0")
+                yield _line(query, doc, f"{query} {mark} {doc} {grade}\n")
 
 
 def _judgements(source: Source, options: Options) -> Iterator[Judgement]:

@@ -1,7 +1,8 @@
-"""Ranking measures: a file each, a few lines of numpy over hits; parsed and printed in one notation."""
+"""Measures: a file each, a few lines of numpy over hits; parsed and printed in one notation."""
 
 from __future__ import annotations
 
+from .answers import AnswerMeasure
 from .average_precision import AP
 from .base import Binary, Cut, Measure, Summary
 from .bpref import bpref
@@ -24,7 +25,7 @@ from .r_precision import Rprec
 from .rbp import RBP
 from .recall import R
 from .reciprocal_rank import RR
-from .registry import MEASURES, default_measures, outside_measures
+from .registry import ANSWER_MEASURES, MEASURES, default_answer_measures, default_measures, outside_measures
 from .set_f import SetF
 from .set_precision import SetP
 from .set_recall import SetR
@@ -32,6 +33,7 @@ from .success import Success
 from .unjudged import Unjudged
 
 __all__ = [
+    "ANSWER_MEASURES",
     "AP",
     "DCG",
     "ERR",
@@ -40,6 +42,7 @@ __all__ = [
     "MEASURES",
     "RBP",
     "RR",
+    "AnswerMeasure",
     "Binary",
     "Cut",
     "ElevenPoint",
@@ -60,6 +63,7 @@ __all__ = [
     "Summary",
     "Unjudged",
     "bpref",
+    "default_answer_measures",
     "default_measures",
     "infAP",
     "left_out",

@@ -29,6 +29,9 @@ ALIASES: dict[str, str] = {
     "r-precision": "Rprec",
     # seeds and common speech
     "hit": "Success",
+    # SQuAD, rouge-score
+    "exact_match": "EM",
+    "rougeL": "ROUGE-L",
 }
 
 # Parameters as ir_measures writes them; None stands for any value.

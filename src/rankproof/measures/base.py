@@ -32,7 +32,7 @@ class Measure(ABC):
     definition: ClassVar[str]
     source: ClassVar[str]
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    kind: ClassVar[Literal["binary", "graded", "count"]] = "binary"
+    kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "binary"
     summary: ClassVar[Summary] = "mean"
     higher_is_better: ClassVar[bool | None] = True
     parity: ClassVar[Literal["trec_eval"] | None] = "trec_eval"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..align.hits import Hits
-from .base import CutBinary, Sum
+from .answers.f1 import AnswerF1
+from .base import CutBinary, Measure, Sum
 from .found import found
 from .parts import Parts, alike
 
@@ -20,6 +23,11 @@ class F1At(Sum, CutBinary):
     parity = None
     needs = "F1@10"
     additive = True
+
+    def __call__(self, **parameters: Any) -> Measure:
+        """With parameters of answers it is the F1 of answers."""
+        ours = parameters and parameters.keys() <= AnswerF1.parameters().keys()
+        return AnswerF1(**parameters) if ours else super().__call__(**parameters)
 
     def parts(self, hits: Hits) -> Parts:
         those = found(hits, self.least)

@@ -15,6 +15,7 @@ _MORE = re.compile(r"[+-]?[0-9.][0-9.eE+-]*|[0-9]+=[^=]+")
 _PIECE = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at>[^()@]*?))?(?:-l(?P<level>[0-9]+))?")
 _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[0-9.][0-9.eE+-]*|[0-9]+=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
+_QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
 _OPEN, _CLOSE = "([{", ")]}"
 
 Value = float | int | str | tuple[float, ...] | dict[float, float]
@@ -88,6 +89,8 @@ def _value(text: str) -> Value:
     inner = text[1:-1]
     if word := _WORD.fullmatch(text):
         return word[2]
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[2]
     if text.startswith("{") and text.endswith("}"):
         return pairs(list(_parts(inner, ",")))
     if (text[:1], text[-1:]) in {("(", ")"), ("[", "]")}:

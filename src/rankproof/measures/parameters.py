@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..data.checks import choice
 from ..errors import UsageError, shown
 from .gain import NAMED, Gain
 
 _MOST = (1 << 63) - 1
 _MOST_GAIN = 1e15
+_NAME = re.compile(r"[^'\"()\[\]{}@,=\s]+")
 
 
 def _number(value: object, name: str) -> float | int:
@@ -109,6 +112,17 @@ def _grade(value: object) -> int:
     return int(plain)
 
 
+def _one_of(name: str, *known: str) -> Callable[[object], str]:
+    return lambda value: choice(name, value, known)
+
+
+def _model(value: object) -> str:
+    """A name that the notation can write."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise UsageError(f"model {shown(repr(value))} is no name of an encoder", fix="write it like model='minilm'")
+    return value
+
+
 CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _cutoff,
     "rel": _rel,
@@ -117,6 +131,9 @@ CHECKS: dict[str, Callable[[object], Any]] = {
     "p": _persistence,
     "beta": _beta,
     "gain": _gain,
+    "tokens": _one_of("tokens", "bag", "set"),
+    "stop_words": _one_of("stop_words", "none", "english"),
+    "model": _model,
 }
 
 

@@ -9,7 +9,7 @@ from ..errors import UsageError, nearest, shown
 from .aliases import ALIASES, CLASHES, LEFT_OUT, NICKNAMES, NOT_OURS, PARAMETERS, TREC_CUTOFFS
 from .base import Measure
 from .notation import Piece, Value, number, pairs, parameters, pieces, unreadable
-from .registry import MEASURES, outside_measures
+from .registry import ANSWER_MEASURES, MEASURES, outside_measures
 
 _NOT_OURS = {name.lower(): name for names in (*LEFT_OUT.values(), NOT_OURS) for name in names}
 
@@ -65,7 +65,12 @@ def _measures(piece: Piece) -> Sequence[Measure]:
         ats = TREC_CUTOFFS.get(piece.name.lower(), ())
     if piece.more and piece.at is None:
         _refuse_more(piece)
-    return [base @ number(at, base.at or "cutoff") for at in ats] or [base]
+    return [base @ number(at, base.at or "cutoff") for at in ats] or [_of_answers(base)]
+
+
+def _of_answers(base: Measure) -> Measure:
+    """The measure of answers that has the same name as one of rankings, where nothing says that the latter is meant."""
+    return ANSWER_MEASURES.get(base.name, base) if base == MEASURES.get(base.name) else base
 
 
 def _refuse_more(piece: Piece) -> list[Measure]:
@@ -101,13 +106,15 @@ def _translated(name: str, value: Value) -> tuple[str, Value]:
 
 @cache
 def _names() -> dict[str, str]:
-    return {name.lower(): name for name in MEASURES} | {alias.lower(): ours for alias, ours in ALIASES.items()}
+    return {name.lower(): name for name in (*ANSWER_MEASURES, *MEASURES)} | {
+        alias.lower(): ours for alias, ours in ALIASES.items()
+    }
 
 
 def _base(name: str) -> Measure:
     """The measure of this name, whoever gives it."""
     if ours := _names().get(name.lower()):
-        return MEASURES[ours] if ours in MEASURES else parse(ours)
+        return MEASURES.get(ours) or ANSWER_MEASURES.get(ours) or parse(ours)
     if theirs := _NOT_OURS.get(name.lower()):
         raise UsageError(f"{theirs} of trec_eval is not among the measures", fix="leave it out, or see rankproof measures")
     outside = {one.lower(): measure for one, measure in outside_measures().items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from .answers import EM, ROUGE_L, AnswerF1, AnswerMeasure, CiteP, CiteR, Contains, Similarity
 from .average_precision import AP
 from .base import Measure
 from .bpref import bpref
@@ -38,6 +39,11 @@ _OURS: tuple[Measure, ...] = (
 )
 MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for measure in _OURS})
 
+ANSWER_MEASURES: Mapping[str, AnswerMeasure] = MappingProxyType(
+    {measure.name: measure for measure in (EM, AnswerF1, Contains, ROUGE_L, Similarity, CiteP, CiteR)}
+)
+"""Those of answers; F1 is on both shelves, and has a cutoff where it is one of rankings."""
+
 
 def outside_measures() -> dict[str, Measure]:
     """Measures that installed packages offer by the entry point group rankproof.measures, each entry an instance."""
@@ -51,3 +57,8 @@ def default_measures(max_grade: int) -> list[Measure]:
     """What is evaluated where nothing is asked for; exponential gain only where grades exceed 1."""
     graded = [nDCG(gain="exp") @ 10] if max_grade > 1 else []
     return [nDCG @ 10, *graded, RR @ 10, R @ 100, P @ 10, *(Success @ cutoff for cutoff in (1, 3, 5, 10))]
+
+
+def default_answer_measures(*, cited: bool) -> list[Measure]:
+    """What is evaluated of answers where nothing is asked for; citations only where any answer has one."""
+    return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import WorldError
+from .chat.smollm2 import packaged, smollm2_folder
 from .checksums import sha256_of
 from .kept_folder import MANIFEST, facts_of, models_home
+from .minilm import minilm_folder
+from .sources import hub_folder, is_hub_name
 from .wordllama_model import WordLlama, weights_file
 
 
@@ -23,17 +26,26 @@ class Kept:
 
 
 def inventory() -> list[Kept]:
-    """Weights and graphs, by model; static vectors that came with their package first."""
+    """Weights and graphs, by model; those that came with a package first."""
     manifests = [*models_home().glob(f"*/{MANIFEST}"), *models_home().glob(f"hub/*/{MANIFEST}")]
     found = [_kept(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
     return [*_packaged(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
 
 
+def place_of(name: str) -> Path | None:
+    """The folder of a model's weights, None where they are not here."""
+    if name == "smollm2" and not smollm2_folder().is_dir():
+        return path.parent if (path := packaged()) else None
+    named = {"minilm": minilm_folder, "smollm2": smollm2_folder}
+    folder = named[name]() if name in named else hub_folder(name) if is_hub_name(name) else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
 def _packaged() -> list[Kept]:
-    if not WordLlama().is_ready():
-        return []
-    weights = weights_file()
-    return [Kept("wordllama", "weights", sha256_of(weights), weights.stat().st_size, weights.parent)]
+    """The weights that lie in installed packages."""
+    files = {"wordllama": weights_file() if WordLlama().is_ready() else None, "smollm2": packaged()}
+    found = {model: path for model, path in files.items() if path}
+    return [Kept(model, "weights", sha256_of(path), path.stat().st_size, path.parent) for model, path in found.items()]
 
 
 def _kept(folder: Path) -> Kept:

@@ -9,17 +9,22 @@ from typing import Any, Literal
 from ..data.offered import built, loaded, name_offered, offered
 from ..errors import UsageError, shown
 from .bert import Bert
+from .chat.llama import Llama
+from .chat.openai_chat import OpenAIChat
+from .chat.port import ChatModel
+from .chat.smollm2 import SmolLM2
 from .cross_encoder import CrossEncoder
 from .minilm import MiniLM
 from .ports import EncoderModel, PairModel
 from .torch_model import SentenceTransformer, TorchCrossEncoder
 from .wordllama_model import WordLlama
 
-Kind = Literal["encoder", "pair model"]
+Kind = Literal["encoder", "pair model", "chat"]
 ENCODERS: Mapping[str, Callable[..., EncoderModel]] = {"wordllama": WordLlama, "minilm": MiniLM}
+CHATS: Mapping[str, Callable[..., ChatModel]] = {"openai": OpenAIChat, "llama": Llama, "smollm2": SmolLM2}
 TORCH = "torch:"
-_GROUPS: Mapping[Kind, str] = {"encoder": "rankproof.models", "pair model": "rankproof.pair_models"}
-_OWN: Mapping[Kind, Mapping[str, Callable[..., Any]]] = {"encoder": ENCODERS, "pair model": {}}
+_GROUPS: Mapping[Kind, str] = {"encoder": "rankproof.models", "pair model": "rankproof.pair_models", "chat": "rankproof.chats"}
+_OWN: Mapping[Kind, Mapping[str, Callable[..., Any]]] = {"encoder": ENCODERS, "pair model": {}, "chat": CHATS}
 _BY_TORCH: Mapping[Kind, type[Any]] = {"encoder": SentenceTransformer, "pair model": TorchCrossEncoder}
 _BY_SOURCE: Mapping[Kind, type[Any]] = {"encoder": Bert, "pair model": CrossEncoder}
 
@@ -36,6 +41,12 @@ def pair_model_named(name: str, **settings: Any) -> PairModel:
     return model
 
 
+def chat_named(name: str, **settings: Any) -> ChatModel:
+    """A language model by name: ours or an outside package's."""
+    model: ChatModel = _made("chat", name, settings)
+    return model
+
+
 def model_names(kind: Kind) -> list[str]:
     """Every name that stands for one model, ours and those of installed packages."""
     return list(dict.fromkeys((*_OWN[kind], *offered(_GROUPS[kind]))))
@@ -49,12 +60,13 @@ def name_of_model(kind: Kind, model: object) -> str | None:
 
 def opened_by(kind: Kind, model: object) -> tuple[str, str] | None:
     """What stands before the source of a model that has no name of its own, and which setting holds it; None for others."""
-    if type(model) is _BY_TORCH[kind]:
-        return TORCH, fields(_BY_TORCH[kind])[0].name
-    return ("", fields(_BY_SOURCE[kind])[0].name) if type(model) is _BY_SOURCE[kind] else None
+    for prefix, opened in ((TORCH, _BY_TORCH), ("", _BY_SOURCE)):
+        if type(model) is opened.get(kind):
+            return prefix, fields(opened[kind])[0].name
+    return None
 
 
-def is_ready(model: EncoderModel | PairModel) -> bool:
+def is_ready(model: EncoderModel | PairModel | ChatModel) -> bool:
     """Whether the model can be loaded without a network; one that does not say is taken to be."""
     ready: Callable[[], bool] = getattr(model, "is_ready", lambda: True)
     return ready()
@@ -70,12 +82,13 @@ def _made(kind: Kind, name: str, settings: Mapping[str, Any]) -> Any:
     outside = offered(_GROUPS[kind])
     if name in outside:
         return built("model", name, loaded(outside[name]), settings)
-    if name.startswith(TORCH):
+    if name.startswith(TORCH) and kind in _BY_TORCH:
         return built("model", name, _BY_TORCH[kind], settings, name.removeprefix(TORCH))
-    if any(mark in name for mark in "/\\.~"):
+    if any(mark in name for mark in "/\\.~") and kind in _BY_SOURCE:
         return built("model", name, _BY_SOURCE[kind], settings, name)
     raise UsageError(f"no model is called {shown(name)}", fix=f"known: {_listed(kind)}")
 
 
 def _listed(kind: Kind) -> str:
-    return ", ".join([*model_names(kind), f"{TORCH}NAME", "a folder (./NAME)", "ORGANISATION/MODEL on the hub"])
+    sources = (f"{TORCH}NAME", "a folder (./NAME)", "ORGANISATION/MODEL on the hub") if kind in _BY_SOURCE else ()
+    return ", ".join((*model_names(kind), *sources))

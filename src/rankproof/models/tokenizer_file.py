@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import WorldError, visible
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,11 @@ class TokenizerFile:
     def bare(self, text: str) -> list[int]:
         """The ids of a text without special tokens."""
         return list(self._inner.encode(self._ready(text), add_special_tokens=False).ids)
+
+    def starts(self, text: str) -> list[int]:
+        """The characters at which tokens begin, each once, rising; special tokens have none."""
+        places = self._inner.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).offsets
+        return sorted({start for start, _ in places})
 
     def of(self, text: str) -> Tokens:
         """A text's tokens."""

@@ -44,8 +44,7 @@ class WordLlama:
 
     def revision(self) -> str:
         """The checksums of the package's weights and tokenizer, and the libraries that read them."""
-        checksums = (sha256_of(weights_file())[:16], sha256_of(_file(_TOKENIZER))[:16])
-        return f"{'-'.join(checksums)}, {behind('wordllama', 'tokenizers')}"
+        return f"{sha256_of(weights_file())[:16]}-{tokenizer_revision()}"
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
@@ -81,6 +80,16 @@ class LoadedWordLlama:
             "max_tokens": None,
             "precision": "fp32",
         }
+
+
+def token_starts(text: str) -> list[int]:
+    """The characters at which the tokens of a text begin."""
+    return _tokenizer().starts(text)
+
+
+def tokenizer_revision() -> str:
+    """The checksum of the package's tokenizer, and the libraries that read it."""
+    return f"{sha256_of(_file(_TOKENIZER))[:16]}, {behind('wordllama', 'tokenizers')}"
 
 
 def weights_file() -> Path:

@@ -13,13 +13,13 @@ from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..data.ranking import Ranking
-from ..errors import WorldError
+from ..errors import UsageError, WorldError
 from ..fusion.settings import NORMS, Norm
 from ..models.chat.port import ChatModel
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
-from .scorers import AskingScorer, CuttingScorer, PricedScorer, QueryCuttingScorer, Scorer, ScorerValue
+from .scorers import AskingScorer, CuttingScorer, LimitedScorer, PricedScorer, QueryCuttingScorer, Scorer, ScorerValue
 
 FINEST_STEP = 2.0**-30
 
@@ -43,6 +43,9 @@ class Rerank:
         settings.stage("stage", self.stage)
         settings.scorer("by", self.by)
         checks.whole("top", self.top)
+        if isinstance(self.by, LimitedScorer) and self.top > self.by.most:
+            what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
+            raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
         object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))
         checks.choice("norm", self.norm, tuple(NORMS))
         if self.weight in (0, 1):
@@ -64,7 +67,9 @@ class Rerank:
 
     def estimate(self, queries: Sequence[Query], ground: Ground) -> Estimate:
         """The scorer's, for the first `top` documents of every query."""
-        return self.by.estimate_top(queries, ground, self.top) if isinstance(self.by, PricedScorer) else Estimate()
+        if not isinstance(self.by, PricedScorer) or self.weight == 0:
+            return Estimate()
+        return self.by.estimate_top(queries, ground, min(self.top, self.depth))
 
     def build(self, ground: Ground) -> RerankSearcher:
         """Makes the scorer ready."""

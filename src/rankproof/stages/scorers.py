@@ -85,3 +85,11 @@ class PricedScorer(Protocol):
     def estimate_top(self, queries: Sequence[Query], ground: Ground, top: int) -> Estimate:
         """What scoring `top` documents of every query comes to, but for repeated attempts."""
         ...
+
+
+@runtime_checkable
+class LimitedScorer(Protocol):
+    """The value of a scorer whose work grows faster than the number of documents: it takes no more than `most` of them."""
+
+    @property
+    def most(self) -> int: ...

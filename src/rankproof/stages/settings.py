@@ -26,6 +26,14 @@ def pair_model(value: Any) -> None:
     _refuse_what_lacks("model", value, ("load",), "pass a model that reads pairs, such as CrossEncoder(source)")
 
 
+def chat_model(value: Any) -> None:
+    """Refuses what is no language model."""
+    fix = 'pass a language model, such as SmolLM2() or OpenAIChat(model="…")'
+    _refuse_what_lacks("model", value, ("load", "revision"), fix)
+    if not hasattr(value, "concurrency"):
+        raise UsageError(f"model is a {type(value).__name__}, which replies to no messages", fix=fix)
+
+
 def store(value: Any) -> None:
     """Refuses what cannot be opened."""
     _refuse_what_lacks("store", value, ("open",), "pass a store, such as Memory() or PgVector()")

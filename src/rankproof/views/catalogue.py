@@ -12,8 +12,10 @@ from .look import Look
 
 
 def as_json(measures: Iterable[Measure], look: Look) -> str:
-    """An object for each measure, by name."""
-    listed = {measure.name: _facts(measure) for measure in measures}
+    """An object for each measure by its name, with parameters where another has the same."""
+    listed: dict[str, object] = {}
+    for measure in measures:
+        listed[str(measure) if measure.name in listed else measure.name] = _facts(measure)
     return json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
 
 

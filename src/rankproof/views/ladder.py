@@ -6,6 +6,8 @@ from textwrap import wrap
 
 from ..experiment.rung import Climb, Rung
 from .grid import shown_number
+from .ladder_answers import answers_grid, answers_title
+from .ladder_chunks import TITLE, chunk_grid
 from .ladder_grid import COUNTS, deciding, ladder_grid, main_measure, shown_time
 from .look import Look
 from .tables import Printer, fits
@@ -20,12 +22,21 @@ def render(climb: Climb, look: Look) -> str:
     for sentence in (*_legend(climb, look), *approximations(climb), *sentences(climb)):
         for line in wrap(sentence, look.width):
             printer.line(line)
+    if climb.chunks:
+        printer.line()
+        printer.line(TITLE)
+        printer.summary(chunk_grid(climb.chunks, lambda grid: fits(grid, look)))
+    if climb.answers:
+        printer.line()
+        for line in wrap(answers_title(climb.answers), look.width):
+            printer.line(line)
+        printer.summary(answers_grid(climb.answers, lambda grid: fits(grid, look)))
     return printer.text()
 
 
 def sentences(climb: Climb) -> list[str]:
-    """A sentence for each rung whose first measure is not above that of the rung it is measured against."""
-    return [sentence for rung in climb.rungs if (sentence := _shortfall(climb, rung))]
+    """A sentence for each rung that answers, and for each other whose first measure is not above that of the one below it."""
+    return [sentence for rung in climb.rungs if (sentence := (_answering if rung.kind == "answer" else _shortfall)(climb, rung))]
 
 
 def approximations(climb: Climb) -> list[str]:
@@ -36,6 +47,12 @@ def approximations(climb: Climb) -> list[str]:
         f" in {shown_time(rung.time_of('search')['p50'])} ms a query (p50 of searching)."
         for rung, share in found
     ]
+
+
+def _answering(climb: Climb, rung: Rung) -> str | None:
+    """Answers leave the ranking as it is, so that they are measured by themselves."""
+    below = "" if rung.over is None else f" from the ranking of {rung.over}, which stays as it is"
+    return f"{rung.name} answers{below}; answering takes {shown_time(rung.time_of('generate')['p50'])} ms a query (p50)."
 
 
 def _shortfall(climb: Climb, rung: Rung) -> str | None:

@@ -23,6 +23,7 @@ typedef struct {
     uint32_t *slots;
     size_t slots_count;
     size_t repeats;
+    bool marked; /* some row names a machine as its judge */
     int64_t highest; /* grade of all rows */
 } Judge;
 

@@ -92,11 +92,13 @@ static PyObject *judged_tuple(Handle *handle, const Judge *judge) {
         return NULL;
     }
     const Judged *judged = &handle->judged;
-    return Py_BuildValue("(NNNNnLN)", capsule, texts_of(&judged->queries, NULL, judged->count), offsets_bytes(judged),
-                         grades_bytes(judged), (Py_ssize_t)judge->repeats, (long long)judge->highest, foreign_queries(judged));
+    return Py_BuildValue("(NNNNnLNO)", capsule, texts_of(&judged->queries, NULL, judged->count), offsets_bytes(judged),
+                         grades_bytes(judged), (Py_ssize_t)judge->repeats, (long long)judge->highest, foreign_queries(judged),
+                         judge->marked ? Py_True : Py_False);
 }
 
-/* (handle, queries, offsets, grades, repeats, highest grade, queries with other than ASCII ids) of what was collected. */
+/* (handle, queries, offsets, grades, repeats, highest grade, queries with other than ASCII ids, whether some row has a
+ * machine's mark) of what was collected. */
 static PyObject *judge_object(Judge *judge, PyObject *only) {
     uint8_t *kept = only == Py_None ? NULL : kept_queries(judge, only);
     if (only != Py_None && kept == NULL) return NULL;

@@ -11,6 +11,15 @@ typedef struct {
     Judge *judge;
 } QrelsText;
 
+static inline bool begins_with(Slice text, const char *front, size_t size) {
+    return text.size > size && memcmp(text.at, front, size) == 0;
+}
+
+/* Whether the second column names a machine; data/marks.py has the same list. */
+static inline bool is_mark(Slice text) {
+    return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10);
+}
+
 ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {
     QrelsText *qrels = context;
     Lines *lines = qrels->lines;
@@ -22,6 +31,7 @@ ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Colu
         lines->fault.token = token;
         return REFUSED;
     }
+    if (RARELY(columns[1].size > 4) && is_mark((Slice){text + columns[1].at, columns[1].size})) qrels->judge->marked = true;
     TRY(judge_query(qrels->judge, (Slice){text + columns[0].at, columns[0].size}, &query));
     return judge_add(qrels->judge, query, (Slice){text + columns[2].at, columns[2].size}, grade, lines->line, &lines->fault);
 }

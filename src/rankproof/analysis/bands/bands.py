@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...measures import Binary, Measure
+from ...measures import AnswerMeasure, Binary, Measure, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class Profile:
 def band_of(value: float, bands: Bands) -> Band | None:
     """The highest band whose lower bound the value reaches; None below all of them."""
     return next((band for band in reversed(bands) if band.holds(value)), None)
+
+
+def is_of_answers(measure: str) -> bool:
+    """Whether the measure is one of answers and not of rankings."""
+    return isinstance(parse(measure), AnswerMeasure)
 
 
 def _plain(measure: Measure | str) -> str:

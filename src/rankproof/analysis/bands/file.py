@@ -13,7 +13,6 @@ from ...experiment.toml.page import Page
 from ...measures import parse
 from .bands import Band, Bands, Profile
 
-ANSWER_MEASURES = ("EM", "F1(tokens='set')", "F1(tokens='bag')", "Contains", "ROUGE-L", "Similarity", "CiteP", "CiteR")
 _EXAMPLE = 'write [name.measures."Success@5"] and below it Poor = 0, Good = 0.8'
 
 
@@ -49,9 +48,7 @@ def _measures(page: Page, path: KeyPath, tables: Mapping[str, Any]) -> dict[str,
 
 
 def _measure(page: Page, path: KeyPath, name: str) -> str:
-    """The measure's full name; measures of answers stand as they are."""
-    if name in ANSWER_MEASURES:
-        return name
+    """The measure's full name."""
     try:
         return str(parse(name))
     except UsageError as error:

@@ -12,8 +12,7 @@ from ..counts import Counts, counts_of
 from ..evidence import Evidence
 from ..measured import measured
 from ..table import Column, Item, Table
-from .bands import Profile
-from .file import ANSWER_MEASURES
+from .bands import Profile, is_of_answers
 
 
 def bands_table(evidence: Evidence, profile: Profile, references: Mapping[str, str] | None = None) -> Table | None:
@@ -50,7 +49,7 @@ def bands_table(evidence: Evidence, profile: Profile, references: Mapping[str, s
 
 def _shown_measures(profile: Profile) -> list[str]:
     """One of those that have the same name and bands, for which the cutoff makes no difference to the source: the last."""
-    names = [name for name in profile.measures if name not in ANSWER_MEASURES]
+    names = [name for name in profile.measures if not is_of_answers(name)]
     same = {(name.partition("@")[0], profile.measures[name]): name for name in names}
     return list(same.values())
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...errors import shown
 from ...measures.answers import shared_words, token_set_f1
 from ..table import Column, Table
 
@@ -25,19 +26,23 @@ MEANINGS: dict[Reason, str] = {
     "fine": f"F1 of at least {LOW}",
     "empty": "there is no answer",
     "verbose": "most of the reference's words are in the answer, among many others",
-    "context missing": "most of the reference's words are in no retrieved document: generation could not know them",
-    "paraphrased or wrong": "the context has the reference's words and the answer does not: compare the meaning",
+    "context missing": "what was retrieved lacks the reference's words, or none of it is relevant: they could not be known",
+    "paraphrased or wrong": "the answer was there and is not in these words: compare the meaning",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer, what it should have been, and the retrieved texts it was made from (None where they are not known)."""
+    """An answer, what it should have been, and the retrieved texts it was made from (None where they are not known).
+
+    `found` says whether a relevant passage was among them, None where nobody judged; it counts where the texts are not known.
+    """
 
     query: str
     answer: str
     references: Sequence[str]
     context: Sequence[str] | None = None
+    found: bool | None = None
 
 
 def f1_of(record: AnswerRecord) -> float:
@@ -54,7 +59,8 @@ def reason_of(record: AnswerRecord) -> Reason:
     reference = max(record.references, key=lambda each: token_set_f1(record.answer, each), default="")
     if _covered(reference, record.answer) >= _MOST:
         return "verbose"
-    if record.context is not None and _covered(reference, " ".join(record.context)) < _MOST:
+    lacks = _covered(reference, " ".join(record.context)) < _MOST if record.context is not None else record.found is False
+    if lacks:
         return "context missing"
     return "paraphrased or wrong"
 
@@ -66,8 +72,22 @@ def _covered(reference: str, text: str) -> float:
     return len(wanted & both.answer) / len(wanted) if wanted else 0.0
 
 
-def reasons_table(records: Iterable[AnswerRecord]) -> Table:
-    """How many answers there are of each kind; for callers in Python, as no verb reads answers yet."""
+def reasons_of_systems(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
+    """The same for several systems side by side, and what each kind that there is means."""
+    counts = {system: Counter(map(reason_of, each)) for system, each in records.items()}
+    rows = tuple((name, *(counts[system][name] for system in counts)) for name in MEANINGS)
+    said = [
+        f"{shown(system)}: {sentence}" for system, each in records.items() for sentence in reasons_table(each, system).sentences
+    ]
+    met = [f"{name}: {about}." for name, about in MEANINGS.items() if any(each[name] for each in counts.values())]
+    sizes = {system: len(each) for system, each in records.items()}
+    n = max(sizes.values(), default=0)
+    columns = (Column("answers"), *(Column(system, "count") for system in counts))
+    return Table("reasons", f"Why answer F1 is low: n = {n} answers a system", columns, rows, (*said, *met), facts={"n": sizes})
+
+
+def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
+    """How many answers of a system there are of each kind."""
     found = [reason_of(record) for record in records]
     counts = Counter(found)
     rows = tuple((name, counts[name], counts[name] / max(len(found), 1), about) for name, about in MEANINGS.items())
@@ -75,4 +95,6 @@ def reasons_table(records: Iterable[AnswerRecord]) -> Table:
     worst, times = max(((name, counts[name]) for name in MEANINGS if name != "fine"), key=lambda each: each[1])
     low = len(found) - counts["fine"]
     said = (f"Of {len(found)} answers {low} have an F1 under {LOW}; the most common reason: {worst} ({times}).",) if low else ()
-    return Table("answers", f"Why answer F1 is low: n = {len(found)} answers", columns, rows, said)
+    whose = f" of {shown(system)}" if system else ""
+    title = f"Why answer F1{whose} is low: n = {len(found)} answers"
+    return Table("answers", title, columns, rows, said, facts={"n": len(found), "system": system})

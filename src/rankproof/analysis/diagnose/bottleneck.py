@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..bands.bands import Band, Profile
-from ..bands.file import ANSWER_MEASURES
+from ..bands.bands import Band, Profile, is_of_answers
 
 
 def bottleneck(values: Mapping[str, float], profile: Profile) -> str | None:
     """The verdict for measures of retrieval and of answers by the profile's bands; None where one of the two is missing.
 
-    Retrieval counts by the lowest band of its measures, and so do answers; the one with the lower band holds the other back. For
-    callers in Python, as no verb reads answers yet.
+    Retrieval counts by the lowest band of its measures, and so do answers; the one with the lower band holds the other back.
     """
-    answers = _lowest({name: value for name, value in values.items() if name in ANSWER_MEASURES}, profile)
-    retrieval = _lowest({name: value for name, value in values.items() if name not in ANSWER_MEASURES}, profile)
+    answers = _lowest({name: value for name, value in values.items() if is_of_answers(name)}, profile)
+    retrieval = _lowest({name: value for name, value in values.items() if not is_of_answers(name)}, profile)
     if answers is None or retrieval is None:
         return None
     said = f"retrieval is {retrieval[1].name}, answers are {answers[1].name}"

@@ -103,6 +103,14 @@ OF_DATA = (
         judgements.without_relevant,
     ),
     Check(
+        "machine-judgements",
+        "warning",
+        "judgements that a machine made",
+        "measure how far it agrees with people (rankproof judge --qrels), and say so beside every value",
+        ("judgements",),
+        judgements.by_machines,
+    ),
+    Check(
         "near-empty-documents",
         "hint",
         "documents of a word or two",

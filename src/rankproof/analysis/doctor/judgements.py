@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ...data.marks import told
 from .check import NOTHING, Found, found
 from .subject import Subject
 
@@ -26,3 +27,9 @@ def one_grade(subject: Subject) -> Found:
     ((grade, count),) = grades.items()
     said = f"all {count} judgements have grade {grade}: nobody wrote down what was looked at and found not relevant"
     return found([str(grade)], count, said, count=count)
+
+
+def by_machines(subject: Subject) -> Found:
+    """Judgements that a language model or a count of words made."""
+    marks, count = subject.qrels.made_by(), sum(map(len, subject.qrels.values()))
+    return found(list(marks), count, told(marks, count) if marks else "", count=sum(marks.values()))

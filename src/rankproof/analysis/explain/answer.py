@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...measures.answers import shared_words
+from ...measures.answers import shared_words, token_bag_f1, word_bag
 from ..table import Column, Table
 
 
@@ -19,4 +19,21 @@ def explain_answer(answer: str, reference: str) -> Table:
         rows=rows,
         sentences=(f"2 x {shared} shared / ({ours} in the answer + {theirs} in the reference) = {words.f1:.4f}.",),
         facts={"n": 1, "shared": shared, "answer": ours, "reference": theirs, "f1": words.f1},
+    )
+
+
+def explain_bag(answer: str, reference: str) -> Table:
+    """Every word with how often it stands on either side; articles are left out, as SQuAD has it."""
+    said, wanted = word_bag(answer), word_bag(reference)
+    both = said & wanted
+    order = sorted(said | wanted, key=lambda word: (not both[word], not said[word], word))
+    f1 = token_bag_f1(answer, reference)
+    counts = both.total(), said.total(), wanted.total()
+    return Table(
+        name="explain-answer",
+        title=f"F1(tokens='bag') of an answer: {f1:.4f}",
+        columns=(Column("word"), *(Column(name, "count") for name in ("in the answer", "in the reference", "shared"))),
+        rows=tuple((word, said[word], wanted[word], both[word]) for word in order),
+        sentences=("2 x {} shared / ({} in the answer + {} in the reference) = ".format(*counts) + f"{f1:.4f}.",),
+        facts={"n": 1, "shared": counts[0], "answer": counts[1], "reference": counts[2], "f1": f1},
     )

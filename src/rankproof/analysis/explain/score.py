@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UsageError, shown
+from ...experiment.collapsing import COLLAPSE
 from ...experiment.rung import Rung
 from ...fusion.recipe import Recipe
 from ...stages.bm25_parts import TermPart
@@ -31,6 +32,8 @@ _TERMS = (
     Column("norm", "value", "k1 (1 - b + b x length / mean length)"),
     Column("contribution", "value", "idf x tf (k1 + 1) / (tf + norm)"),
 )
+_OF_A_MODEL = "A score of {kind} is one number of a model and cannot be taken apart."
+_OF_A_CHUNK = "The score is that of the document's best chunk, whose parts are not kept."
 
 
 def rung_of(evidence: Evidence, system: str) -> Rung:
@@ -53,6 +56,8 @@ def explain_score(evidence: Evidence, system: str, query: str, doc: str, terms: 
     score = float(listing.scores[place])
     title = f"The score of {shown(doc)} for query {shown(query)} in {shown(system)}: {score:.6g}, rank {place + 1}"
     facts = {"n": 1, "system": system, "query": query, "document": doc, "score": score, "rank": place + 1}
+    if COLLAPSE in rung.facts:
+        return _whole(evidence, rung, query, doc, title, facts)
     if rung.stage.get("kind") == "Fuse":
         return _fused(evidence, rung, query, doc, title, facts)
     if rung.stage.get("kind") == "BM25":
@@ -106,7 +111,8 @@ def _terms(rung: Rung, parts: Sequence[TermPart] | None, title: str, facts: dict
 
 
 def _whole(evidence: Evidence, rung: Rung, query: str, doc: str, title: str, facts: dict[str, Any]) -> Table:
-    said = [f"A score of {rung.stage.get('kind', 'this stage')} is one number of a model and cannot be taken apart."]
+    kind = rung.stage.get("kind", "this stage")
+    said = [_OF_A_CHUNK if kind == "Chunked" or COLLAPSE in rung.facts else _OF_A_MODEL.format(kind=kind)]
     rows: list[tuple[Item, ...]] = []
     for other in evidence.systems:
         listing = listings(evidence, other, [query]).get(query, EMPTY)

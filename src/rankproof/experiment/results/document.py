@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...data.arrays import IntArray
 from ...evaluation import MeasureResult, SystemResult
 from ...formats.harmless import for_json
 from ..rung import TIMES, Climb, Rung
@@ -28,6 +29,8 @@ def document(climb: Climb, *, per_query: bool, files: Mapping[str, str] | None =
         "queries": len(climb.result.queries),
         **listed,
         "systems": [_system(climb, rung, system, files or {}, per_query=per_query) for rung, system in systems],
+        **_chunks(climb, per_query=per_query),
+        **_answers(climb, per_query=per_query),
         "notes": list(climb.notes),
         "provenance": dict(climb.provenance),
     }
@@ -45,6 +48,29 @@ def gains(climb: Climb, rung: Rung) -> dict[str, float]:
     return {name: 100 * gain for name, gain in found.items() if gain is not None}
 
 
+def _chunks(climb: Climb, *, per_query: bool) -> dict[str, Any]:
+    """The values at chunk level, of the systems that rank chunks."""
+    if climb.chunks is None:
+        return {}
+    return {"chunks": [{"name": system.name, **_values(system, per_query=per_query)} for system in climb.chunks.systems]}
+
+
+def _answers(climb: Climb, *, per_query: bool) -> dict[str, Any]:
+    """The measures of answers, over the queries whose answer is known."""
+    if climb.answers is None:
+        return {}
+    known = {"judged_ids": list(climb.answers.queries)} if per_query else {"queries": len(climb.answers.queries)}
+    systems = [{"name": system.name, **_values(system, per_query=per_query)} for system in climb.answers.systems]
+    return {"answers": {**known, "systems": systems, **({"wholes": dict(climb.wholes)} if per_query else {})}}
+
+
+def _values(system: SystemResult, *, per_query: bool) -> dict[str, Any]:
+    return {
+        "measures": {name: _measure(one, per_query=per_query) for name, one in system.measures.items()},
+        "notes": [{"code": note.code, "count": note.count, "text": note.text} for note in system.notes],
+    }
+
+
 def _system(climb: Climb, rung: Rung, system: SystemResult, files: Mapping[str, str], *, per_query: bool) -> dict[str, Any]:
     run = {"file": files[rung.name], **_extent(climb, rung)} if rung.name in files else None
     return {
@@ -56,6 +82,8 @@ def _system(climb: Climb, rung: Rung, system: SystemResult, files: Mapping[str, 
         "times_ms": {part: _times(rung, part, per_query=per_query) for part in TIMES},
         "index": {"seconds": rung.index_seconds, "bytes": rung.index_bytes},
         "throughput": rung.throughput,
+        "counts": {name: _count(values, per_query=per_query) for name, values in rung.counts.items()},
+        "money": rung.money,
         "stage": dict(rung.stage),
         "facts": dict(rung.facts),
         "notes": [{"code": note.code, "count": note.count, "text": note.text} for note in system.notes],
@@ -64,6 +92,10 @@ def _system(climb: Climb, rung: Rung, system: SystemResult, files: Mapping[str, 
         "from_cache": rung.from_cache,
         **({"run": run} if run else {}),
     }
+
+
+def _count(values: IntArray, *, per_query: bool) -> dict[str, Any]:
+    return {"sum": int(values.sum()), **({"per_query": values.tolist()} if per_query else {})}
 
 
 def _measure(one: MeasureResult, *, per_query: bool) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 import numpy as np
 
+from ...data.answers import Answers
 from ...data.arrays import FloatArray, frozen
 from ...data.qrels import Qrels
 from ...data.queries import Queries
@@ -23,6 +24,7 @@ from ...formats.opening import StrPath, all_bytes, open_source, path_text
 from ...formats.texts_format import MAX_TEXT_BYTES, read_queries
 from ...measures import parse
 from ..rung import TIMES, Climb, Rung, RungKind
+from .answers import ANSWERS, answers_in
 from .digests import refuse_changed
 from .document import FORMAT, SCHEMA
 from .swap import recover
@@ -41,10 +43,12 @@ def load(path: StrPath) -> Climb:
     recover(os.path.realpath(folder))
     values = _document(folder)
     runs = [_run_file(system.inside("run"))[0] for system in values.each("systems")]
-    refuse_changed(folder, values.inside("sha256"), [QRELS, QUERIES, SNIPPETS, EXPERIMENT, *runs])
+    answered = [ANSWERS] if ANSWERS in values.inside("sha256").plain else []
+    refuse_changed(folder, values.inside("sha256"), [QRELS, QUERIES, SNIPPETS, EXPERIMENT, *answered, *runs])
     queries = tuple(values.texts("query_ids"))
     result = Result(tuple(values.texts("judged_ids")), tuple(map(_system, values.each("systems"))))
-    rungs = tuple(_rung(system, queries, folder) for system in values.each("systems"))
+    answers = answers_in(folder) if answered else {}
+    rungs = tuple(_rung(system, queries, folder, answers) for system in values.each("systems"))
     _refuse_strangers(values, rungs, result)
     return Climb(
         name=values.text("name"),
@@ -59,6 +63,10 @@ def load(path: StrPath) -> Climb:
         provenance=values.inside("provenance").plain,
         notes=tuple(values.texts("notes")),
         rel=values.count("rel"),
+        chunks=_chunks(values, result),
+        answers=_answers(values, rungs),
+        wholes=_wholes(values),
+        urls=_urls(os.path.join(folder, SNIPPETS)),
     )
 
 
@@ -81,6 +89,37 @@ def _system(values: Values) -> SystemResult:
     return SystemResult(values.text("name"), {name: _measure(measures.inside(name), name) for name in measures.plain}, notes)
 
 
+def _chunks(values: Values, result: Result) -> Result | None:
+    """The values at chunk level, None where no system ranks chunks."""
+    if "chunks" not in values.plain:
+        return None
+    systems = tuple(map(_system, values.each("chunks")))
+    known = {system.name for system in result.systems}
+    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
+        raise values.error("the values at chunk level are not those of its systems", "run the experiment again")
+    return Result(result.queries, systems)
+
+
+def _answers(values: Values, rungs: tuple[Rung, ...]) -> Result | None:
+    """The measures of answers, None where nothing was measured."""
+    if "answers" not in values.plain:
+        return None
+    found = values.inside("answers")
+    systems = tuple(map(_system, found.each("systems")))
+    known = {rung.name for rung in rungs if rung.answers is not None}
+    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
+        raise values.error("the values of answers are not those of its systems", "run the experiment again")
+    return Result(tuple(found.texts("judged_ids")), systems)
+
+
+def _wholes(values: Values) -> Mapping[str, str]:
+    """The judged documents of passages."""
+    if "answers" not in values.plain:
+        return {}
+    found = values.inside("answers").inside("wholes")
+    return {passage: found.text(passage) for passage in found.plain}
+
+
 def _measure(values: Values, name: str) -> MeasureResult:
     each = values.inside("per_query")
     numbers = np.array([each.number(query) for query in each.plain], dtype=np.float64)
@@ -91,8 +130,8 @@ def _measure(values: Values, name: str) -> MeasureResult:
     return MeasureResult(measure, values.number("value"), tuple(each.plain), frozen(numbers))
 
 
-def _rung(values: Values, queries: tuple[str, ...], folder: str) -> Rung:
-    times, index = values.inside("times_ms"), values.inside("index")
+def _rung(values: Values, queries: tuple[str, ...], folder: str, answers: Mapping[str, Answers]) -> Rung:
+    times, index, counts = values.inside("times_ms"), values.inside("index"), values.inside("counts")
     kind: RungKind = values.choice("kind", get_args(RungKind))  # type: ignore[assignment]
     return Rung(
         name=values.text("name"),
@@ -108,6 +147,9 @@ def _rung(values: Values, queries: tuple[str, ...], folder: str) -> Rung:
         notes=tuple(values.texts("remarks")),
         computed=values.text("computed"),
         from_cache=values.flag("from_cache"),
+        counts={name: _times(counts.inside(name), len(queries)).astype(np.int64) for name in counts.plain},
+        money=values.number("money"),
+        answers=answers.get(values.text("name")),
     )
 
 
@@ -148,11 +190,18 @@ def _queries(path: str) -> Queries:
 
 
 def _snippets(path: str) -> Mapping[str, str]:
+    return {record.text("_id"): record.text("text") for record in _shown(path)}
+
+
+def _urls(path: str) -> Mapping[str, str]:
+    found = ((record.text("_id"), record.text_or_none("url")) for record in _shown(path))
+    return {doc: url for doc, url in found if url is not None}
+
+
+def _shown(path: str) -> Iterator[Values]:
     source = open_source(path)
-    if not all_bytes(source):
-        return {}
-    records = (Values(item, path, line=line) for line, item in objects(source, limit=MAX_TEXT_BYTES))
-    return {record.text("_id"): record.text("text") for record in records}
+    if all_bytes(source):
+        yield from (Values(item, path, line=line) for line, item in objects(source, limit=MAX_TEXT_BYTES))
 
 
 def _refuse_strangers(values: Values, rungs: tuple[Rung, ...], result: Result) -> None:

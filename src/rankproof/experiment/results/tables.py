@@ -1,4 +1,4 @@
-"""`summary.csv` and `per_query.csv`: a climb as tables for a spreadsheet or a data frame."""
+"""`summary.csv`, `per_query.csv` and `chunks.csv`: a climb as tables for a spreadsheet or a data frame."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...data.order import best_first
 from ...data.run import Run
+from ...evaluation import Result
 from ...formats.harmless import for_csv
 from ..rung import TIMES, Climb, Rung
 from .document import gains
@@ -22,7 +23,7 @@ def summary_csv(climb: Climb) -> str:
     times = [f"{part}_ms_{which}" for part in TIMES for which in SHOWN_TIMES]
     gained = [f"gain_pp {name}" for name in measures]
     header = ["system", "kind", "over", *measures, *gained, *times, *COSTS]
-    return _table(header, (_summary(climb, rung, measures) for rung in climb.rungs))
+    return csv_table(header, (_summary(climb, rung, measures) for rung in climb.rungs))
 
 
 def per_query_csv(climb: Climb) -> str:
@@ -30,7 +31,21 @@ def per_query_csv(climb: Climb) -> str:
     measures = list(climb.result.systems[0].measures)
     times = [f"{part}_ms" for part in TIMES]
     header = ["system", "query", "text", *measures, "first_relevant", "retrieved", f"top_{TOP}", *times]
-    return _table(header, (row for rung in climb.rungs for row in _queries(climb, rung)))
+    return csv_table(header, (row for rung in climb.rungs for row in _queries(climb, rung)))
+
+
+def chunks_csv(climb: Climb, chunks: Result) -> str:
+    """A row for each system that ranks chunks and each of the two levels; numbers at full precision."""
+    header = ["system", "level", *chunks.systems[0].measures]
+    levels = {"chunk": chunks.means, "document": climb.result.means}
+    return csv_table(
+        header,
+        (
+            [for_csv(system.name), level, *map(repr, means[system.name].values())]
+            for system in chunks.systems
+            for level, means in levels.items()
+        ),
+    )
 
 
 def _summary(climb: Climb, rung: Rung, measures: list[str]) -> list[str]:
@@ -39,9 +54,9 @@ def _summary(climb: Climb, rung: Rung, measures: list[str]) -> list[str]:
     return [
         *map(for_csv, (rung.name, rung.kind, rung.over or "")),
         *(repr(means[name]) for name in measures),
-        *(_number(gain.get(name)) for name in measures),
+        *(csv_number(gain.get(name)) for name in measures),
         *(repr(part[which]) for part in times for which in SHOWN_TIMES),
-        *map(_number, (rung.index_seconds, rung.index_bytes, rung.throughput, rung.recall_of_exact())),
+        *map(csv_number, (rung.index_seconds, rung.index_bytes, rung.throughput, rung.recall_of_exact())),
     ]
 
 
@@ -55,8 +70,8 @@ def _queries(climb: Climb, rung: Rung) -> Iterator[list[str]]:
             for_csv(rung.name),
             for_csv(query),
             for_csv(climb.texts[query].text if query in climb.texts else ""),
-            *(_number(per_query.get(query)) for per_query in values.values()),
-            _number(_first_relevant(docs, grades, climb.rel)),
+            *(csv_number(per_query.get(query)) for per_query in values.values()),
+            csv_number(_first_relevant(docs, grades, climb.rel)),
             str(len(docs)),
             for_csv(_listed(docs[:TOP])),
             *(repr(float(rung.times[part][at])) for part in TIMES),
@@ -79,9 +94,11 @@ def _listed(docs: list[str]) -> str:
     return json.dumps(docs, ensure_ascii=not all(map(str.isprintable, docs)))
 
 
-def _number(value: float | None) -> str:
+def csv_number(value: float | None) -> str:
+    """A cell at full precision, empty for none."""
     return "" if value is None else repr(value)
 
 
-def _table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
+def csv_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
+    """Rows of cells that are ready, under a header that is not."""
     return "".join(f"{','.join(row)}\n" for row in (list(map(for_csv, header)), *rows))

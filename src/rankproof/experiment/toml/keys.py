@@ -33,6 +33,15 @@ _DEPTH = Key("whole", "how many documents each ranking keeps")
 _ENCODER = Key("encoder", "the encoder: a name, a folder with weights, or a name of the model hub")
 _QUERY_PROMPT = Key("text", "stands before each query, for encoders that were trained so")
 _PASSAGE_PROMPT = Key("text", "stands before each passage")
+_CHAT = Key("chat", "the language model: a name, or a table with a name and settings")
+_PROMPTED: Mapping[str, Key] = {
+    "system": Key("text", "what the model is told to be; the rule that passages are data follows it"),
+    "prompt": Key("text", "what the model is asked, with {query} and {passages} in it"),
+    "passage_characters": Key("whole", "how much of a passage the model reads"),
+    "max_tokens": Key("whole", "the most that a reply may have"),
+    "attempts": Key("whole", "how often a reply of no use is asked for"),
+    "fields": _FIELDS,
+}
 
 TOP: Mapping[str, Key] = {
     "name": Key("text", "what the experiment is called (the file's name)"),
@@ -42,6 +51,8 @@ TOP: Mapping[str, Key] = {
     "rel": Key("whole", "the least grade that counts as relevant (1)"),
     "limit": Key("whole", "ask so many of the judged queries only, drawn by the seed (all)"),
     "seed": Key("whole", "draws the queries of `limit` (0)"),
+    "collapse": Key("text", "where documents are chunks: the field that says of what, such as url (none)"),
+    "pool": Key("whole", "collapse the first so many chunks of a ranking only (all)"),
 }
 
 EVERY: Mapping[str, Key] = {
@@ -98,6 +109,69 @@ STAGES: Mapping[str, Form] = {
             "norm": Key("text", "of scores before they are blended: z-score, min-max or none"),
         },
     ),
+    "chunked": Form(
+        "Chunked",
+        "lets a system search chunks of the documents; a document ranks by its best chunk",
+        {
+            "of": Key("system", "the system that searches the chunks; its depth counts chunks", "stage"),
+            "size": Key("whole", "how many units a chunk has"),
+            "overlap": Key("whole", "how many of them it shares with the chunk before"),
+            "unit": Key("text", "what is counted: words, sentences or tokens"),
+            "tokenizer": Key("text", "whose tokens: wordllama"),
+            "pool": Key("whole", "collapse the first so many chunks only (all)"),
+            "rule": Key("text", "how chunks become documents: best"),
+            "depth": _DEPTH,
+        },
+    ),
+    "answer": Form(
+        "Answer",
+        "lets a language model answer from the first documents of a system",
+        {
+            "of": Key("system", "the system whose documents it answers from", "stage"),
+            "model": Key("chat", "the language model"),
+            "top": Key("whole", "how many documents it reads"),
+            "prompt": Key("text", "what it is asked, with {question}, {passages} and {abstention} in it"),
+            "abstention": Key("text", "what it is to reply where the documents do not tell"),
+            "fields": _FIELDS,
+            "passage_characters": Key("whole", "how much of each document it reads"),
+            "max_tokens": Key("whole", "how long a reply may be"),
+            "attempts": Key("whole", "how often it is asked where a reply is of no use"),
+        },
+    ),
+    "extract": Form(
+        "Extract",
+        "answers with the best sentence of the first documents of a system, without a language model",
+        {
+            "of": Key("system", "the system whose documents it answers from", "stage"),
+            "model": Key("encoder", "chooses by nearness of vectors (by shared words)"),
+            "top": Key("whole", "how many documents it reads"),
+            "fields": _FIELDS,
+            "language": Key("text", "whose stop words and word forms"),
+        },
+    ),
+    "rewrite": Form(
+        "Rewrite",
+        "asks a system what a language model makes of the query",
+        {
+            "of": Key("system", "the system that is asked", "stage"),
+            "model": _CHAT,
+            "mode": Key("text", "rewrite asks in other words, expand adds words to the query"),
+            "prompt": Key("text", "what the model is asked, with {query} in it; empty for the mode's own"),
+            "max_tokens": Key("whole", "the most that a reply may have"),
+            "attempts": Key("whole", "how often a reply of no use is asked for"),
+        },
+    ),
+    "rm3": Form(
+        "RM3",
+        "asks a bm25 system again, with words of the documents that it found first",
+        {
+            "of": Key("system", "the bm25 system that is asked", "stage"),
+            "docs": Key("whole", "how many of its first documents give words"),
+            "terms": Key("whole", "how many words join the query"),
+            "weight": Key("number", "the share of the query itself, from 0 to 1"),
+            "common": Key("number", "words in more than this share of all documents are left out"),
+        },
+    ),
 }
 
 RESCORERS: Mapping[str, Form] = {
@@ -111,6 +185,23 @@ RESCORERS: Mapping[str, Form] = {
         "Pairs",
         "a cross-encoder, which reads query and passage together",
         {"model": Key("pair model", "the cross-encoder: a folder with weights, or a name of the model hub"), "fields": _FIELDS},
+    ),
+    "listwise": Form(
+        "Listwise",
+        "a language model puts windows of passages in order, from the bottom up",
+        {
+            "model": _CHAT,
+            "window": Key("whole", "how many passages the model puts in order at once"),
+            "step": Key("whole", "how many places each window lies above the one before"),
+            **_PROMPTED,
+            "max_tokens": Key("whole", "the most that a reply may have, 0 for as many as the window needs"),
+        },
+    ),
+    "pointwise": Form("Pointwise", "a language model says of each passage Yes or No", {"model": _CHAT, **_PROMPTED}),
+    "pairwise": Form(
+        "Pairwise",
+        "a language model compares every two passages, in both orders",
+        {"model": _CHAT, "most": Key("whole", "the most that top may be: the number of asks grows with its square"), **_PROMPTED},
     ),
     "keywords": Form("Keywords", "how many of the query's words a passage holds", {"fields": _FIELDS}),
 }

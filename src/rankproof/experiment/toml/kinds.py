@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeGuard, get_args
 
 Plain = Literal["text", "number", "whole", "flag", "texts", "numbers", "stop words"]
-PartName = Literal["encoder", "pair model", "store"]
+PartName = Literal["encoder", "pair model", "chat", "store"]
 KindName = Plain | PartName | Literal["system", "systems", "rescorer"]
 
 
@@ -45,6 +45,7 @@ KINDS: Mapping[KindName, tuple[str, Callable[[Any], bool]]] = {
     "systems": ("a list of names of systems", _all(_is_text)),
     "encoder": (_NAMED, _is_named),
     "pair model": (_NAMED, _is_named),
+    "chat": (_NAMED, _is_named),
     "store": (_NAMED, _is_named),
     "rescorer": ("a name", _is_text),
 }

@@ -16,7 +16,7 @@ from .kinds import PartName
 
 IN_PYTHON = "python:"
 """What stands before a name of something that was made in Python, and that no file can bring back."""
-_FOLDER = "folder"
+_PATHS = ("folder", "path")
 _SECRET = "dsn"
 _CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
 _LEFT_OUT = f"{_SECRET} may hold a password and is left out; name the variable that holds it in {_SECRET}_env"
@@ -29,10 +29,13 @@ def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> A
     """The model or store that the name or table stands for; relative paths begin at the folder."""
     settings = {"name": value} if isinstance(value, str) else dict(value)
     name = settings.pop("name")
-    if isinstance(settings.get(_FOLDER), str):
-        settings[_FOLDER] = absolute(settings[_FOLDER], folder)
+    for setting in _PATHS:
+        if isinstance(settings.get(setting), str) and settings[setting]:
+            settings[setting] = absolute(settings[setting], folder)
     if kind == "store":
         return stores.store_named(name, **settings)
+    if kind == "chat":
+        return models.chat_named(name, **settings)
     named = models.model_named if kind == "encoder" else models.pair_model_named
     return named(_model_name(kind, name, folder), **settings)
 
@@ -44,7 +47,10 @@ def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, 
     if name is None:
         return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
     secret = _may_hold_password(settings.get(_SECRET))
-    kept = {key: one for key, one in settings.items() if one is not None and one != "" and not (secret and key == _SECRET)}
+    empty = {part.name for part in fields(value) if part.default == ""} if is_dataclass(value) else set()
+    left_out = {_SECRET} if secret else set()
+    left_out |= {key for key, one in settings.items() if one is None or (one == "" and key in empty)}
+    kept = {key: one for key, one in settings.items() if key not in left_out}
     return {"name": name, **kept}, (_LEFT_OUT,) if secret else ()
 
 

@@ -39,6 +39,8 @@ def top_table(experiment: Experiment) -> dict[str, Any]:
         "rel": experiment.rel,
         "limit": experiment.limit,
         "seed": experiment.seed,
+        "collapse": experiment.collapse,
+        "pool": experiment.pool,
     }
 
 

@@ -16,7 +16,7 @@ _START = """\
 # Systems refer to each other by name, in any order. Only `stage`, `of`, `by` and `model` are needed:
 # what else stands here is what holds without it.
 """
-_EXAMPLES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50}
+_EXAMPLES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
 _COMMENT_AT = 44
 
 

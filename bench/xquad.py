@@ -1,0 +1,60 @@
+"""`python -m bench.xquad markdown`: XQuAD's paragraphs whole and in chunks, at both levels, and the best sentence as the answer.
+
+One run of bench/xquad.toml on the collection that lies beside the project; without it nothing is done.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from rankproof import Climb, climb, read_experiment, save_climb
+
+HERE = Path(__file__).parent
+DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
+RESULTS = HERE / "work" / "results" / "xquad-chunks"
+ABSENT = "–"
+MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5")
+ANSWERS = ("EM", "F1(tokens='bag')", "Contains")
+
+
+def main() -> None:
+    """Runs the experiment, what is finished taken from the cache, and prints the table."""
+    if not DATA.is_dir():
+        print("there is no xquad-en beside the project: skipped", file=sys.stderr)
+        return
+    experiment = read_experiment(HERE / "xquad.toml")
+    found = climb(replace(experiment, dataset=str(DATA)))
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    save_climb(found, RESULTS)
+    print("\n".join(table(found)))
+    for note in found.notes:
+        print(f"\n{note}.")
+
+
+def table(found: Climb) -> list[str]:
+    """A row a system: how many chunks, the values of documents, those of chunks, and those of answers."""
+    head = ["system", "chunks", *MEASURES, *(f"chunk {name}" for name in MEASURES[1:]), *ANSWERS]
+    rows = [_row(found, rung.name) for rung in found.rungs]
+    return [f"| {' | '.join(row)} |" for row in (head, [":---", *["---:"] * (len(head) - 1)], *rows)]
+
+
+def _row(found: Climb, name: str) -> list[str]:
+    chunks = found.chunks.means.get(name) if found.chunks else None
+    answers = found.answers.means.get(name) if found.answers else None
+    return [
+        name,
+        str(found.rung(name).facts.get("chunks", ABSENT)),
+        *(_shown(found.result.means[name], measure) for measure in MEASURES),
+        *(_shown(chunks, measure) for measure in MEASURES[1:]),
+        *(_shown(answers, measure) for measure in ANSWERS),
+    ]
+
+
+def _shown(means: dict[str, float] | None, measure: str) -> str:
+    return ABSENT if means is None else f"{means[measure]:.4f}"
+
+
+if __name__ == "__main__":
+    main()

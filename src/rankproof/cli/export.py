@@ -1,0 +1,172 @@
+"""`rankproof export`: results for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .evidence import MAIN, add_evidence, evidence_of
+from .output import write_or_show
+from .terminal import STDOUT, Terminal
+
+if TYPE_CHECKING:
+    from ..analysis.table import Table
+    from ..experiment.rung import Climb
+
+USAGE = "RESULTS -o FILE [--format FORMAT] | RESULTS --to mlflow [options]"
+EXAMPLES = """\
+examples:
+  rankproof export results -o values.csv
+  rankproof export results -o values.parquet
+  rankproof export results -o table.tex -m nDCG@10,RR@10
+  rankproof export results --format markdown
+  rankproof export results -o junit.xml
+  rankproof export results --to mlflow --experiment search
+
+csv and parquet hold every number a row: each query's values and times, each system's means and
+costs. latex is a table for a paper, its raised letters by `rankproof compare`; junit has a case for
+each system and measure, failed where it is significantly worse than the system below. latex,
+markdown and junit test nDCG@10, RR@10 and R@100 unless -m says otherwise. mlflow gets a run for
+each system; nothing leaves the machine unless the address says so. Extras: parquet, mlflow"""
+SUFFIXES = {
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".tex": "latex",
+    ".xml": "junit",
+    ".parquet": "parquet",
+}
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+STORE = "sqlite:///mlruns.db"
+_TESTED = ("latex", "markdown", "junit")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The folder, the measures, and where it goes."""
+    add_evidence(parser, "what to write")
+    where = parser.add_argument_group("where to")
+    where.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    where.add_argument("--format", choices=FORMATS, help="where the file's suffix does not say it (csv)")
+    where.add_argument("--to", choices=("mlflow",), help="a tracking store, instead of a file")
+    where.add_argument("--tracking-uri", metavar="URI", help=f"of MLflow ({STORE})")
+    where.add_argument("--experiment", metavar="NAME", help="of MLflow (the results' name)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Reads, renders, writes."""
+    _check(args)
+    format = _format(args)
+    if format in _TESTED:
+        args.measures = args.measures or MAIN
+    climb = _climb(args)
+    if args.to:
+        return _track(climb, args, terminal)
+    if format == "parquet":
+        from ..formats.atomic import write_blocks
+        from ..views.parquet import as_parquet
+
+        write_blocks(args.output, [as_parquet(climb)])
+        return 0
+    write_or_show(_WRITERS[format](climb, terminal), args.output, terminal)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from ..experiment.results.folder import is_results_folder
+
+    if len(args.files) != 1 or not is_results_folder(args.files[0]):
+        raise UsageError("export takes one results folder", fix="name a folder that `rankproof run` wrote")
+    if args.to and (args.output or args.format):
+        raise UsageError("a tracking store is no file", fix="leave out -o and --format, or --to")
+    if not args.to and (args.tracking_uri or args.experiment):
+        raise UsageError("--tracking-uri and --experiment are MLflow's", fix="add --to mlflow")
+
+
+def _format(args: argparse.Namespace) -> str:
+    suffix = "" if args.output in STDOUT else os.path.splitext(args.output.removesuffix(".gz").removesuffix(".zst"))[1].lower()
+    format = str(args.format or SUFFIXES.get(suffix) or ("csv" if args.output in STDOUT or args.to else ""))
+    if not format:
+        raise UsageError(f"{args.output} does not say its format", fix=f"choose with --format: {', '.join(FORMATS)}")
+    if format == "parquet" and args.output in STDOUT:
+        raise UsageError("a Parquet file is not for a terminal", fix="name a file with -o")
+    return format
+
+
+def _climb(args: argparse.Namespace) -> Climb:
+    """The results, evaluated anew where measures or what counts were asked for."""
+    from dataclasses import replace
+
+    from ..experiment.results.folder import load
+
+    evidence = evidence_of(args)
+    return replace(load(args.files[0]), result=evidence.result, rel=evidence.rel)
+
+
+def _compared(climb: Climb, terminal: Terminal) -> dict[str, Table]:
+    """The tables of `compare` by name, the verdicts of the last measure only; none where there is nothing to compare."""
+    from ..analysis.compare.compare import compare
+
+    if len(climb.result.systems) < 2 or len(climb.result.queries) < 2:
+        return {}
+    tables = compare(climb.result)
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        terminal.note(note)
+    return {table.name: table for table in tables}
+
+
+def _csv(climb: Climb, terminal: Terminal) -> str:
+    from ..views.long_rows import as_long_csv
+
+    return as_long_csv(climb)
+
+
+def _json(climb: Climb, terminal: Terminal) -> str:
+    from ..experiment.results.document import document, written
+
+    return written(document(climb, per_query=True))
+
+
+def _markdown(climb: Climb, terminal: Terminal) -> str:
+    from ..views.analysis import as_markdown as as_tables
+    from ..views.ladder_machine import as_markdown
+
+    look = terminal.look(to_file=True)
+    tables = [table for name, table in _compared(climb, terminal).items() if name == "letters"]
+    return as_markdown(climb, look) + (f"\n{as_tables(tables, look)}" if tables else "")
+
+
+def _latex(climb: Climb, terminal: Terminal) -> str:
+    from ..views.paper import as_paper
+
+    return as_paper(climb, _compared(climb, terminal).get("letters"))
+
+
+def _junit(climb: Climb, terminal: Terminal) -> str:
+    from ..views.steps_junit import as_steps_junit
+
+    return as_steps_junit(climb, _compared(climb, terminal).get("details"))
+
+
+_WRITERS: dict[str, Callable[[Climb, Terminal], str]] = {
+    "csv": _csv,
+    "json": _json,
+    "markdown": _markdown,
+    "latex": _latex,
+    "junit": _junit,
+}
+
+
+def _track(climb: Climb, args: argparse.Namespace, terminal: Terminal) -> int:
+    from ..tracking.mlflow_store import track
+
+    name = args.experiment or climb.name
+    done = track(climb, uri=args.tracking_uri or STORE, experiment=name)
+    for system in done.written:
+        terminal.show(f"{system}\n")
+    if done.known:
+        terminal.note(f"already there, and left alone: {', '.join(done.known)}")
+    return 0

@@ -1,0 +1,157 @@
+"""Agreement with people as tables: kappa, who gave which grade, and means set right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..analysis.table import Column, Item, Table
+from ..analysis.wording import brief, counted
+from ..errors import shown
+from .agreement import FEW_QUERIES, RESAMPLES, Rated, Statistic, agreed, at_threshold, confusion, kappa
+from .corrected import Corrected, corrected_mean
+from .pairs import Pair
+from .rubric import GRADES
+
+_CORRECTED = (
+    "The corrected means hold where the pairs that people judged are a random draw of all of them.",
+    "The weight is the judge's part in them: 0 for one that knows nothing, 1 for one that is as good as people.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least grades that count as relevant, by people and by the judge, and the seed of the draws."""
+
+    rel: int = 1
+    judge_rel: int = 1
+    seed: int = 0
+
+
+def agreement_table(rated: Sequence[Rated], mark: str, how: Thresholds) -> Table:
+    """Every measure of agreement with its interval."""
+    binary = at_threshold(rated, how.rel, how.judge_rel)
+    graded, failed = _graded(rated), len(rated) - len(_graded(rated))
+    queries = len({each.pair.query for each in graded})
+    bounds = f"{how.rel} or more" if how.rel == how.judge_rel else f"{how.rel} or more by people, {how.judge_rel} by the judge"
+    statistics = (
+        kappa(rated, "kappa, quadratic weights", weighted=True, seed=how.seed),
+        kappa(rated, "kappa", seed=how.seed),
+        kappa(binary, f"kappa of relevant or not (grade {bounds})", seed=how.seed),
+        agreed(rated, "same grade", seed=how.seed),
+        agreed(binary, "both relevant or both not", seed=how.seed),
+    )
+    return Table(
+        "judge-agreement",
+        f"Agreement of {shown(mark)} with people on {counted(len(graded), 'pair')} of {counted(queries, 'query', 'queries')}",
+        (
+            Column("measure"),
+            Column("value", "value"),
+            Column("95% interval", "interval", f"bootstrap over queries, percentile, {RESAMPLES:,} resamples"),
+            Column("pairs", "count", "that both graded"),
+        ),
+        tuple((one.name, one.value, one.interval, one.pairs) for one in statistics),
+        sentences=tuple(_said(statistics[0], rated, failed)),
+        notes=tuple(_notes(rated, queries)),
+        facts={"rel": how.rel, "judge_rel": how.judge_rel, "seed": how.seed, "resamples": RESAMPLES, "failed": failed},
+    )
+
+
+def confusion_table(rated: Sequence[Rated]) -> Table:
+    """People's grades against the judge's; the pairs that failed have a column of their own."""
+    human = sorted({each.human for each in rated})
+    judge = sorted({*GRADES, *(each.judge for each in rated if each.judge is not None)})
+    counts = confusion(rated, human, judge)
+    rows: list[tuple[Item, ...]] = []
+    for at, grade in enumerate(human):
+        given = [each.judge for each in rated if each.human == grade and each.judge is not None]
+        mean = sum(given) / len(given) if given else None
+        rows.append((str(grade), *counts[at].tolist(), int(counts[at].sum()), mean))
+    total = counts.sum(axis=0).tolist()
+    given = [each.judge for each in rated if each.judge is not None]
+    rows.append(("all", *total, sum(total), sum(given) / len(given) if given else None))
+    return Table(
+        "judge-confusion",
+        "People's grades (rows) and the judge's (columns)",
+        (
+            Column("people"),
+            *(Column(f"judge {grade}", "count") for grade in judge),
+            Column("failed", "count", "pairs that the judge gave no grade"),
+            Column("pairs", "count"),
+            Column("judge's mean", "value", "of the grades that it gave"),
+        ),
+        tuple(rows),
+    )
+
+
+def corrected_table(
+    judge: Mapping[Pair, int], human: Mapping[Pair, int], pools: Mapping[str, Sequence[Pair]], how: Thresholds
+) -> Table:
+    """The share of relevant pairs and the mean grade of each pool: by the judge, by people, and the judge's set right."""
+    rows: list[tuple[Item, ...]] = []
+    for name, pool in pools.items():
+        grades = {pair: judge[pair] for pair in pool if pair in judge}
+        share = {pair: float(grade >= how.judge_rel) for pair, grade in grades.items()}
+        relevant = {pair: float(grade >= how.rel) for pair, grade in human.items()}
+        for what, found in (
+            ("share relevant", corrected_mean(share, relevant)),
+            ("mean grade", corrected_mean(dict(grades), dict(human))),
+        ):
+            if found is not None:
+                rows.append((name, what, *_cells(found)))
+    return Table(
+        "judge-corrected",
+        "Means by the judge, set right by the pairs that people judged",
+        (
+            Column("pairs of"),
+            Column("mean of"),
+            Column("judge", "value", "over all pairs, believed as they are"),
+            Column("people", "value", "over the pairs that they judged"),
+            Column("people's 95%", "interval", "Student's t over queries"),
+            Column("corrected", "value", "prediction-powered mean"),
+            Column("corrected 95%", "interval", "Student's t over queries"),
+            Column("weight", "value", "the judge's part in the corrected mean"),
+            Column("by both", "count", "pairs that people judged too"),
+            Column("by judge alone", "count"),
+        ),
+        tuple(rows),
+        sentences=_CORRECTED if rows else (),
+        notes=() if rows else ("people judged fewer than two of the pairs, so that no mean can be set right",),
+    )
+
+
+def _cells(found: Corrected) -> tuple[Item, ...]:
+    means = (found.judge.value, found.people.value, found.people.interval, found.both.value, found.both.interval)
+    return (*means, found.weight, found.seen, found.unseen)
+
+
+def _graded(rated: Sequence[Rated]) -> list[Rated]:
+    return [each for each in rated if each.judge is not None]
+
+
+def _said(main: Statistic, rated: Sequence[Rated], failed: int) -> list[str]:
+    if main.value is None:
+        said = ["Kappa is not defined: one of the two gave the same grade to every pair."]
+    else:
+        bounds = "" if main.interval is None else f" ({brief(main.interval[0])} to {brief(main.interval[1])})"
+        said = [f"Kappa with quadratic weights is {brief(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
+    if failed:
+        share = f"{failed} of {len(rated)} pairs ({failed / len(rated):.1%})"
+        said.append(f"{share} have no grade by the judge and are left out here.")
+    return said
+
+
+def _notes(rated: Sequence[Rated], queries: int) -> list[str]:
+    notes = []
+    if queries < FEW_QUERIES:
+        notes.append(f"{counted(queries, 'query', 'queries')} are few for a bootstrap: the intervals are too narrow")
+    strange = sorted({each.human for each in rated} - set(GRADES))
+    if strange:
+        notes.append(f"people also gave the grades {', '.join(map(str, strange))}, which the judge cannot give")
+    highest = max((each.human for each in rated), default=0)
+    if highest < max(GRADES):
+        notes.append(
+            f"people's grades end at {highest} and the judge's at {max(GRADES)}: "
+            "of the kappas only the one of relevant or not is fair"
+        )
+    return notes

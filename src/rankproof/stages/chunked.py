@@ -1,0 +1,109 @@
+"""Chunks: the stages below search pieces of the documents, and a document ranks by its best piece."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from ..data import checks
+from ..data.identity import key_of
+from ..data.queries import Query
+from ..data.ranking import Ranking
+from . import settings
+from .base import Cost, Ground, Stage
+from .chunks.chunking import Chunking, chunk_corpus, document_of, separator
+from .chunks.collapse import RULE, RULES, Rule, collapsed
+from .chunks.units import TokenizerName, Unit
+from .clock import Clock
+
+
+@dataclass(frozen=True)
+class Chunked:
+    """The stage below on chunks of `size` units, neighbours sharing `overlap`; its ranking is collapsed to documents.
+
+    `pool` keeps the first so many chunks before the collapse, None all that the stage below gives: its depth counts chunks.
+    `depth` counts documents.
+    """
+
+    stage: Stage
+    size: int = 200
+    overlap: int = 40
+    unit: Unit = "words"
+    tokenizer: TokenizerName = "wordllama"
+    pool: int | None = None
+    rule: Rule = "best"
+    depth: int = 100
+    kind: ClassVar[str] = "chunks"
+
+    def __post_init__(self) -> None:
+        settings.stage("stage", self.stage)
+        checks.choice("rule", self.rule, RULES)
+        checks.whole("depth", self.depth)
+        Chunking(self.size, self.overlap, self.unit, self.tokenizer)
+        if self.pool is not None and checks.whole("pool", self.pool) >= self.stage.depth:
+            object.__setattr__(self, "pool", None)
+
+    @property
+    def chunking(self) -> Chunking:
+        """How the documents are cut."""
+        return Chunking(self.size, self.overlap, self.unit, self.tokenizer)
+
+    def revision(self) -> str:
+        """What decides the cuts beyond rankproof itself."""
+        return self.chunking.revision()
+
+    def below(self) -> tuple[Stage, ...]:
+        """The stage that ranks chunks."""
+        return (self.stage,)
+
+    def ground_below(self, ground: Ground) -> Ground:
+        """The chunks; what is made of them is shared by all that cut the same documents in the same way."""
+        key = key_of(ground.corpus_key, "chunks", self.chunking)
+        return replace(ground, corpus=chunk_corpus(ground.corpus, self.chunking), corpus_key=key)
+
+    def build(self, ground: Ground) -> ChunkedSearcher:
+        """Counts the chunks; cutting them is all the work there is."""
+        start = time.perf_counter()
+        counts = [len(self.chunking.spans(document)) for document in ground.corpus.values()]
+        return ChunkedSearcher(self, separator(ground.corpus), counts, time.perf_counter() - start)
+
+
+class ChunkedSearcher:
+    """Collapses the ranking of chunks below."""
+
+    def __init__(self, stage: Chunked, mark: str, counts: Sequence[int], seconds: float) -> None:
+        self._stage, self._counts, self._seconds = stage, counts, seconds
+        self._whole = partial(document_of, mark=mark)
+
+    def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
+        """The documents of the chunks, by their best one."""
+        with clock.part("search"):
+            return collapsed(below[0], self._whole, pool=self._stage.pool, depth=self._stage.depth)
+
+    def cost(self) -> Cost:
+        """The time of cutting."""
+        return Cost(seconds=self._seconds)
+
+    def facts(self) -> Mapping[str, Any]:
+        """How many chunks there are, and the rule."""
+        stage, chunks = self._stage, sum(self._counts)
+        return {
+            "unit": stage.unit,
+            "size": stage.size,
+            "overlap": stage.overlap,
+            "chunks": chunks,
+            "chunks_a_document": chunks / max(len(self._counts), 1),
+            "pool": stage.pool,
+            "rule": RULE,
+        }
+
+    def notes(self) -> Sequence[str]:
+        """Documents that no query can find."""
+        silent = sum(not count for count in self._counts)
+        return [f"{silent} documents have neither title nor text: they give no chunk and cannot be found"] if silent else []
+
+    def close(self) -> None:
+        """Nothing is open."""

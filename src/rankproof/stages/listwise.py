@@ -1,0 +1,98 @@
+"""Listwise: a language model puts a window of passages in order, and the window slides from the bottom of the ranking to its top.
+
+Sun et al., Is ChatGPT good at search? (EMNLP 2023), with a last window that always reaches the first document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..asking.estimate import Estimate
+from ..asking.reading import order_in, text_of
+from ..asking.tally import Tally
+from ..data import checks
+from ..data.arrays import FloatArray
+from ..data.queries import Query
+from ..models.chat.port import Reply
+from .base import Ground
+from .prompted import Prompted, PromptedScorer, scores_of
+
+SYSTEM = "You are a search engine that puts passages in the order of how well they answer a query."
+PROMPT = """{query}
+
+{passages}
+
+Put all {count} passages in order by how well they answer the query, the best one first. \
+Name each of the numbers 1 to {count} exactly once.
+Reply with the order alone, written like {example}."""
+_TOKENS_A_PASSAGE, _TOKENS_MORE = 8, 40
+
+
+@dataclass(frozen=True)
+class Listwise(Prompted):
+    """Windows of `window` passages, each `step` places above the one before; a reply must name every passage exactly once.
+
+    A window without such a reply, after every attempt, keeps the order below. `max_tokens` 0 stands for enough for a window.
+    """
+
+    system: str = SYSTEM
+    prompt: str = PROMPT
+    max_tokens: int = 0
+    window: int = 10
+    step: int = 5
+
+    def __post_init__(self) -> None:
+        checks.whole("window", self.window, least=2, most=1000)
+        checks.whole("step", self.step, most=self.window - 1)
+        checks.whole("max_tokens", self.max_tokens, least=0)
+        object.__setattr__(self, "max_tokens", self.max_tokens or _TOKENS_MORE + _TOKENS_A_PASSAGE * self.window)
+        super().__post_init__()
+
+    def parts(self, count: int) -> dict[str, str]:
+        """What is filled in besides query and passages; the example's length is another, so that a copy of it is of no use."""
+        return {**super().parts(count), "example": "[2] > [1] > [3]" if count != 3 else "[2] > [1] > [4] > [3]"}
+
+    def build(self, ground: Ground) -> ListwiseScorer:
+        """Nothing is made in advance."""
+        return ListwiseScorer(self, ground)
+
+    def estimate_top(self, queries: Sequence[Query], ground: Ground, top: int) -> Estimate:
+        """One ask a window: 1 + ceil((top - window) / step) a query."""
+        sizes = Counter(end - start for start, end in windows(min(top, len(ground.corpus)), self.window, self.step))
+        return self.estimate_asks(queries, ground, sizes)
+
+
+class ListwiseScorer(PromptedScorer[Listwise]):
+    """Orders windows."""
+
+    kind = "listwise"
+
+    def scores_asked(self, query: Query, docs: Sequence[str], tally: Tally) -> FloatArray:
+        """Whole numbers that fall along the order found."""
+        value, texts = self._value, self._value.texts(self._corpus, docs)
+        order = list(range(len(docs)))
+        for start, end in windows(len(docs), value.window, value.step):
+            tally.count("windows")
+            order[start:end] = self._ordered(query, texts, order[start:end], tally)
+        return scores_of(order)
+
+    def _ordered(self, query: Query, texts: Sequence[str], held: list[int], tally: Tally) -> list[int]:
+        def meaning(reply: Reply) -> list[int]:
+            return order_in(text_of(reply), len(held))
+
+        ask = self._value.ask(query, [texts[at] for at in held])
+        found = self._asker.read(ask, meaning, tally, attempts=self._value.attempts)
+        return held if found is None else [held[number - 1] for number in found]
+
+
+def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:
+    """Where each window begins and ends, the lowest first; the last one begins at the top. One document needs none."""
+    found: list[tuple[int, int]] = []
+    end = count if count > 1 else 0
+    while end > 0:
+        start = max(end - window, 0)
+        found.append((start, end))
+        end = end - step if start else 0
+    return found

@@ -1,0 +1,131 @@
+"""What the scorers that ask a language model have in common: the model, the passages it reads, and how long one may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from ..asking.estimate import Estimate, estimate_of
+from ..asking.fence import DATA_RULE, cut_among, fenced
+from ..asking.prompt import filled, refuse_prompt
+from ..asking.tally import Sums, Tally
+from ..data import checks
+from ..data.arrays import FloatArray
+from ..data.corpus import Corpus
+from ..data.identity import identity
+from ..data.queries import Query
+from ..models.chat.port import Ask, ChatModel, Message
+from . import settings
+from .base import Cost, Ground
+from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A scorer's value; passages longer than `passage_characters` are cut, and a reply of no use is asked for `attempts` times.
+
+    `prompt` holds {query} and {passages}, which are filled in between fences; the rule that what stands there is data follows
+    after `system`. `schema` and `logprobs` are what each way of asking wishes of the server.
+    """
+
+    model: ChatModel
+    system: str = "You are a search engine that judges how well passages answer a query."
+    prompt: str = "{query}\n\n{passages}"
+    fields: tuple[str, ...] = DEFAULT_FIELDS
+    passage_characters: int = 1000
+    max_tokens: int = 8
+    attempts: int = 3
+    schema: ClassVar[str] = ""
+    logprobs: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        settings.chat_model(self.model)
+        checks.text("system", self.system)
+        refuse_prompt("prompt", self.prompt, ("query", "passages"))
+        object.__setattr__(self, "fields", settings.fields(self.fields))
+        for name in ("passage_characters", "max_tokens", "attempts"):
+            checks.whole(name, getattr(self, name))
+
+    @property
+    def chat(self) -> ChatModel:
+        """The model that is asked."""
+        return self.model
+
+    def ask(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> Ask:
+        """What the model is asked about some passages."""
+        passages = fenced(texts, labels=labels, characters=self.passage_characters)
+        text = filled(self.prompt, query=fenced([query.text], labels=["query"]), passages=passages, **self.parts(len(texts)))
+        messages = (Message("system", f"{self.system} {DATA_RULE}"), Message("user", text))
+        return Ask(messages, self.max_tokens, self.schema, self.logprobs)
+
+    def parts(self, count: int) -> dict[str, str]:
+        """What is filled in besides query and passages."""
+        return {"count": str(count)}
+
+    def texts(self, corpus: Corpus, docs: Sequence[str]) -> list[str]:
+        """What the model reads of the documents, not yet cut."""
+        return [passage(corpus[doc], self.fields) for doc in docs]
+
+    def estimate_asks(self, queries: Sequence[Query], ground: Ground, asks: Mapping[int, int]) -> Estimate:
+        """So many asks a query for each number of passages in an ask, with passages of the corpus's mean length."""
+        lengths = [min(len(passage(document, self.fields)), self.passage_characters) for document in ground.corpus.values()]
+        mean = "x" * round(sum(lengths) / max(len(lengths), 1))
+        each = (estimate_of(self.ask(query, [mean] * size)).times(count) for query in queries for size, count in asks.items())
+        return sum(each, Estimate())
+
+
+V = TypeVar("V", bound=Prompted)
+
+
+class PromptedScorer(Generic[V]):
+    """Asks the model about the documents of one corpus."""
+
+    kind = "prompted"
+
+    def __init__(self, value: V, ground: Ground) -> None:
+        refuse_unknown_fields(ground.corpus, value.fields)
+        self._value, self._corpus = value, ground.corpus
+        self._asker = ground.desk.asker(value.model, "rerank")
+
+    @property
+    def lanes(self) -> int:
+        """As many queries at once as the model takes asks."""
+        return max(1, self._value.model.concurrency)
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The scores without what asking came to."""
+        return self.scores_asked(query, docs, Sums())
+
+    def scores_asked(self, query: Query, docs: Sequence[str], tally: Tally) -> FloatArray:
+        """One number a document, by the way of asking that the kind stands for."""
+        raise NotImplementedError
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """How many of the documents the model reads only the beginning of."""
+        return cut_among(self._value.texts(self._corpus, docs), self._value.passage_characters)
+
+    def cost(self) -> Cost:
+        """Nothing is made in advance."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, the prompt and all settings."""
+        wishes = {"schema": self._value.schema, "logprobs": self._value.logprobs}
+        return {**identity(self._value), "kind": self.kind, "rule": DATA_RULE, **wishes}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say: what asking came to is counted query by query."""
+        return ()
+
+    def close(self) -> None:
+        """The model is the desk's to close."""
+
+
+def scores_of(order: Sequence[int]) -> FloatArray:
+    """Whole numbers that fall along the order; `order` has the place of each document, best first."""
+    scores = np.empty(len(order), dtype=np.float64)
+    scores[list(order)] = np.arange(len(order), 0, -1)
+    return scores

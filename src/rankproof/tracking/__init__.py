@@ -1,0 +1,1 @@
+"""Tracking: results written to a store of experiments that other programs show."""

@@ -1,0 +1,43 @@
+"""Weights for the tests: got once for all workers and all sessions, and kept under pytest's own cache."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rankproof.errors import WorldError
+from rankproof.experiment.locks import try_lock
+from rankproof.models.fetch_minilm import get_minilm
+from rankproof.models.fetch_smollm2 import get_smollm2
+
+Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
+
+
+def minilm_home(config: pytest.Config) -> Path:
+    """A cache folder of rankproof's with MiniLM in it."""
+    return _got(config, get_minilm)[0]
+
+
+def smollm2_folder(config: pytest.Config) -> Path:
+    """The folder of SmolLM2's weights."""
+    return _got(config, get_smollm2)[1]
+
+
+def _got(config: pytest.Config, get: Get) -> tuple[Path, Path]:
+    """The cache folder and the model's; where the model cannot be had the test is skipped, in CI it fails."""
+    home = config.rootpath / ".pytest_cache" / "rankproof"
+    home.mkdir(parents=True, exist_ok=True)
+    with open(home / "lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
+        while not try_lock(lock.fileno()):
+            time.sleep(0.1)
+        patch.setenv("RANKPROOF_CACHE", str(home))
+        try:
+            return home, get(lambda text: None, lambda done, total: None)
+        except WorldError as error:
+            if os.environ.get("RANKPROOF_TESTS") == "whole":
+                raise
+            pytest.skip(f"the weights cannot be had: {error}")

@@ -1,0 +1,193 @@
+"""Answers in the results folder: saved, shown as a table and a summary, loaded as they were, and measured by the verbs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import SHARED
+from rankproof.cli.main import main
+from rankproof.data.answers import Answer, Answers
+from rankproof.data.queries import Queries, Query
+from rankproof.errors import InputError
+from rankproof.experiment import Climb
+from rankproof.experiment.answering import answers_result
+from rankproof.experiment.results.folder import load, save
+from small_climbs import small_climb
+
+QUERIES = tuple(f"q{at}" for at in range(12))
+TYPES = ("factual", "comparative", "inferential", "multi-hop")
+
+
+def answering_climb(texts: Sequence[str] = (), names: tuple[str, str] = ("bm25", "says")) -> Climb:
+    """A climb whose second system answers; every third question has no answer, and the texts are the first answers."""
+    climb = small_climb(names, QUERIES)
+    queries = Queries(
+        [
+            Query(query, f"what is {at}?", fields={"answers": [] if at % 3 == 2 else [f"word {at}"], "type": TYPES[at % 4]})
+            for at, query in enumerate(QUERIES)
+        ]
+    )
+    said = [*texts, *(f"it is word {at}" for at in range(len(texts), len(QUERIES)))]
+    answers = {
+        query: Answer("", state="failed") if at == 11 else Answer(said[at], ("d1#c2",), ("d1#c2", "d2"))
+        for at, query in enumerate(QUERIES)
+    }
+    counts = {"calls": np.arange(len(QUERIES)), "failed": np.zeros(len(QUERIES), np.int64)}
+    bm25, rung = climb.rungs
+    rung = replace(rung, kind="answer", answers=Answers(answers), counts=counts, money=0.1 + 0.2)
+    measured = answers_result([bm25, rung], queries, climb.qrels, None, rel=climb.rel, document=lambda doc: doc.partition("#")[0])
+    urls = {"d1": "https://a.example/1", "d3": "https://a.example/3"}
+    return replace(climb, rungs=(bm25, rung), texts=queries, answers=measured.result, wholes=measured.wholes, urls=urls)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save(answering_climb(), tmp_path / "out", findings=["says is the only one"])
+    return tmp_path / "out"
+
+
+def test_answers_are_loaded_as_they_were_saved(saved: Path) -> None:
+    climb, again = answering_climb(), load(saved)
+    assert again.rungs[1].answers == climb.rungs[1].answers
+    assert again.rungs[0].answers is None
+    assert again.answers is not None
+    assert climb.answers is not None
+    assert again.answers.queries == climb.answers.queries
+    assert again.answers.means == climb.answers.means
+    assert again.answers.notes == climb.answers.notes
+    assert again.answers.per_query("says") == climb.answers.per_query("says")
+    assert (again.wholes, again.urls) == (climb.wholes, climb.urls)
+    assert again.rungs[1].money == climb.rungs[1].money
+    assert {name: values.tolist() for name, values in again.rungs[1].counts.items()} == {
+        name: values.tolist() for name, values in climb.rungs[1].counts.items()
+    }
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_has_a_row_for_each_system_that_answers_and_each_question(saved: Path) -> None:
+    rows = rows_in(saved / "answers.csv")
+    assert [row["query"] for row in rows] == list(QUERIES)
+    first = rows[1]
+    assert first["method"] == "says"
+    assert first["question"] == "what is 1?"
+    assert first["type"] == "comparative"
+    assert json.loads(first["expected_url"]) == ["https://a.example/1"]
+    assert json.loads(first["retrieved_url"]) == ["https://a.example/1", "d2"]
+    assert (first["answer"], first["expected_answer"], first["state"]) == ("it is word 1", "word 1", "answered")
+    assert rows[2]["expected_answer"] == "[]"
+    assert (float(first["EM"]), float(first["Contains"]), float(first["CiteP"])) == (0.0, 1.0, 1.0)
+    parts = [float(first[name]) for name in ("retrieval_ms", "rerank_ms", "generation_ms")]
+    assert all(value >= 0 for value in parts)
+    assert "total_ms" in first
+
+
+def test_the_summary_has_means_with_n_segments_counts_and_findings(saved: Path) -> None:
+    summary = json.loads((saved / "answers.json").read_text(encoding="utf-8"))
+    (system,) = summary["systems"]
+    assert (summary["questions"], summary["with_reference"]) == (12, 12)
+    assert summary["findings"] == ["says is the only one"]
+    assert system["states"] == {"answered": 11, "failed": 1}
+    assert system["answers"]["Contains"] == {"mean": 8 / 12, "n": 12}
+    assert set(system["segments"]["type"]) == set(TYPES)
+    assert system["segments"]["type"]["factual"]["EM"]["n"] == 3
+    assert system["counts"]["calls"] == 66
+    assert system["money"] == 0.1 + 0.2
+
+
+def test_a_climb_without_answers_has_no_file_of_them(tmp_path: Path) -> None:
+    save(small_climb(), tmp_path / "out")
+    assert not list((tmp_path / "out").glob("answers*"))
+
+
+def test_a_folder_with_answers_may_be_replaced(saved: Path) -> None:
+    save(small_climb(), saved)
+    assert not list(saved.glob("answers*"))
+
+
+@pytest.mark.parametrize("change", [b"", b"{}\n", b'{"system": "says"}\n'])
+def test_answers_that_were_changed_are_refused(saved: Path, change: bytes) -> None:
+    (saved / "answers.jsonl").write_bytes(change)
+    with pytest.raises(InputError, match=r"answers\.jsonl: the file is not the one"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("systems", 0, "name"), "bm25"),
+        (("systems",), []),
+        (("wholes",), []),
+        (("judged_ids",), 3),
+        (("systems", 0, "measures", "EM", "per_query"), {"q": "x"}),
+    ],
+)
+def test_a_damaged_document_is_refused(saved: Path, path: tuple[Any, ...], value: Any) -> None:
+    document = json.loads((saved / "result.json").read_text(encoding="utf-8"))
+    inner = document["answers"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    (saved / "result.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError, match=r"result\.json"):
+        load(saved)
+
+
+HOSTILE = ["=1+1", "@SUM(1)", "\t=x", 'a"b,c', "new\nline", "\x1b[31mred", "\u202eabc", "\r=1", "-2+3", "+1", "文書 é"]
+
+
+def hostile_texts() -> list[str]:
+    path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
+    shared = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return [*HOSTILE, *(text for text in shared if text.strip())]
+
+
+@pytest.mark.parametrize("text", hostile_texts(), ids=lambda text: ascii(text)[:30])
+def test_hostile_answers_survive_and_harm_no_file_or_terminal(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    climb = answering_climb([text])
+    save(climb, tmp_path / "out")
+    again = load(tmp_path / "out").rungs[1].answers
+    assert again is not None
+    assert again["q0"].text == text
+    (row,) = [row for row in rows_in(tmp_path / "out" / "answers.csv") if row["query"] == "q0"]
+    assert not row["answer"].startswith(("=", "+", "-", "@", "\t", "\r"))
+    for name in ("answers.csv", "answers.json", "answers.jsonl"):
+        written = (tmp_path / "out" / name).read_text(encoding="utf-8")
+        assert "\x1b" not in written
+        assert "\u202e" not in written or name == "answers.csv"
+    assert main(["answers", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr()
+    assert "\x1b[31m" not in shown.out + shown.err
+
+
+def test_the_page_of_the_folder_names_every_file_and_column_of_answers(saved: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "results-folder.md").read_text(encoding="utf-8")
+    summary = json.loads((saved / "answers.json").read_text(encoding="utf-8"))
+    measures = summary["systems"][0]["answers"]
+    columns = [name for name in rows_in(saved / "answers.csv")[0] if name not in measures]
+    line = json.loads((saved / "answers.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    document = json.loads((saved / "result.json").read_text(encoding="utf-8"))
+    names = [
+        "answers.csv",
+        "answers.json",
+        "answers.jsonl",
+        *columns,
+        *summary,
+        *summary["systems"][0],
+        *line,
+        *document["answers"],
+    ]
+    assert [name for name in names if f"`{name}`" not in page] == []

@@ -1,0 +1,310 @@
+"""`rankproof run` with language models: a budget, a dry run, a key that stays a secret, and an end when one is asked for."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof.experiment
+from chat_server import NEVER, ChatServer, Request, Sent, completion
+from rankproof.asking.budget import Budget
+from rankproof.cli.main import main
+from rankproof.errors import UsageError
+from rankproof.experiment import Settings, climb
+from rankproof.experiment.prices import prices_of
+from rankproof.experiment.toml.file import read_experiment
+from rankproof.experiment.toml.text import toml_of
+from rankproof.models.chat.openai_chat import OpenAIChat
+from rankproof.models.chat.port import Ask, ChatFailedError, ChatUnusableError, Message
+from rankproof.models.registry import chat_named
+
+DOCUMENTS = {
+    "d1": "How long to let bread dough rise before baking it",
+    "d2": "Sharpen the blade of a knife on a wet stone",
+    "d3": "A serrated bread knife for crusty loaves",
+    "d4": "Feed a starter flour and water so that dough will rise",
+}
+QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
+QRELS = {"q1": "d1", "q2": "d2", "q3": "d3"}
+SYSTEMS = """\
+dataset = "data"
+[systems.bm25]
+stage = "bm25"
+[systems.asked]
+stage = "rerank"
+of = "bm25"
+by = "pointwise"
+top = 2
+model = {{name = "openai", model = "m", base_url = "{address}", {more}}}
+"""
+CANARY = "CANARY-7f3a9c51d2e84b60"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory with a dataset and a cache of its own."""
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
+        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps({'_id': key, 'text': text})}\n" for key, text in texts.items()))
+    rows = "".join(f"{query}\t{doc}\t1\n" for query, doc in QRELS.items())
+    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+def written(address: str, more: str = 'key_env = ""') -> None:
+    Path("experiment.toml").write_text(SYSTEMS.format(address=address, more=more))
+
+
+def ran(capsys: pytest.CaptureFixture[str], *options: str, code: int = 0) -> tuple[str, str]:
+    assert main(["run", "experiment.toml", *options]) == code
+    said = capsys.readouterr()
+    return said.out, said.err
+
+
+def yes(request: Request) -> Sent:
+    top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.0}]
+    return completion("Yes", logprobs={"content": [{"top_logprobs": top}]})
+
+
+def everything(folder: Path) -> bytes:
+    """The bytes of every file below the folder but the dataset and what names the variable."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_dry_run_asks_nothing_builds_nothing_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", price_in = 2.0, price_out = 8.0')
+        before = sorted(folder.rglob("*"))
+        out, err = ran(capsys, "--dry-run", "--format", "json")
+        assert server.requests == []
+    assert sorted(folder.rglob("*")) == before
+    table = json.loads(out)["tables"][0]
+    bm25, asked, total = table["rows"]
+    assert (bm25["system"], bm25["asks"], bm25["calls"]) == ("bm25", "none", 0)
+    assert (asked["asks"], asked["calls"], total["calls"]) == ("openai m", 6, 6)
+    assert asked["tokens in"] > asked["tokens out"] >= 6
+    assert float(asked["money"]) == pytest.approx((asked["tokens in"] * 2 + asked["tokens out"] * 8) / 1e6, abs=1e-4)
+    assert "kept from an earlier run cost nothing" in err
+
+
+def test_the_dry_run_is_no_less_than_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        said = prices_of(read_experiment("experiment.toml")).total
+        ran(capsys)
+        assert not said.is_priced
+        assert len(server.requests) == said.estimate.calls == 6
+
+
+def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    written("http://127.0.0.1:9/v1")
+    out, _ = ran(capsys, "--dry-run", "--budget", "calls=5")
+    assert "no price given" in out
+    assert "The budget may not cover it: calls (6 of 5)." in out
+    assert "The budget covers it" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
+
+
+def test_a_ladder_without_a_language_model_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
+    out, err = ran(capsys, "--dry-run")
+    assert "No system asks a language model." in out
+    assert err == ""
+
+
+def test_a_run_ends_at_its_budget_and_goes_on_from_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", concurrency = 1')
+        _, err = ran(capsys, "--budget", "calls=4", code=1)
+        assert "the budget of 4 calls may not cover the next call" in err
+        assert len(server.requests) == 4
+        out, _ = ran(capsys, "--budget", "calls=2")
+        assert "asked" in out
+        assert len(server.requests) == 6
+        assert server.repeated == 0
+
+
+@pytest.mark.parametrize("text", ["calls", "calls=many", "dollars=3"])
+def test_a_budget_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    written("http://127.0.0.1:9/v1")
+    assert "calls=500,tokens=2000000,money=1.50" in ran(capsys, "--budget", text, code=2)[1]
+
+
+def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
+    written("http://127.0.0.1:9/v1", 'key_env = "", seed = 5, temperature = -1, limit_key = "max_completion_tokens", timeout = 3')
+    experiment = read_experiment("experiment.toml")
+    again = Path("again.toml")
+    again.write_text(toml_of(experiment))
+    assert 'key_env = ""' in again.read_text()
+    assert read_experiment(again).systems == experiment.systems
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ('"openai"', "lacks its model"),
+        ('{name = "openai", model = "m", api_key = "sk-1"}', "no setting api_key"),
+        ('"gpt-4o-mini"', "known: openai"),
+        ('{name = "openai", model = "m", key_env = "sk-proj-123"}', "key_env is no name"),
+        ('{name = "openai", model = "m", base_url = "https://u:sk-proj-123@h/v1"}', "base_url is no plain"),
+        ("7", "write a name"),
+    ],
+)
+def test_a_model_that_cannot_be_is_told_at_its_line_without_its_secret(
+    capsys: pytest.CaptureFixture[str], model: str, word: str
+) -> None:
+    text = SYSTEMS.partition("model =")[0]
+    Path("experiment.toml").write_text(f"{text}model = {model}\n")
+    err = ran(capsys, code=2)[1]
+    assert "experiment.toml:9" in err
+    assert word in err
+    assert "sk-" not in err
+
+
+def test_a_chat_model_has_a_name() -> None:
+    assert chat_named("openai", model="m", seed=3) == OpenAIChat("m", seed=3)
+    for name in ("torch:x", "./folder", "a/b", "", "nothing"):
+        with pytest.raises(UsageError, match="known: openai"):
+            chat_named(name)
+
+
+def echo(request: Request) -> Sent:
+    """The key in every place that an answer has; now and then as an error of some kind."""
+    said = request.headers["Authorization"]
+    if request.number == 1 and "rise" in json.dumps(request.body["messages"]):
+        return Sent(500, said.encode(), {"X-Key": said, "Retry-After": "0"})
+    top = [{"token": said, "logprob": -0.1}, {"token": "Yes", "logprob": -0.2}, {"token": "No", "logprob": -3.0}]
+    sent = completion(f"Yes {said} {CANARY}", logprobs={"content": [{"top_logprobs": top}]})
+    return Sent(body=sent.body.replace(b"loopback-1", CANARY.encode()), headers={"X-Key": said})
+
+
+def test_a_key_is_found_nowhere_after_a_run(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_KEY", CANARY)
+    caplog.set_level(logging.DEBUG)
+    with ChatServer(echo) as server:
+        written(server.address, 'key_env = "CHAT_KEY"')
+        out, err = ran(capsys, "-v", "-o", "results")
+        assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {CANARY}"}
+    files = everything(folder)
+    assert b"CHAT_KEY" in files
+    assert (folder / "cache" / "replies").is_dir()
+    for place in (out, err, caplog.text, files.decode("latin-1")):
+        assert CANARY not in place
+        assert CANARY.lower() not in place.lower()
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 429, 500])
+def test_a_key_is_found_in_no_error_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv("CHAT_KEY", CANARY)
+    told = json.dumps({"error": {"message": f"wrong key: {CANARY}"}, "choices": [{"message": {"content": {CANARY: CANARY}}}]})
+    bad = Sent(status, told.encode(), {"Location": f"/{CANARY}", "Retry-After": CANARY})
+    with ChatServer(lambda request: bad) as server:
+        chat = server.model(key_env="CHAT_KEY").load()
+        with pytest.raises((ChatFailedError, ChatUnusableError)) as caught:
+            chat.reply(Ask((Message("user", "?"),), 5))
+        chat.close()
+        inside = caught.value.__traceback__.tb_next if caught.value.__traceback__ else None
+        shown = traceback.TracebackException(type(caught.value), caught.value, inside, capture_locals=True)
+        told_all = "".join(shown.format())
+        assert "request_body(self._model, ask)" in told_all or "raise found" in told_all
+        assert CANARY not in told_all
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+        written(server.address, 'key_env = "CHAT_KEY"')
+        monkeypatch.setattr("rankproof.asking.desk.Patience", lambda: _impatient())
+        ran(capsys, code=1 if status in (302, 401, 403, 404) else 0)
+    assert CANARY.encode() not in everything(folder)
+
+
+def _impatient() -> Any:
+    from rankproof.asking.patience import Patience
+
+    return Patience(tries=1)
+
+
+def test_python_may_set_a_budget_too(folder: Path) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        with pytest.raises(rankproof.errors.WorldError, match="budget"):
+            climb(read_experiment("experiment.toml"), Settings(cache=None, budget=Budget(calls=0)))
+        assert server.requests == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
+@pytest.mark.parametrize(("number", "lanes"), [(signal.SIGTERM, 1), (signal.SIGINT, 4)])
+def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
+    capsys: pytest.CaptureFixture[str], folder: Path, number: signal.Signals, lanes: int
+) -> None:
+    silent = threading.Semaphore(0)
+
+    def mostly_silent(request: Request) -> Sent:
+        if len(server.requests) <= 2:
+            return yes(request)
+        silent.release()
+        return NEVER
+
+    with ChatServer(mostly_silent) as server:
+        written(server.address, f'key_env = "", concurrency = {lanes}, timeout = 600')
+        command = [sys.executable, "-m", "rankproof", "run", "experiment.toml"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        for _ in range(min(lanes, len(QUERIES))):
+            assert silent.acquire(timeout=60)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert b"stopped; run the same command again to go on" in err
+        assert process.returncode == 128 + number
+        server.answer = yes
+        asked = len(server.requests)
+        ran(capsys)
+        assert len(server.requests) - asked == 6 - 2
+
+
+def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        ran(capsys)
+        assert main(["cache", "clear"]) == 0
+        ran(capsys)
+        assert len(server.requests) == 6
+        assert main(["cache", "clear", "--kind", "replies", "--kind", "stages"]) == 0
+        ran(capsys)
+        assert len(server.requests) == 12
+
+
+def test_what_systems_share_is_counted_once_and_what_they_ask_otherwise_is_not() -> None:
+    model = '{name = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", key_env = "", price_in = 1.0}'
+    Path("experiment.toml").write_text(
+        SYSTEMS.partition("model =")[0]
+        + f"""model = {model}
+[systems.same]
+stage = "fuse"
+of = ["asked", "bm25"]
+[systems.rewritten]
+stage = "rewrite"
+of = "asked"
+model = {model.replace("price_in = 1.0", "price_in = 0.0")}
+"""
+    )
+    prices = prices_of(read_experiment("experiment.toml"))
+    calls = {name: price.estimate.calls for name, price in prices.systems.items()}
+    assert calls == {"bm25": 0, "asked": 6, "same": 6, "rewritten": 3 + 6}
+    assert prices.total.estimate.calls == 6 + 3 + 6
+    assert [name for name, price in prices.systems.items() if not price.is_priced] == ["rewritten"]
+    assert prices.total.money > prices.systems["asked"].money > 0

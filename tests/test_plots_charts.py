@@ -1,0 +1,212 @@
+"""Charts: whatever the names and however many, every letter lies inside the picture, and it says what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from plot_cases import HOSTILE, hostile_climb, wide_climb, wide_evidence
+from rankproof.analysis.evidence import Evidence, evidence_of_climb
+from rankproof.analysis.segments.groups import grouped
+from rankproof.errors import UsageError
+from rankproof.plots.canvas import drawing, width_of
+from rankproof.plots.differences import gaps_of
+from rankproof.plots.heat import MOST, means_by
+from rankproof.plots.latency import parts_of
+from rankproof.plots.lettering import fitted, plain, wrapped
+from rankproof.plots.order import of_measure
+from rankproof.plots.palette import style_of
+from rankproof.plots.pareto import front
+from rankproof.plots.pictures import KINDS
+from rankproof.plots.sheet import Chart, PlotSettings
+
+CASES = {
+    "hostile": evidence_of_climb(hostile_climb()),
+    "30 systems": wide_evidence(30, 12),
+    "one system": wide_evidence(1, 5),
+    "one query": wide_evidence(2, 1),
+    "10 systems": wide_evidence(10, 25),
+}
+
+
+def drawn(kind: str, evidence: Evidence, settings: PlotSettings | None = None) -> list[Chart]:
+    with drawing():
+        charts = KINDS[kind](evidence, settings or PlotSettings(dpi=100))
+        for chart in charts:
+            chart.figure.draw_without_rendering()
+    return charts
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    """All that can be read; labels beyond the ends of their axis, or of an axis that is not there, are never drawn."""
+    never: set[Text] = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = zip(axis.get_major_ticks(), axis.get_majorticklocs(), strict=False)
+            never |= {tick.label1 for tick, place in ticks if not axes.axison or not low <= place <= high}
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text not in never]
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def said(chart: Chart) -> str:
+    return " ".join(text.get_text() for text in texts_of(chart.figure)).replace("\n", " ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_no_text_leaves_the_picture_and_none_is_taken_for_a_formula(kind: str, case: str) -> None:
+    for chart in drawn(kind, CASES[case]):
+        width, height = chart.figure.bbox.width, chart.figure.bbox.height
+        for text in texts_of(chart.figure):
+            box = text.get_window_extent()
+            inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+            assert inside, (chart.name, text.get_text(), box)
+            assert not text.get_parse_math()
+            assert text.get_text().replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chart_for_one_column_of_a_page_keeps_its_text_inside_too(kind: str) -> None:
+    for chart in drawn(kind, wide_evidence(4, 12), PlotSettings(width=3.4, dpi=100)):
+        for text in texts_of(chart.figure):
+            box = text.get_window_extent()
+            assert box.x0 >= -1, (chart.name, text.get_text())
+            assert box.x1 <= chart.figure.bbox.width + 1, (chart.name, text.get_text())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_chart_says_the_data_the_number_of_queries_and_the_measure_in_full(kind: str) -> None:
+    names = {
+        "recall": "Recall",
+        "precision-recall": "Interpolated precision at a recall",
+        "latency": "milliseconds",
+    }
+    (chart,) = drawn(kind, wide_evidence(3, 12))
+    assert "tiny, n = 12 queries" in said(chart)
+    assert names.get(kind, "Normalised discounted cumulative gain") in said(chart)
+
+
+def test_charts_of_one_measure_are_drawn_for_each_that_was_asked_for() -> None:
+    charts = drawn("differences", wide_evidence(3, 12), PlotSettings(every=True))
+    assert [chart.name for chart in charts] == ["differences-nDCG@10", "differences-RR@10", "differences-R@20"]
+
+
+def test_a_chart_without_times_says_so() -> None:
+    evidence = replace(wide_evidence(2, 4), rungs=())
+    for kind in ("pareto", "latency"):
+        (chart,) = drawn(kind, evidence)
+        assert "No times are known" in chart.missing
+        assert "No times are known" in said(chart)
+
+
+def test_one_system_has_no_differences_and_the_chart_says_so() -> None:
+    (chart,) = drawn("differences", wide_evidence(1, 4))
+    assert "There is one system only" in said(chart)
+
+
+def test_measures_that_are_no_means_have_bars_and_no_differences() -> None:
+    evidence = evidence_of_climb(wide_climb(["a", "b"], ["q1", "q2"], measures=["NumRet"]))
+    assert "no intervals" in said(drawn("bars", evidence)[0])
+    for kind in ("pareto", "differences", "segments"):
+        assert drawn(kind, evidence)[0].missing == "No measure is a mean."
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
+def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple[int, int]]) -> None:
+    times = {str(at): float(time) for at, (time, _) in enumerate(points)}
+    values = {str(at): float(value) for at, (_, value) in enumerate(points)}
+    best = set(front(times, values))
+    for name in times:
+        beaten = any(
+            (times[other] < times[name] and values[other] >= values[name])
+            or (times[other] <= times[name] and values[other] > values[name])
+            for other in times
+        )
+        assert (name in best) is not beaten
+
+
+def test_differences_fall_and_their_counts_are_all_queries() -> None:
+    evidence = wide_evidence(3, 25)
+    settings = PlotSettings(system=evidence.systems[0], against=evidence.systems[2])
+    gaps = gaps_of(evidence, "nDCG@10", settings)
+    assert (np.diff(gaps.sizes) <= 0).all()
+    assert sum(gaps.counts) == len(gaps.queries) == 25
+    values = {system.name: system.measures["nDCG@10"].per_query for system in evidence.result.systems}
+    for query, size in zip(gaps.queries, gaps.sizes.tolist(), strict=True):
+        assert size == pytest.approx(values[gaps.one][query] - values[gaps.other][query], abs=1e-12)
+    assert (gaps.one, gaps.other) == (evidence.systems[0], evidence.systems[2])
+
+
+def test_the_best_is_held_against_what_it_is_measured_against() -> None:
+    evidence = wide_evidence(3, 25)
+    gaps = gaps_of(evidence, "nDCG@10", PlotSettings())
+    rung = next(rung for rung in evidence.rungs if rung.name == gaps.one)
+    best = max(evidence.result.means.items(), key=lambda item: item[1]["nDCG@10"])
+    assert (gaps.one, gaps.other) == (best[0], rung.over)
+
+
+def test_a_system_is_not_held_against_itself() -> None:
+    evidence = wide_evidence(3, 4)
+    name = evidence.systems[1]
+    with pytest.raises(UsageError, match="against itself"):
+        gaps_of(evidence, "nDCG@10", PlotSettings(system=name, against=name))
+
+
+def test_a_cell_of_the_heat_map_is_the_mean_of_its_segment() -> None:
+    evidence = wide_evidence(3, 10)
+    values = of_measure(evidence, "nDCG@10")
+    grouping = grouped(evidence, "category")
+    sizes, means = means_by(grouping, values)
+    assert sum(sizes.values()) == 10
+    for row, segment in enumerate(sizes):
+        for column, one in enumerate(values.values()):
+            each = [one.per_query[query] for query in grouping.segments[segment]]
+            assert means[row, column] == pytest.approx(sum(each) / len(each), abs=1e-12)
+
+
+def test_of_very_many_segments_the_largest_are_drawn() -> None:
+    climb = wide_climb(["a", "b"], [f"q{at}" for at in range(60)])
+    fields = {f"q{at}": str(min(at, 50)) for at in range(60)}
+    evidence = evidence_of_climb(climb)
+    texts = evidence.texts
+    assert texts is not None
+    queries = type(texts)([replace(texts[query], fields={"category": fields[query]}) for query in texts])
+    (chart,) = drawn("segments", replace(evidence, texts=queries))
+    assert f"the {MOST} largest of 51 segments" in said(chart)
+    assert "50 (n = 10)" in said(chart)
+
+
+def test_the_stages_of_a_bar_add_up_to_the_whole() -> None:
+    for rung in wide_evidence(5, 9).rungs:
+        assert sum(parts_of(rung).values()) == pytest.approx(rung.time_of("total")["mean"])
+
+
+def test_no_two_of_77_systems_look_alike() -> None:
+    assert len({(style_of(at).colour, style_of(at).marker) for at in range(77)}) == 77
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_names_keep_their_room_and_both_their_ends(text: str) -> None:
+    with drawing():
+        short = fitted(text, room=1.0)
+        assert width_of(short, 8.5) <= 1.0
+        assert short == plain(text) or (short[0] == plain(text)[0] and short[-1] == plain(text)[-1] and "…" in short)
+        assert all(width_of(line, 8.5) <= 2 for line in wrapped(f"{text} {text} {text}", size=8.5, room=2))
+
+
+def test_the_settings_of_the_user_are_neither_changed_nor_used() -> None:
+    evidence = wide_evidence(2, 4)
+    before = drawn("bars", evidence)[0].figure.get_size_inches().tolist()
+    with matplotlib.rc_context({"font.size": 33.0, "text.parse_math": True, "svg.hashsalt": "mine"}):
+        mine = matplotlib.rcParams.copy()
+        (chart,) = drawn("bars", evidence)
+        assert all(dict.__getitem__(matplotlib.rcParams, name) == dict.__getitem__(mine, name) for name in mine)
+    assert chart.figure.get_size_inches().tolist() == before
