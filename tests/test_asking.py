@@ -59,6 +59,17 @@ def test_a_reply_of_no_use_is_asked_for_again_under_another_attempt() -> None:
     assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["calls"]) == (2, 0, 3)
 
 
+def test_a_model_is_told_what_was_wrong_with_its_last_reply() -> None:
+    model = ScriptedChat(("no", "hm", "yes"))
+    with Desk() as desk:
+        assert desk.asker(model, "u").read(ask_of("a"), yes, Sums())
+    first, second, third = ([message.text for message in ask.messages] for ask in model.log.asks)
+    assert first == [message.text for message in ask_of("a").messages]
+    assert second[-1].startswith(first[-1])
+    assert "could not be used" in second[-1]
+    assert third[-1].count("could not be used") == 1
+
+
 def test_after_every_attempt_an_ask_is_given_up_and_counted() -> None:
     sums = Sums()
     with desk_of() as desk:

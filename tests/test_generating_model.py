@@ -176,7 +176,7 @@ def test_documents_cannot_leave_their_fence_and_hostile_replies_stay_text(tmp_pa
     found = shop.generated()
     for ask in model.log.asks:
         assert ask.messages[-1].text.count("<<<") == 2
-        assert ask.messages[-1].text.endswith("<<<end of passage 1>>>")
+        assert ask.attempt or ask.messages[-1].text.endswith("<<<end of passage 1>>>")
         assert ask.messages[-1].text.count(TASKS["factual"]) == 1
     write_generated(found, shop.report(found, None), str(tmp_path / "made"))
     for name in ("queries.jsonl", "qrels.tsv", "generate.json"):

@@ -28,6 +28,12 @@ from small_datasets import ASKED, payloads, small_corpus, small_dataset
 BETTER = {"q1": "induction hob humming sound", "q2": "dough rest minutes", "q3": "knife whetstone", "q4": "setting jam pectin"}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of BM25 is the same without numba, which takes long to begin."""
+    monkeypatch.setattr("rankproof.stages.bm25.numba_is_there", lambda: False)
+
+
 def better(ask: Ask) -> Said:
     """What a good model makes of the queries of the small dataset."""
     text = ask.messages[-1].text

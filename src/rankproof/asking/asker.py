@@ -52,14 +52,17 @@ class Asker:
         """What the reply means, asked again while `meaning` raises UnreadableError; None where no attempt brought anything.
 
         Each reply of no use counts as `unreadable`; an ask that ends without a meaning counts as `failed` where no reply came at
-        all, else as `given_up`. `heard` is told what was wrong each time.
+        all, else as `given_up`. `heard` is told what was wrong each time, and so is the model: asked the very same again, a
+        deterministic one says the same again.
         """
+        asked = ask
         for attempt in range(attempts):
             try:
-                return meaning(self.ask(replace(ask, attempt=attempt), tally))
+                return meaning(self.ask(replace(asked, attempt=attempt), tally))
             except UnreadableError as error:
                 tally.count("unreadable")
                 heard(error)
+                asked = _corrected(ask, str(error))
             except ChatFailedError as error:
                 tally.count("failed")
                 heard(error)
@@ -140,3 +143,10 @@ class Asker:
     def facts(self) -> Mapping[str, Any]:
         """The model as a reader should know it; it is not loaded for this."""
         return {"model": identity(self.model), "wishes_refused": not self._wishes}
+
+
+def _corrected(ask: Ask, why: str) -> Ask:
+    """The ask with what was wrong with the reply to it, at the end of its last message."""
+    *before, last = ask.messages
+    said = f"{last.text}\n\nYour last reply could not be used: {why}. Reply in the form asked for, and with nothing else."
+    return replace(ask, messages=(*before, replace(last, text=said)))

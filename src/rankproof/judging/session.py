@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from ..analysis.table import Table
 from ..stages.base import Progress
 from .agreement import rated_pairs
-from .agreement_tables import Thresholds, agreement_table, confusion_table, corrected_table
+from .agreement_tables import Thresholds, agreement_table, confusion_table
+from .corrected_table import corrected_table
 from .grading import can_be_asked, verdicts_of
 from .judge import Ground, Judge
 from .pairs import Pair

@@ -6,28 +6,68 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..analysis.table import Table
+from .sheet import Sheet
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing as SVG, and the same in words for those who cannot see it."""
+    """A drawing as SVG, and the same in words for those who cannot see it.
+
+    `narrow` is the same drawing for a phone, None where the first fits one; `small` charts stand side by side.
+    """
 
     title: str
     svg: Markup
     about: str
+    narrow: Markup | None = None
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that must not be missed: what it is, its value, and what must be known beside it."""
+
+    label: str
+    value: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of its own lines, folded under its title."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word and what it means; `asides` are shown small behind it."""
+
+    word: str
+    title: str
+    meaning: str
+    asides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page; `key` is its anchor. What must be read first stands first: sentences, then charts, then tables.
+    """A part of the page; `key` is its anchor, `question` what it answers.
 
-    `folded` tables are shown when asked for.
+    What must be read first stands first: the lead, figures, sentences, points of a list, warnings, then charts, then tables.
+    `folded` tables and texts are shown when asked for.
     """
 
     key: str
     title: str
+    question: str
+    lead: str = ""
+    figures: tuple[Figure, ...] = ()
     sentences: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
-    tables: tuple[Table, ...] = ()
-    folded: tuple[Table, ...] = ()
+    tables: tuple[Sheet, ...] = ()
+    folded: tuple[Sheet, ...] = ()
+    texts: tuple[Text, ...] = ()
+    terms: tuple[Term, ...] = ()

@@ -107,7 +107,7 @@ class RM3Searcher:
             at = index.vocabulary.get(term)
             if at is not None and weight:
                 span = slice(index.starts[at], index.starts[at + 1])
-                totals[index.rows[span]] += weight * index.weights[span]
+                totals[index.rows[span]] += weight * index.weights[span].astype(np.float64)
         rows, scores = best_rows(totals, self._stage.depth)  # type: ignore[arg-type]
         return self._names[rows].tolist(), scores.astype(np.float64)
 

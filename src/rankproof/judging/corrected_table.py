@@ -1,0 +1,56 @@
+"""Means set right by people's judgements, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..analysis.table import Column, Item, Table
+from .agreement_tables import Thresholds
+from .corrected import Corrected, corrected_mean
+from .pairs import Pair
+
+_CORRECTED = (
+    "The corrected means hold where the pairs that people judged are a random draw of all of them.",
+    "The weight is the judge's part in them: 0 for one that knows nothing, 1 for one that is as good as people.",
+)
+
+
+def corrected_table(
+    judge: Mapping[Pair, int], human: Mapping[Pair, int], pools: Mapping[str, Sequence[Pair]], how: Thresholds
+) -> Table:
+    """The share of relevant pairs and the mean grade of each pool: by the judge, by people, and the judge's set right."""
+    rows: list[tuple[Item, ...]] = []
+    for name, pool in pools.items():
+        grades = {pair: judge[pair] for pair in pool if pair in judge}
+        share = {pair: float(grade >= how.judge_rel) for pair, grade in grades.items()}
+        relevant = {pair: float(grade >= how.rel) for pair, grade in human.items()}
+        for what, found in (
+            ("share relevant", corrected_mean(share, relevant)),
+            ("mean grade", corrected_mean(dict(grades), dict(human))),
+        ):
+            if found is not None:
+                rows.append((name, what, *_cells(found)))
+    return Table(
+        "judge-corrected",
+        "Means by the judge, set right by the pairs that people judged",
+        (
+            Column("pairs of"),
+            Column("mean of"),
+            Column("judge", "value", "over all pairs, believed as they are"),
+            Column("people", "value", "over the pairs that they judged"),
+            Column("people's 95%", "interval", "Student's t over queries"),
+            Column("corrected", "value", "prediction-powered mean"),
+            Column("corrected 95%", "interval", "Student's t over queries"),
+            Column("weight", "value", "the judge's part in the corrected mean"),
+            Column("by both", "count", "pairs that people judged too"),
+            Column("by judge alone", "count"),
+        ),
+        tuple(rows),
+        sentences=_CORRECTED if rows else (),
+        notes=() if rows else ("people judged fewer than two of the pairs, so that no mean can be set right",),
+    )
+
+
+def _cells(found: Corrected) -> tuple[Item, ...]:
+    means = (found.judge.value, found.people.value, found.people.interval, found.both.value, found.both.interval)
+    return (*means, found.weight, found.seen, found.unseen)

@@ -1,0 +1,44 @@
+"""How wide words are, near enough: the page's font is the reader's own."""
+
+from __future__ import annotations
+
+from unicodedata import east_asian_width
+
+from markupsafe import Markup
+
+from ...errors import visible
+from .svg import element
+
+SIZE = 13.0
+SMALL = 11.5
+_NARROW, _USUAL, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), 0.56, 1.0
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """The width in pixels, rather too much than too little."""
+    return size * sum(_share(char) for char in text)
+
+
+def fitted(text: str, room: float, size: float = SIZE) -> str:
+    """The text as it is seen, with as many characters as there is room for."""
+    safe = visible(text)
+    if width_of(safe, size) <= room:
+        return safe
+    while safe and width_of(f"{safe}…", size) > room:
+        safe = safe[:-1]
+    return f"{safe}…"
+
+
+def label(x: float, y: float, text: str, *, room: float, anchor: str = "start", class_: str = "", size: float = SIZE) -> Markup:
+    """A word in the picture; where it is cut, the whole is told on hovering."""
+    shown = fitted(text, room, size)
+    told = (element("title", text),) if shown != visible(text) else ()
+    return element("text", *told, shown, x=x, y=y, text_anchor=anchor, class_=class_ or None, font_size=size)
+
+
+def _share(char: str) -> float:
+    if char in _NARROW:
+        return 0.34
+    if east_asian_width(char) in "WF" or ord(char) > 0xFFFF:
+        return _WIDE
+    return 0.66 if char.isupper() or char in "mwMW@%" else _USUAL
