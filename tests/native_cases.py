@@ -62,6 +62,7 @@ def assert_same_judged(found: Judged | str, wanted: Judged | str) -> None:
         assert found == wanted
         return
     assert (found.queries, found.repeats, found.source) == (wanted.queries, wanted.repeats, wanted.source)
+    assert found.marks == wanted.marks
     np.testing.assert_array_equal(found.offsets, wanted.offsets)
     np.testing.assert_array_equal(found.grades, wanted.grades)
 

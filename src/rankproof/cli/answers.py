@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..analysis.table import Table
     from ..data.queries import Query
 
-USAGE = "RESULTS | QUERIES.jsonl ANSWERS.jsonl… [--qrels FILE] [-m MEASURES] [options]"
+USAGE = "RESULTS | QUERIES ANSWERS… [--qrels FILE] [-m MEASURES] [options]"
 EXAMPLES = """\
 examples:
   rankproof answers results

@@ -20,7 +20,7 @@ VERBS = {
     "segments": "show on which kinds of queries a system is weak, and whether that is chance",
     "diagnose": "say what is wrong with each system, stage and segment, and which queries fail",
     "baselines": "show every value beside chance, the simplest search, the best order, and bands",
-    "answers": "measure answers against references, say which differences are real and what holds them back",
+    "answers": "measure answers against references, and say what holds them back",
     "gate": "fail a build on a significant drop, a missed bound, or queries that went missing",
     "bless": "keep the values of systems as the baseline of the gate",
     "report": "write one page with the verdict, the ladder and every query, which opens anywhere",

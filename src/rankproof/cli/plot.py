@@ -14,7 +14,6 @@ from .values import names, number
 if TYPE_CHECKING:
     from ..analysis.evidence import Evidence
     from ..plots.canvas import Format
-    from ..plots.pictures import Picture
     from ..plots.sheet import PlotSettings
 
 USAGE = "RESULTS | QRELS RUN… [--kind KINDS] [-o FOLDER|FILE] [-m MEASURES] [options]"
@@ -52,19 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates, draws, writes."""
     from ..plots.pictures import book, pictures
+    from .plot_files import only, write_all, write_one
 
     kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
     evidence = evidence_of(args)
     _check(evidence, kinds, args)
     if _is_file(args.output) and format == "pdf":
-        _write_one(book(evidence, kinds, settings), args.output, terminal)
+        write_one(book(evidence, kinds, settings), args.output, terminal)
         return 0
     found = pictures(evidence, kinds, settings, format)
     drawn = [one for one in found if not one.missing] if len(kinds) > 1 else found
     if _is_file(args.output):
-        _write_one(_only(drawn or found[:1], args.output), args.output, terminal)
+        write_one(only(drawn or found[:1], args.output), args.output, terminal)
         return 0
-    _write_all(drawn, found, args.output, format, terminal)
+    write_all(drawn, found, args.output, format, terminal)
     return 0
 
 
@@ -118,35 +118,3 @@ def _check(evidence: Evidence, kinds: list[str], args: argparse.Namespace) -> No
     place = os.path.abspath(args.output)
     if any(is_results_folder(folder) for folder in (place, os.path.dirname(place))):
         raise UsageError(f"{args.output} is in a results folder, which holds results alone", fix="name a folder beside it")
-
-
-def _only(found: list[Picture], output: str) -> Picture:
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} charts do not go into {output}", fix="name a folder, a PDF file, or one chart with --kind"
-        )
-    return found[0]
-
-
-def _write_one(picture: Picture, output: str, terminal: Terminal) -> None:
-    from ..formats.atomic import write_blocks
-
-    write_blocks(output, [picture.content])
-    if picture.missing:
-        terminal.note(picture.missing)
-
-
-def _write_all(drawn: list[Picture], found: list[Picture], folder: str, format: str, terminal: Terminal) -> None:
-    from ..formats.atomic import write_blocks
-
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be") from None
-    for picture in drawn:
-        path = os.path.join(folder, f"{picture.name}.{format}")
-        write_blocks(path, [picture.content])
-        terminal.show(f"{path}\n")
-    for picture in found:
-        if picture.missing:
-            terminal.note(f"{picture.name}: {picture.missing}")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..analysis.bands.bands import Profile
 
 
-@lru_cache(maxsize=1)
 def known_profiles() -> Mapping[str, Profile]:
     """The profiles that come with the package."""
-    from importlib.resources import as_file, files
+    from ..analysis.bands import known
 
-    with as_file(files("rankproof.analysis.bands").joinpath("bands.toml")) as path:
-        return profiles_in(str(path))
+    return known.known_profiles()
 
 
 def profiles_in(path: str) -> Mapping[str, Profile]:

@@ -11,7 +11,7 @@ from .pairs import Pair
 
 _CORRECTED = (
     "The corrected means hold where the pairs that people judged are a random draw of all of them.",
-    "The weight is the judge's part in them: 0 for one that knows nothing, 1 for one that is as good as people.",
+    "The weight is the judge's part in them: 0 for one that knows nothing, near 1 for one that grades as people do.",
 )
 
 

@@ -32,12 +32,10 @@ def latency(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
     if not any(len(rung.times["total"]) for rung in rungs):
         return [empty("latency", settings, _TITLE, [where(evidence, len(evidence.result.queries))], NO_TIMES)]
     timed = len(rungs[0].times["total"])
-    about = [
-        where(evidence, timed),
-        "one query at a time, after a warm-up; left: means, which add up; right: p50 and p95 of the whole",
-    ]
+    first, second = ("above", "below") if settings.narrow else ("left", "right")
+    how = f"one query at a time, after a warm-up; {first}: means, which add up; {second}: p50 and p95 of the whole"
     panels = (2, 1) if settings.narrow else (1, 2)
-    figure = sheet(settings, _TITLE, about, 0.3 + panels[0] * (0.85 + _ROW * max(len(rungs), 2)))
+    figure = sheet(settings, _TITLE, [where(evidence, timed), how], 0.3 + panels[0] * (0.85 + _ROW * max(len(rungs), 2)))
     stack, spread = figure.subplots(*panels, sharey=True)
     room = settings.width - 1.7 if settings.narrow else settings.width / 2 - 0.9
     drawn = {**_stacked(stack, rungs), **_spread(spread, rungs, room)}

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from ..experiment.rung import Climb
 from .assets import rendered, script, style
 from .blocks import json_block
-from .explorer import explorer_data
+from .explorer import explorer_blocks
 from .material import Material
 from .policy import policy
 from .sections import SECTIONS
@@ -24,5 +24,5 @@ def page_of(climb: Climb) -> str:
         policy=policy([script()], [style()]),
         style=Markup(style()),
         script=Markup(script()),
-        data=json_block(explorer_data(climb)),
+        blocks={name: json_block(block) for name, block in explorer_blocks(climb).items()},
     )

@@ -1,0 +1,120 @@
+"""The verdict: which system is best, by how much, whether that is real, what it costs, and what to beware of."""
+
+from __future__ import annotations
+
+from ...analysis.compare.tables import facts_of, verdicts
+from ...analysis.compare.join import join
+from ...analysis.compare.words import sentence
+from ...analysis.wording import counted
+from ...errors import shown
+from ...views.grid import shown_number
+from ..material import Material
+from ..section import Figure, Section
+from ..sheet import Sheet, sheet_of
+from ..words import between, listed, megabytes, milliseconds, queries, signed
+from .warnings import warnings
+
+
+def verdict(material: Material) -> Section:
+    """The first thing on the page."""
+    return Section(
+        key="verdict",
+        title="Verdict",
+        question="Which system is best, is that real, and what does it cost?",
+        lead=_lead(material),
+        figures=_figures(material),
+        sentences=(*_told(material), *_cheapest(material), *_price(material)),
+        warnings=tuple(warnings(material)),
+        folded=_pairs(material),
+    )
+
+
+def _lead(material: Material) -> str:
+    value = shown_number(material.values[material.best].value, material.one)
+    many = len(material.values)
+    if many == 1:
+        return f"{shown(material.best)} has {material.measure} {value}; there is no other system to hold it against."
+    if len(material.leaders) > 1:
+        return f"{listed(material.leaders)} share the best {material.measure} of {many} systems, {value}."
+    least = "lowest, and so best," if material.one.measure.higher_is_better is False else "highest"
+    if not material.rivals:
+        sure = "and the lead over each of the others is more than chance" if material.comparisons else ""
+        return f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}{', ' if sure else ''}{sure}."
+    unsure = listed(material.rivals) if len(material.rivals) <= 3 else f"{len(material.rivals)} of the {many - 1} others"
+    return (
+        f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}, but these queries cannot tell it"
+        f" from {unsure}."
+    )
+
+
+def _figures(material: Material) -> tuple[Figure, ...]:
+    best, one = material.best, material.one
+    value = material.values[best].value
+    found = [Figure("Best system", best, f"of {counted(len(material.values), 'system')}")]
+    found.append(Figure(material.measure, shown_number(value, one), between(material.intervals[best, material.measure], one)))
+    if best != material.baseline:
+        gain = value - material.values[material.baseline].value
+        found.append(Figure("Gain", signed(gain, one), f"over {shown(material.baseline)}, the first rung"))
+    if material.times:
+        total = material.rungs[best].time_of("total")
+        found.append(Figure("Latency", milliseconds(total["p50"]), f"a query, p50; p95 {milliseconds(total['p95'])}"))
+    found.append(Figure("Evidence", queries(one.queries), _documents(material)))
+    return tuple(found)
+
+
+def _documents(material: Material) -> str:
+    documents = material.evidence.documents
+    return "" if documents is None else f"on {counted(documents, 'document')}"
+
+
+def _told(material: Material) -> list[str]:
+    """The best against the next, the first rung and the rung below it, each pair once."""
+    others = sorted((name for name in material.values if name != material.best), key=lambda name: -material.worths[name])
+    below = material.rungs[material.best].over
+    wanted = dict.fromkeys(name for name in (*others[:1], below, material.baseline) if name is not None)
+    pairs = [material.comparison(material.best, name) for name in wanted if name != material.best]
+    return [sentence(pair, material.settings) for pair in pairs if pair is not None]
+
+
+def _cheapest(material: Material) -> list[str]:
+    """The fastest of those that cannot be told from the best, where it is faster by much."""
+    if not material.rivals or not material.times:
+        return []
+    fastest = min(material.rivals, key=material.times.__getitem__)
+    quick, slow = material.times[fastest], material.times[material.best]
+    if quick >= slow:
+        return []
+    return [
+        f"Of the systems that cannot be told from the best, {shown(fastest)} is the fastest: {milliseconds(quick)} a query (p50)"
+        f" against {milliseconds(slow)}."
+    ]
+
+
+def _price(material: Material) -> list[str]:
+    rung, first = material.rungs[material.best], material.rungs[material.baseline]
+    said = []
+    if material.times:
+        more = ""
+        if rung is not first:
+            other = material.times[first.name]
+            more = f", against {milliseconds(other)} for {shown(first.name)}"
+        said.append(f"It takes {milliseconds(material.times[rung.name])} a query (p50){more}")
+    size = f"{megabytes(rung.index_bytes)} of index, built in {rung.index_seconds:.2f} s"
+    said.append(f"needs {size}" if said else f"It needs {size}")
+    tokens = rung.total("tokens_in") + rung.total("tokens_out")
+    if tokens:
+        spent = f", which cost {rung.money:.4f}" if rung.money else ""
+        said.append(f"asked language models {counted(rung.total('calls'), 'time')} for {tokens:,} tokens{spent}")
+    return [f"{', and '.join(said)}."]
+
+
+def _pairs(material: Material) -> tuple[Sheet, ...]:
+    found = material.comparisons
+    if not found:
+        return ()
+    joined = join(material.climb.result, [material.measure])
+    facts = facts_of(joined, material.settings, len(found))
+    table = verdicts(found[0].seen.measure, None, found, material.settings, facts)
+    how = material.settings.words(len(joined.queries), len(found))
+    sheet = sheet_of(table)
+    return (Sheet(sheet.caption, sheet.grid, sheet.abouts, (how, *joined.notes)),)

@@ -1,0 +1,46 @@
+"""What several sections say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.statistics.bootstrap import Interval
+from ..analysis.wording import amount, counted
+from ..errors import shown
+from ..evaluation import MeasureResult
+from ..views.grid import shown_number
+from ..views.ladder_grid import shown_time
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    safe = [shown(name) for name in names]
+    return safe[0] if len(safe) == 1 else f"{', '.join(safe[:-1])} and {safe[-1]}"
+
+
+def milliseconds(value: float) -> str:
+    """A time, as in 20.4 ms; seconds where there are many."""
+    return f"{shown_time(value)} ms" if value < 10_000 else f"{shown_time(value / 1000)} s"
+
+
+def megabytes(size: int) -> str:
+    """A size in memory."""
+    return f"{shown_time(size / 1e6)} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
+
+
+def signed(difference: float, one: MeasureResult) -> str:
+    """A difference of means with its sign, in percentage points where the measure is a share."""
+    return ("+" if difference > 0 else "") + amount(difference, one.measure)
+
+
+def between(interval: Interval | None, one: MeasureResult) -> str:
+    """An interval in words; nothing where there is none."""
+    if interval is None:
+        return ""
+    low, high = (shown_number(end, one) for end in interval)
+    return f"95% interval {low} to {high}"
+
+
+def queries(n: int) -> str:
+    """How many queries."""
+    return counted(n, "query", "queries")
