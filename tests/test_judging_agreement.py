@@ -127,3 +127,9 @@ def test_nothing_graded_is_told_and_not_computed() -> None:
     table = agreement_table(rated({(0, None): 3}), "m", Thresholds())
     assert [row[1] for row in table.rows] == [None] * 5
     assert not any(isinstance(cell, float) and math.isnan(cell) for row in table.rows for cell in row)
+
+
+def test_a_judge_of_one_grade_is_said_to_tell_nothing_apart() -> None:
+    said = "The judge gave grade 1 to every pair: it tells nothing apart."
+    assert said in agreement_table(rated({(0, 1): 3, (3, 1): 3}), "m", Thresholds()).sentences
+    assert said not in agreement_table(rated({(0, 1): 3, (3, 2): 3}), "m", Thresholds()).sentences

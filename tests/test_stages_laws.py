@@ -31,8 +31,11 @@ from rankproof.stages import (
     Extract,
     Fuse,
     Keywords,
+    Listwise,
     MaxSim,
     Pairs,
+    Pairwise,
+    Pointwise,
     Rerank,
     Rewrite,
     Similarity,
@@ -49,6 +52,9 @@ SCORERS: list[ScorerValue] = [
     Pairs(SharedWords()),
     Similarity(HashedWords()),
     MaxSim(HashedWords()),
+    Listwise(ScriptedChat(lambda ask: "[2] > [1]"), window=2, step=1),
+    Pointwise(ScriptedChat(lambda ask: "Yes")),
+    Pairwise(ScriptedChat(lambda ask: "A")),
 ]
 SHELF: list[Stage] = [
     LEXICAL,

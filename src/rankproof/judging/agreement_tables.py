@@ -87,6 +87,9 @@ def _said(main: Statistic, rated: Sequence[Rated], failed: int) -> list[str]:
     else:
         bounds = "" if main.interval is None else f" ({brief(main.interval[0])} to {brief(main.interval[1])})"
         said = [f"Kappa with quadratic weights is {brief(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
+    given = {each.judge for each in rated if each.judge is not None}
+    if len(given) == 1 and len(rated) - failed > 1:
+        said.append(f"The judge gave grade {given.pop()} to every pair: it tells nothing apart.")
     if failed:
         share = f"{failed} of {len(rated)} pairs ({failed / len(rated):.1%})"
         said.append(f"{share} have no grade by the judge and are left out here.")

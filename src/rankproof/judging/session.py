@@ -48,7 +48,7 @@ def tables_of(
     if not rated:
         return tables
     tables += [agreement_table(rated, report.judge.mark, how), confusion_table(rated)]
-    if pools:
+    if any(pair not in human for pool in pools.values() for pair in pool):
         grades = {verdict.pair: verdict.grade for verdict in report.graded if verdict.grade is not None}
         tables.append(corrected_table(grades, human, pools, how))
     return tables

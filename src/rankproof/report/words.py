@@ -44,3 +44,8 @@ def between(interval: Interval | None, one: MeasureResult) -> str:
 def queries(n: int) -> str:
     """How many queries."""
     return counted(n, "query", "queries")
+
+
+def sentence_of(note: str) -> str:
+    """A note as a sentence."""
+    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith(('.', '?', '!', '…')) else '.'}"

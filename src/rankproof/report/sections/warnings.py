@@ -9,7 +9,7 @@ from ...analysis.wording import amount
 from ...errors import shown
 from ..holes import judged_shares
 from ..material import Material
-from ..words import queries
+from ..words import queries, sentence_of
 
 _SMALL = 50
 _WHOLE = 0.995
@@ -41,8 +41,6 @@ def _blind(material: Material) -> Iterator[str]:
 
 def _holes(material: Material) -> Iterator[str]:
     shares = judged_shares(material)
-    if not shares:
-        return
     system = min(shares.share, key=shares.share.__getitem__)
     least = shares.share[system]
     if least < _WHOLE:
@@ -56,4 +54,4 @@ def _graves(material: Material) -> Iterator[str]:
     """Notes about means and judgements, each once."""
     notes = [note for system in material.climb.result.systems for note in system.notes if note.code in _GRAVE]
     for text in dict.fromkeys(note.text for note in notes):
-        yield f"{text[:1].upper()}{text[1:]}."
+        yield sentence_of(text)

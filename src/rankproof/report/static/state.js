@@ -1,1 +1,35 @@
 "use strict";
+
+// What is looked at stands in the address, so that a view can be linked: #queries?measure=…&query=…
+(function (rp) {
+  const PLACE = "#queries";
+
+  function isOurs(hash) {
+    return hash === PLACE || hash.startsWith(PLACE + "?");
+  }
+
+  // The parameters of the address; none where it points at another part of the page.
+  function read() {
+    const hash = window.location.hash;
+    return new URLSearchParams(isOurs(hash) ? hash.slice(PLACE.length + 1) : "");
+  }
+
+  function hashOf(parameters) {
+    const text = parameters.toString();
+    return text ? PLACE + "?" + text : PLACE;
+  }
+
+  function write(parameters, replace) {
+    const hash = hashOf(parameters);
+    if (hash === window.location.hash) {
+      return;
+    }
+    if (replace) {
+      window.history.replaceState(null, "", hash);
+    } else {
+      window.history.pushState(null, "", hash);
+    }
+  }
+
+  rp.state = { read, write, hashOf, isHere: () => isOurs(window.location.hash) };
+})((window.rankproof = window.rankproof || {}));

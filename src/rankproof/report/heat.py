@@ -1,0 +1,50 @@
+"""A table of values by segment and system, coloured from the lowest to the highest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..analysis.segments.rows import LEAST
+from ..analysis.table import Table
+from ..views.grid import Cell, Grid
+from .sheet import Sheet, sheet_of
+
+_LEVELS = 9
+_SIGNS = {"lower": "▼", "higher": "▲"}
+
+
+def heat_sheet(by: str, tables: Sequence[Table]) -> Sheet:
+    """Segments down, systems across; marked where a segment is told from the rest."""
+    details = [table for table in tables if "system" in table.facts]
+    overview = next((table for table in tables if "system" not in table.facts), None)
+    if overview is None:
+        return sheet_of(details[0])
+    verdicts = {(row["system"], row[by]): str(row["verdict"]) for table in details for row in table.records()}
+    told = any(verdict in _SIGNS for verdict in verdicts.values())
+    about = {
+        "n": f"queries of the segment; of fewer than {LEAST} nothing is claimed",
+        **({"▼ ▲": "lower or higher than the rest of the queries by more than chance"} if told else {}),
+    }
+    sheet = sheet_of(overview)
+    cells = tuple(
+        tuple(_signed(cell, verdicts.get((_system(sheet.grid, at), row), "")) for at, cell in enumerate(line))
+        for row, line in zip(sheet.grid.rows, sheet.grid.cells, strict=True)
+    )
+    return replace(sheet, grid=replace(sheet.grid, cells=cells), abouts=about, heats=_heats(overview))
+
+
+def _system(grid: Grid, at: int) -> str:
+    return grid.columns[at] if at else ""
+
+
+def _signed(cell: Cell, verdict: str) -> Cell:
+    return replace(cell, marks=_SIGNS.get(verdict, ""))
+
+
+def _heats(table: Table) -> dict[tuple[int, int], int]:
+    """The colour of each value; the first column names the segment, the second counts its queries."""
+    values = {(row, at - 1): cells[at] for row, cells in enumerate(table.rows) for at in range(2, len(cells))}
+    known = {place: float(value) for place, value in values.items() if isinstance(value, int | float)}
+    low, high = min(known.values(), default=0.0), max(known.values(), default=0.0)
+    return {place: round(_LEVELS * (value - low) / (high - low)) if high > low else 0 for place, value in known.items()}

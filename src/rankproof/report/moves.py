@@ -1,0 +1,51 @@
+"""How the relevant documents move from rung to rung."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..analysis.listings import listings, relevant_docs
+from ..errors import shown
+from .charts.slopes import WAYS, Move, binned, slopes, way_of
+from .material import Material
+from .section import Chart
+
+_WIDTH, _HEIGHT = 340.0, 340.0
+Places = Mapping[str, Mapping[str, int]]
+"""Query to relevant document to rank."""
+
+
+def moves_charts(material: Material) -> Iterator[Chart]:
+    """A chart for each rung that is measured over another."""
+    names = {name for rung in material.climb.rungs if rung.over for name in (rung.name, rung.over)}
+    places = {name: _places(material, name) for name in sorted(names) if name in material.rungs}
+    for rung in material.climb.rungs:
+        if rung.over in places and rung.kind != "answer":
+            yield _chart(rung.over, rung.name, _moves(places[rung.over], places[rung.name]))
+
+
+def _places(material: Material, system: str) -> Places:
+    found = {}
+    for query, listing in listings(material.evidence, system).items():
+        wanted = set(relevant_docs(material.evidence.qrels[query], material.evidence.rel))
+        found[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
+    return found
+
+
+def _moves(below: Places, above: Places) -> Iterator[Move]:
+    """Where each relevant document that one of the two has stood, and where it stands."""
+    for query in dict.fromkeys((*below, *above)):
+        before, after = below.get(query, {}), above.get(query, {})
+        for doc in dict.fromkeys((*before, *after)):
+            yield before.get(doc), after.get(doc)
+
+
+def _chart(over: str, name: str, found: Iterator[Move]) -> Chart:
+    moves = binned(found)
+    counts = dict.fromkeys(WAYS, 0)
+    for move, times in moves.items():
+        counts[way_of(move)] += times
+    told = ", ".join(f"{counts[way]:,} {way}" for way in ("found", "lost", "promoted", "demoted", "kept"))
+    title = f"{shown(over)} → {shown(name)}"
+    svg = slopes(moves, (over, name), f"Ranks of relevant documents, {title}", told, width=_WIDTH, height=_HEIGHT)
+    return Chart(title, svg, told, small=True)

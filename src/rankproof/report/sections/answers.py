@@ -1,0 +1,53 @@
+"""Answers: how good they are, why they are not better, and what retrieval has to do with it."""
+
+from __future__ import annotations
+
+from ...analysis.answers.findings import findings
+from ...analysis.answers.means import means_table
+from ...analysis.answers.retrieval import retrieval_table
+from ...analysis.answers.subject import subject_of_climb
+from ...analysis.bands.known import known_profiles
+from ...analysis.diagnose.answers import reasons_of_systems
+from ...evaluation import Result
+from ...views.grid import shown_number
+from ..charts.dots import Row, dots
+from ..effort import draws
+from ..material import Material
+from ..section import Chart, Section
+from ..sheet import sheet_of
+from .sizes import PANEL
+
+
+def answers(material: Material) -> Section | None:
+    """None where no system answers, or no answer is known."""
+    if material.climb.answers is None:
+        return None
+    subject, profile = subject_of_climb(material.climb), known_profiles()["rag"]
+    reasons = reasons_of_systems({name: tuple(subject.records(name)) for name in subject.answers})
+    resamples = draws(len(material.climb.answers.queries), 10_000)
+    return Section(
+        key="answers",
+        title="Answers",
+        question="How good are the answers, and what holds them back?",
+        points=tuple(findings(subject, profile)),
+        charts=tuple(_charts(material.climb.answers)),
+        tables=(
+            sheet_of(means_table(subject.evidence, resamples=resamples)),
+            sheet_of(reasons),
+            sheet_of(retrieval_table(subject, profile)),
+        ),
+    )
+
+
+def _charts(result: Result) -> list[Chart]:
+    found = []
+    for name, first in result.systems[0].measures.items():
+        rows = [
+            Row(system.name, one.value, shown_number(one.value, one))
+            for system in result.systems
+            if (one := system.measures[name]).queries
+        ]
+        if rows:
+            about = "; ".join(f"{row.name} {row.shown}" for row in rows)
+            found.append(Chart(name, dots(rows, name, about, "", width=PANEL, step=26), first.measure.title, small=True))
+    return found

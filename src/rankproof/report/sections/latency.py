@@ -1,0 +1,97 @@
+"""Where the time of a query goes, stage by stage."""
+
+from __future__ import annotations
+
+from ...errors import shown
+from ...experiment.rung import Rung
+from ...stages.clock import PARTS
+from ...views.grid import Cell, Grid
+from ...views.ladder_grid import shown_time
+from ..charts.stages import Times, shares, spread
+from ..material import Material
+from ..section import Chart, Section
+from ..sheet import Sheet
+from ..words import milliseconds
+from .sizes import NARROW, WIDE
+
+_REST = "other"
+_LEAST_REST = 0.005
+_ABOUTS = {
+    "embed": "turning the query into a vector",
+    "search": "finding documents",
+    "rerank": "putting the found ones in order",
+    "generate": "asking a language model",
+    _REST: "the whole less its stages",
+    "mean": "the whole, all queries",
+    "p50": "half of the queries take no longer",
+    "p95": "95% of the queries take no longer",
+    "p99": "99% of the queries take no longer",
+}
+
+
+def latency(material: Material) -> Section | None:
+    """None where nothing was timed."""
+    if not material.times:
+        return None
+    rows = [times_of(rung) for rung in material.climb.rungs]
+    return Section(
+        key="latency",
+        title="Where the time goes",
+        question="Which stage takes the milliseconds of a query?",
+        sentences=tuple(_said(rows)),
+        charts=(_shares(rows), _spread(rows)),
+        tables=(_sheet(material, rows),),
+    )
+
+
+def times_of(rung: Rung) -> Times:
+    """The mean of each stage, and what of the whole is none of them where that is not next to nothing."""
+    means: dict[str, float] = {part: rung.time_of(part)["mean"] for part in PARTS}
+    total = rung.time_of("total")
+    rest = total["mean"] - sum(means.values())
+    return Times(rung.name, {**means, _REST: rest if rest > _LEAST_REST * total["mean"] else 0.0}, total["p50"], total["p95"])
+
+
+def _said(rows: list[Times]) -> list[str]:
+    slowest, fastest = (choose(rows, key=lambda row: row.whole) for choose in (max, min))
+    if slowest.whole <= 0:
+        return []
+    part = max(slowest.parts, key=lambda name: slowest.parts[name])
+    share = slowest.parts[part] / slowest.whole
+    said = [f"{shown(slowest.name)} is the slowest, {milliseconds(slowest.whole)} a query on average; {share:.0%} of it is {part}."]
+    if len(rows) > 1 and fastest.whole > 0:
+        said.append(
+            f"{shown(fastest.name)} is the fastest, {milliseconds(fastest.whole)}: {slowest.whole / fastest.whole:,.3g} times as fast."
+        )
+    return said
+
+
+def _shares(rows: list[Times]) -> Chart:
+    title = "A query's time by stage"
+    about = "; ".join(f"{row.name} {_parts(row)}" for row in rows)
+    wide, narrow = (shares(rows, title, about, width=width) for width in (WIDE, NARROW))
+    return Chart(title, wide, "Each bar is the mean time of one system, as a whole; the milliseconds stand behind it.", narrow)
+
+
+def _spread(rows: list[Times]) -> Chart:
+    title = "How long queries take"
+    about = "; ".join(f"{row.name} p50 {milliseconds(row.p50)}, p95 {milliseconds(row.p95)}" for row in rows)
+    wide, narrow = (spread(rows, title, about, width=width) for width in (WIDE, NARROW))
+    return Chart(title, wide, "Filled: p50, half of the queries take no longer. Hollow: p95.", narrow)
+
+
+def _parts(row: Times) -> str:
+    return ", ".join(f"{part} {milliseconds(time)}" for part, time in row.parts.items() if time > 0)
+
+
+def _sheet(material: Material, rows: list[Times]) -> Sheet:
+    used = [part for part in rows[0].parts if any(row.parts[part] for row in rows)]
+    columns = (*used, "mean", "p50", "p95", "p99")
+    cells = []
+    for row in rows:
+        total = material.rungs[row.name].time_of("total")
+        numbers = [*(row.parts[part] for part in used), *(total[name] for name in columns[len(used) :])]
+        cells.append(tuple(Cell(shown_time(value)) for value in numbers))
+    grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
+    abouts = {name: about for name, about in _ABOUTS.items() if name in columns}
+    return Sheet("Milliseconds a query: the mean of each stage, and how the whole spreads", grid, abouts)

@@ -1,0 +1,86 @@
+"""Every measure side by side: whether they agree on the order."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...analysis.measured import SAME
+from ...errors import shown
+from ...evaluation import MeasureResult
+from ...views.grid import ABSENT, Cell, Grid, shown_number, summary_grid
+from ..charts.dots import Row, dots
+from ..material import Material
+from ..section import Chart, Section
+from ..sheet import Sheet
+from .sizes import PANEL
+
+
+def measures(material: Material) -> Section:
+    """A small chart for each."""
+    result = material.climb.result
+    names = list(result.systems[0].measures)
+    return Section(
+        key="measures",
+        title="Every measure",
+        question="Do other measures tell the same story?",
+        sentences=tuple(_said(material, names)),
+        charts=tuple(_chart(material, name) for name in names),
+        tables=(Sheet("Every measure of every system; in bold: the best", summary_grid(result)),),
+        folded=_intervals(material, names),
+    )
+
+
+def _said(material: Material, names: list[str]) -> list[str]:
+    """Who leads by how many measures, and which disagree with the first."""
+    if len(material.values) < 2:
+        return []
+    firsts = {name: _leaders(_values(material, name)) for name in names if _is_contest(material, name)}
+    if not firsts:
+        return []
+    counts = Counter(system for found in firsts.values() for system in found)
+    said = [f"{shown(system)} leads by {times} of {len(firsts)} measures." for system, times in counts.most_common(3)]
+    others = [name for name, found in firsts.items() if material.best not in found]
+    if others and material.measure in firsts:
+        said.append(f"By {', '.join(others)} another system than {shown(material.best)} leads.")
+    return said
+
+
+def _is_contest(material: Material, name: str) -> bool:
+    measure = _values(material, name)[material.best].measure
+    return measure.kind != "count" and measure.higher_is_better is not None
+
+
+def _values(material: Material, name: str) -> dict[str, MeasureResult]:
+    return {system.name: system.measures[name] for system in material.climb.result.systems}
+
+
+def _leaders(values: dict[str, MeasureResult]) -> list[str]:
+    sign = -1 if next(iter(values.values())).measure.higher_is_better is False else 1
+    highest = max(sign * one.value for one in values.values())
+    return [name for name, one in values.items() if sign * one.value >= highest - SAME]
+
+
+def _chart(material: Material, name: str) -> Chart:
+    values = _values(material, name)
+    best = _leaders(values) if len(values) > 1 and _is_contest(material, name) else []
+    rows = [
+        Row(system, one.value, shown_number(one.value, one), material.intervals[system, name], best=system in best)
+        for system, one in values.items()
+    ]
+    about = "; ".join(f"{row.name} {row.shown}" for row in rows)
+    measure = next(iter(values.values())).measure
+    return Chart(name, dots(rows, name, about, "", width=PANEL, step=26), measure.title, small=True)
+
+
+def _intervals(material: Material, names: list[str]) -> tuple[Sheet, ...]:
+    """The intervals as numbers; none where no measure is a mean."""
+    spans = material.intervals
+    used = [name for name in names if any(spans[system, name] for system in material.values)]
+    if not used:
+        return ()
+    cells = tuple(tuple(Cell(_span(spans[system, name])) for name in used) for system in material.values)
+    return (Sheet("95% intervals of every measure, by resampling the queries", Grid("system", tuple(material.values), tuple(used), cells)),)
+
+
+def _span(span: tuple[float, float] | None) -> str:
+    return ABSENT if span is None else f"{span[0]:.4f}–{span[1]:.4f}"

@@ -1,0 +1,69 @@
+"use strict";
+
+// The columns of the table of queries: what heads them, what sorts by them, what stands in a cell.
+(function (rp) {
+  const { el, foreign, spoken, value, signed } = rp.dom;
+
+  function tag(view, system) {
+    const sides = [view.a === system ? "A" : "", view.b === system ? "B" : ""].filter(Boolean).join(" ");
+    return sides ? el("span", { class: "side" }, sides) : null;
+  }
+
+  function valueCell(model, view, system, query) {
+    const number = model.valueOf(view, system, query);
+    const measure = model.data.measures[view.measure];
+    const cell = el("span", { class: "number" }, value(number, measure));
+    if (number !== null && measure.share) {
+      const bar = el("span", { class: "bar", "aria-hidden": "true" });
+      bar.style.width = Math.max(0, Math.min(1, number)) * 100 + "%";
+      cell.append(bar);
+    }
+    return cell;
+  }
+
+  function valueColumn(model, view, system) {
+    const name = model.data.systems[system].name;
+    const side = view.a === system || view.b === system ? "" : " other";
+    return {
+      key: "value",
+      of: system,
+      kind: "value" + side,
+      label: name,
+      head: [foreign(name), tag(view, system)],
+      cell: (query) => valueCell(model, view, system, query),
+    };
+  }
+
+  function differenceCell(model, view, query) {
+    const outcome = model.outcome(view, query);
+    const kind = outcome === null ? "" : outcome > 0 ? " better" : outcome < 0 ? " worse" : " equal";
+    return el("span", { class: "number" + kind }, signed(model.difference(view, query), model.data.measures[view.measure]));
+  }
+
+  function firstCell(model, view, query) {
+    const rank = (model.data.first[view.a] || [])[query];
+    return el("span", { class: "number" }, rank ? String(rank) : "–", rank ? null : spoken("not found"));
+  }
+
+  function columnsOf(model, view) {
+    const { queries, systems } = model.data;
+    const field = model.fieldOf(view);
+    const a = systems.length ? systems[view.a].name : "";
+    const b = systems.length ? systems[view.b].name : "";
+    const columns = [
+      { key: "query", kind: "id", label: "query", cell: (at) => foreign(queries.ids[at]) },
+      { key: "text", kind: "text", label: "text", cell: (at) => foreign(queries.texts[at]) },
+    ];
+    if (field) {
+      columns.push({ key: "segment", kind: "segment", label: field.name, cell: (at) => foreign(model.segmentOf(view, at) || "–") });
+    }
+    view.systems.forEach((system) => columns.push(valueColumn(model, view, system)));
+    columns.push(
+      { key: "difference", kind: "difference", label: "A − B", title: a + " minus " + b, cell: (at) => differenceCell(model, view, at) },
+      { key: "first", kind: "first", label: "first relevant, A", title: "rank of the first relevant document in " + a, cell: (at) => firstCell(model, view, at) }
+    );
+    return columns;
+  }
+
+  rp.columns = { columnsOf };
+})((window.rankproof = window.rankproof || {}));

@@ -1,0 +1,112 @@
+"use strict";
+
+// What the table shows is chosen here.
+(function (rp) {
+  const { el, fill } = rp.dom;
+  const ONLY = [
+    ["", "all queries"],
+    ["better", "A better than B"],
+    ["equal", "A and B equal"],
+    ["worse", "A worse than B"],
+  ];
+
+  function option(value, label) {
+    return el("option", { value }, label);
+  }
+
+  function labelled(label, control, kind) {
+    return el("label", { class: "control " + (kind || "") }, el("span", { class: "label" }, label), control);
+  }
+
+  function select(options, onPick) {
+    const control = el("select", {}, options);
+    control.addEventListener("change", () => onPick(control.value));
+    return control;
+  }
+
+  function numbered(names) {
+    return names.map((name, at) => option(at, name));
+  }
+
+  function segmentOptions(data) {
+    const groups = data.segments.map((segment, field) =>
+      el("optgroup", { label: segment.name }, segment.values.map((value, at) => option(field + ":" + at, value)))
+    );
+    return [option("", "all"), ...groups];
+  }
+
+  function segmentOf(value) {
+    const [field, segment] = value ? value.split(":").map(Number) : [-1, -1];
+    return { field, segment };
+  }
+
+  function search(onText) {
+    const control = el("input", { type: "search", placeholder: "id or words", autocomplete: "off", spellcheck: "false", maxlength: 200 });
+    control.addEventListener("input", () => onText(control.value));
+    return control;
+  }
+
+  function checkbox(label, onPick) {
+    const control = el("input", { type: "checkbox" });
+    control.addEventListener("change", () => onPick(control.checked));
+    return { control, node: el("label", { class: "check" }, control, " ", label) };
+  }
+
+  function button(label, onPress) {
+    const control = el("button", { type: "button" }, label);
+    control.addEventListener("click", onPress);
+    return control;
+  }
+
+  function shownSystems(data, view, at, checked) {
+    const chosen = view.systems.filter((one) => one !== at).concat(checked ? [at] : []);
+    return chosen.length ? chosen.sort((x, y) => x - y) : view.systems;
+  }
+
+  function presets(model, now, change) {
+    const worst = () => change({ sort: "value", of: now().a, down: model.lowerIsBetter(now()) });
+    return [
+      ["Worst first in A", worst, (view) => view.sort === "value" && view.of === view.a && view.down === model.lowerIsBetter(view)],
+      ["Largest difference", () => change({ sort: "gap", down: true }), (view) => view.sort === "gap"],
+      ["Largest spread", () => change({ sort: "spread", down: true }), (view) => view.sort === "spread"],
+    ].map(([label, press, isOn]) => ({ node: button(label, press), isOn }));
+  }
+
+  function makeControls(place, model, now, change) {
+    const { data } = model;
+    const names = data.systems.map((system) => system.name);
+    const measure = select(numbered(data.measures.map((one) => one.name)), (value) => change({ measure: Number(value) }));
+    const a = select(numbered(names), (value) => change({ a: Number(value) }));
+    const b = select(numbered(names), (value) => change({ b: Number(value) }));
+    const segment = select(segmentOptions(data), (value) => change(segmentOf(value)));
+    const only = select(ONLY.map(([value, label]) => option(value, label)), (value) => change({ only: value }));
+    const text = search((value) => change({ text: value }, true));
+    const unjudged = checkbox("unjudged documents in the top " + data.top, (on) => change({ unjudged: on }));
+    const shown = names.map((name, at) => checkbox(name, (on) => change({ systems: shownSystems(data, now(), at, on) })));
+    const summary = el("summary", {});
+    const orders = presets(model, now, change);
+    const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
+    fill(
+      place,
+      el("div", { class: "controls" }, labelled("Find", text, "find"), labelled("Measure", measure), labelled("A", a), labelled("B", b), labelled("Only", only), data.segments.length ? labelled("Segment", segment) : null),
+      el("div", { class: "controls" }, el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node)), unjudged.node, el("details", { class: "systems" }, summary, el("div", { class: "checks" }, shown.map((one) => one.node))), reset)
+    );
+
+    return function show(view) {
+      measure.value = String(view.measure);
+      a.value = String(view.a);
+      b.value = String(view.b);
+      segment.value = view.segment < 0 ? "" : view.field + ":" + view.segment;
+      only.value = view.only;
+      if (text.value !== view.text) {
+        text.value = view.text;
+      }
+      unjudged.control.checked = view.unjudged;
+      shown.forEach((one, at) => (one.control.checked = view.systems.includes(at)));
+      summary.textContent = "Systems shown: " + view.systems.length + " of " + names.length;
+      orders.forEach((one) => one.node.setAttribute("aria-pressed", String(one.isOn(view))));
+    };
+  }
+
+  rp.controls = { makeControls };
+})((window.rankproof = window.rankproof || {}));

@@ -1,0 +1,57 @@
+"use strict";
+
+// What is known of one query: rankings, judgements, answers. The large block is read when the first query is opened.
+(function (rp) {
+  function starts(counts) {
+    const found = new Array(counts.length + 1).fill(0);
+    counts.forEach((count, at) => (found[at + 1] = found[at] + count));
+    return found;
+  }
+
+  function makeDetails(block) {
+    const judgedStarts = starts(block.judged.counts);
+    const topStarts = block.systems.map((system) => starts(system.counts));
+
+    // The judged documents of a query, highest grade first, and the rank at which a system has each (0: nowhere).
+    function judged(query) {
+      const found = [];
+      for (let at = judgedStarts[query]; at < judgedStarts[query + 1]; at += 1) {
+        found.push({ at, doc: block.judged.docs[at], grade: block.judged.grades[at] });
+      }
+      return found;
+    }
+
+    function ranked(system, query) {
+      const ranks = block.systems[system].ranks;
+      return judged(query).map((one) => ({ ...one, rank: ranks[one.at] }));
+    }
+
+    // `below` is the rank in the system below, 0 where that has not retrieved it, null where there is none below.
+    function top(system, query) {
+      const { docs, below } = block.systems[system];
+      const start = topStarts[system][query];
+      return docs.slice(start, topStarts[system][query + 1]).map((doc, at) => ({ doc, rank: at + 1, below: below ? below[start + at] : null }));
+    }
+
+    return {
+      judged,
+      ranked,
+      top,
+      id: (doc) => block.documents.ids[doc],
+      text: (doc) => block.documents.texts[doc],
+      retrieved: (system, query) => block.systems[system].retrieved[query],
+      time: (system, query) => block.systems[system].times[query],
+      answer: (system, query) => (block.systems[system].answers ? block.systems[system].answers[query] : null),
+      references: (query) => block.references[query],
+    };
+  }
+
+  let kept = null;
+
+  function details() {
+    kept = kept || makeDetails(rp.dom.parsed("details"));
+    return kept;
+  }
+
+  rp.details = details;
+})((window.rankproof = window.rankproof || {}));

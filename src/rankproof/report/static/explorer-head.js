@@ -1,0 +1,55 @@
+"use strict";
+
+// The head of the table: a button in each column sorts by it, and says which way it runs.
+(function (rp) {
+  const { el, fill, spoken } = rp.dom;
+
+  function isSorted(view, column) {
+    return view.sort === column.key && (column.key !== "value" || view.of === column.of);
+  }
+
+  function direction(view, column) {
+    if (column.key === "difference" && view.sort === "gap") {
+      return "other";
+    }
+    return isSorted(view, column) ? (view.down ? "descending" : "ascending") : "none";
+  }
+
+  function headCell(column, at, onSort) {
+    const button = el("button", { type: "button", title: column.title || column.label }, column.head || column.label);
+    if (column.title) {
+      button.append(spoken(": " + column.title));
+    }
+    button.append(el("span", { class: "arrow", "aria-hidden": "true" }));
+    button.addEventListener("click", () => onSort(column));
+    return el("div", { role: "columnheader", class: "cell " + column.kind, "aria-colindex": at + 1 }, button);
+  }
+
+  // The same columns keep their buttons, so that the focus stays where it was.
+  function makeHead(row, onSort) {
+    let shown = "";
+    return function show(columns, view) {
+      const signature = JSON.stringify(columns.map((column) => [column.key, column.of, column.kind, column.label, column.title]));
+      const focused = shown === signature ? -1 : [...row.children].findIndex((cell) => cell.contains(document.activeElement));
+      if (signature !== shown) {
+        fill(row, columns.map((column, at) => headCell(column, at, onSort)));
+        shown = signature;
+      }
+      [...row.children].forEach((cell, at) => cell.setAttribute("aria-sort", direction(view, columns[at])));
+      if (focused >= 0 && row.children[focused]) {
+        row.children[focused].firstChild.focus();
+      }
+    };
+  }
+
+  // A text starts at A, a value where a reader looks first: at the worst, or at the largest difference.
+  function afterClick(view, column, lowerIsBetter) {
+    if (isSorted(view, column)) {
+      return { down: !view.down };
+    }
+    const down = column.key === "difference" || (column.key === "value" && lowerIsBetter) || column.key === "first";
+    return { sort: column.key, of: column.key === "value" ? column.of : view.of, down };
+  }
+
+  rp.head = { makeHead, afterClick };
+})((window.rankproof = window.rankproof || {}));

@@ -1,0 +1,65 @@
+"""What a person is to judge next: pairs with their texts, and where the systems have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..analysis.evidence import evidence_of_climb
+from ..analysis.holes.next import judge_next
+from ..analysis.holes.unjudged import holes_of
+from ..analysis.measured import main_measure
+from ..data.qrels import Qrels
+from ..errors import InputError
+from ..experiment.rung import Climb
+from ..formats.writing import qrels_blocks
+from .record import Pair
+
+MOST = 1000
+"""Pairs in one pile: more than a person judges before the experiment is run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair as a person reads it; `stands` is told only when it is judged, so that no system is favoured."""
+
+    query: str
+    doc: str
+    text: str
+    passage: str
+    stands: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pile:
+    """Questions in the order of what they could change, found by their pair; `left_out` counts those nobody can judge here."""
+
+    measure: str
+    fingerprint: str
+    questions: Mapping[Pair, Question]
+    left_out: int
+
+
+def pile_of(climb: Climb) -> Pile:
+    """The unjudged pairs that could change the climb's main measure most."""
+    evidence = evidence_of_climb(climb)
+    measure = main_measure(evidence)
+    rows = judge_next(holes_of(evidence), measure, MOST).records()
+    found = list(_questions(climb, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
+    questions = {(one.query, one.doc): one for one in found}
+    return Pile(measure, climb.fingerprint, questions, len(rows) - len(questions))
+
+
+def _questions(climb: Climb, rows: list[tuple[str, str, str]]) -> Iterator[Question]:
+    for query, doc, stands in rows:
+        passage = climb.snippets.get(doc, "")
+        if passage.strip() and query in climb.texts and _can_be_written(query, doc):
+            yield Question(query, doc, climb.texts[query].text, passage, stands)
+
+
+def _can_be_written(query: str, doc: str) -> bool:
+    """Whether a line of TREC qrels can hold these ids."""
+    try:
+        return any(True for _ in qrels_blocks(Qrels.from_dict({query: {doc: 0}}), "trec"))
+    except InputError:
+        return False
