@@ -11,7 +11,14 @@ from markupsafe import Markup, escape
 from ..errors import visible
 
 STYLES = ("report.css", "charts.css", "explorer.css", "print.css")
-SCRIPTS = ("dom.js", "state.js", "explorer.js", "page.js")
+SCRIPTS = (
+    "dom.js",
+    "state.js",
+    *(f"explorer-{part}.js" for part in ("view", "model", "columns", "head", "grid", "keys", "controls", "words", "details")),
+    *(f"explorer-{part}.js" for part in ("measures", "explain", "rankings", "answers", "panel")),
+    "explorer.js",
+    "page.js",
+)
 """In the order in which they run: one script, each file a part of it."""
 
 

@@ -38,7 +38,7 @@ def described(measure: Measure) -> dict[str, Any]:
         "cutoff": getattr(measure, "cutoff", None),
         "rel": max(getattr(measure, "least", 1), 0),
         "gain": gain if gain is None or isinstance(gain, str) else [list(pair) for pair in gain],
-        "explained": measure.name in EXPLAINED and not _worth_something_below(gain),
+        "explained": measure.name in EXPLAINED and not _odd(gain),
     }
 
 
@@ -60,6 +60,6 @@ def _found(result: Result | None, system: str, measure: str) -> MeasureResult | 
     return next((one.measures[measure] for one in systems if one.name == system and measure in one.measures), None)
 
 
-def _worth_something_below(gain: object) -> bool:
-    """Whether gains by hand give a worth to grades that the page does not hold."""
-    return isinstance(gain, tuple) and any(grade < 1 for grade, _ in gain)
+def _odd(gain: object) -> bool:
+    """Whether gains by hand give a worth to grades that the page does not hold, or less than none."""
+    return isinstance(gain, tuple) and any(grade < 1 or worth < 0 for grade, worth in gain)

@@ -1,0 +1,101 @@
+"use strict";
+
+// How a value came about, rank by rank.
+(function (rp) {
+  const { el, foreign, value } = rp.dom;
+  const NEAR = 1e-4;
+  const HEADS = {
+    nDCG: ["gain", "discount", "gain × discount"],
+    DCG: ["gain", "discount", "gain × discount"],
+    RR: [null, null, "1 / rank"],
+    AP: ["relevant so far", "1 / rank", "precision here"],
+    P: [null, null, "counts"],
+    R: [null, null, "counts"],
+    Success: [null, null, "counts"],
+  };
+
+  function quoted(text) {
+    return /^[\w@.-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+  }
+
+  function command(measure, system, query) {
+    const asked = [["--system", system], ["-m", measure.name], ["--query", query]];
+    return "rankproof explain RESULTS " + asked.map(([name, text]) => name + " " + quoted(text)).join(" ");
+  }
+
+  function elsewhere(measure, system, query) {
+    return el("p", {}, "This measure is not taken apart on this page; this command does it: ", el("code", {}, foreign(command(measure, system, query))));
+  }
+
+  function sentence(measure, counted) {
+    const over = counted.over ? " / " + value(counted.whole, null, 4) + " (" + counted.over + ")" : "";
+    const sum = counted.terms.map((term) => value(term.adds, null, 4)).join(" + ") || "0";
+    const many = counted.terms.length > 1 && over;
+    return measure.name + " = " + (many ? "(" + sum + ")" : sum) + over + " = " + value(counted.value, measure, 4);
+  }
+
+  function idealLine(counted) {
+    const parts = counted.ideal.map((one) => value(one.adds, null, 4)).join(" + ");
+    const grades = counted.ideal.map((one) => one.grade).join(", ");
+    return el("p", {}, "The ideal list has the grades " + grades + ": " + parts + " = " + value(counted.whole, null, 4) + ".");
+  }
+
+  function termRow(term, details, heads) {
+    const numbers = [term.gain, term.factor, term.adds].filter((_, at) => heads[at] !== null);
+    return el(
+      "tr",
+      {},
+      el("td", { class: "number" }, String(term.rank)),
+      el("td", {}, foreign(details.id(term.doc))),
+      el("td", { class: "number" }, String(term.grade)),
+      numbers.map((number) => el("td", { class: "number" }, value(number, null, 4)))
+    );
+  }
+
+  function termTable(measure, counted, details, caption) {
+    const heads = HEADS[measure.kind];
+    const names = ["rank", "document", "grade", ...heads.filter((head) => head !== null)];
+    return el(
+      "div",
+      { class: "sideways", tabindex: "0", role: "region", "aria-label": caption },
+      el(
+        "table",
+        {},
+        el("caption", { class: "spoken" }, caption),
+        el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col", class: name === "document" ? "" : "number" }, name)))),
+        el("tbody", {}, counted.terms.map((term) => termRow(term, details, heads)))
+      )
+    );
+  }
+
+  function body(measure, counted, details, system, known) {
+    const said = [el("p", { class: "sum" }, sentence(measure, counted))];
+    if (counted.terms.length) {
+      said.push(termTable(measure, counted, details, "What adds to " + measure.name + " of " + system));
+    } else {
+      said.push(el("p", {}, "Nothing that the system ranked here adds to it."));
+    }
+    if (counted.ideal && counted.ideal.length) {
+      said.push(idealLine(counted));
+    }
+    if (Math.abs(counted.value - known) > NEAR) {
+      said.push(el("p", { class: "warning" }, "The result has " + value(known, measure, 4) + " here: this page counts differently."));
+    }
+    return said;
+  }
+
+  // One system's value of the chosen measure, folded under its name.
+  function explained(model, view, details, system, query, open) {
+    const measure = model.data.measures[view.measure];
+    const known = model.valueOf(view, system, query);
+    const name = model.data.systems[system].name;
+    if (known === null) {
+      return el("p", {}, foreign(name), " has no value of " + measure.name + " for this query.");
+    }
+    const counted = rp.measures.counted(measure, details.ranked(system, query));
+    const said = counted ? body(measure, counted, details, name, known) : [elsewhere(measure, name, model.data.queries.ids[query])];
+    return el("details", { class: "explained", open }, el("summary", {}, foreign(name), " ", el("span", { class: "number" }, value(known, measure, 4))), said);
+  }
+
+  rp.explain = { explained };
+})((window.rankproof = window.rankproof || {}));

@@ -1,0 +1,74 @@
+"use strict";
+
+// One query, opened below the table.
+(function (rp) {
+  const { el, fill, foreign } = rp.dom;
+
+  function button(label, press, disabled, name) {
+    const node = el("button", { type: "button", disabled, "aria-label": name || null }, label);
+    node.addEventListener("click", press);
+    return node;
+  }
+
+  function facts(model, query) {
+    const own = model.data.segments.filter((segment) => segment.of[query] >= 0);
+    const pairs = own.map((segment) => [el("dt", {}, foreign(segment.name)), el("dd", {}, foreign(segment.values[segment.of[query]]))]);
+    return pairs.length ? el("dl", { class: "segments" }, pairs) : null;
+  }
+
+  function explanations(model, view, details, query) {
+    const measure = model.data.measures[view.measure];
+    const order = [view.a, ...view.systems.filter((system) => system !== view.a)];
+    return [
+      el("h4", {}, "How " + measure.name + " came about"),
+      el("p", { class: "under" }, measure.title + ". " + measure.definition),
+      order.map((system, at) => rp.explain.explained(model, view, details, system, query, at === 0)),
+    ];
+  }
+
+  function makePanel(node, model, actions) {
+    rp.keys.onEscape(node, actions.close);
+
+    function bar(rows, query) {
+      const at = rows.indexOf(query);
+      return el(
+        "div",
+        { class: "steps" },
+        button("← Previous", () => actions.open(rows[at - 1]), at <= 0),
+        button("Next →", () => actions.open(rows[at + 1]), at < 0 || at >= rows.length - 1),
+        button("Close ✕", actions.close, false, "Close this query")
+      );
+    }
+
+    function show(view, rows) {
+      const { query } = view;
+      node.hidden = query === null;
+      if (query === null) {
+        fill(node);
+        return;
+      }
+      const details = rp.details();
+      const title = el("h3", { tabindex: "-1" }, el("span", { class: "id" }, foreign(model.data.queries.ids[query])), " ", el("span", { dir: "auto" }, model.data.queries.texts[query]));
+      fill(
+        node,
+        el("div", { class: "top" }, title, bar(rows, query)),
+        facts(model, query),
+        rp.answers.answers(model, view, details, query),
+        rp.rankings.rankings(model, view, details, query),
+        explanations(model, view, details, query)
+      );
+    }
+
+    function focus() {
+      const title = node.querySelector("h3");
+      if (title) {
+        node.scrollIntoView({ block: "start" });
+        title.focus({ preventScroll: true });
+      }
+    }
+
+    return { show, focus };
+  }
+
+  rp.panel = { makePanel };
+})((window.rankproof = window.rankproof || {}));

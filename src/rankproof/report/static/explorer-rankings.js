@@ -1,0 +1,128 @@
+"use strict";
+
+// Rankings side by side.
+(function (rp) {
+  const { el, foreign, spoken, value, count } = rp.dom;
+  const LEVELS = 4;
+  const MOST_MISSED = 20;
+  const TITLE = " · ";
+
+  function level(grade, highest) {
+    return grade <= 0 ? 0 : Math.max(1, Math.ceil((grade / Math.max(highest, 1)) * LEVELS));
+  }
+
+  function gradeChip(grade, highest) {
+    if (grade === undefined) {
+      return el("span", { class: "grade unjudged" }, "unjudged");
+    }
+    return el("span", { class: "grade grade-" + level(grade, highest) }, spoken("grade "), String(grade));
+  }
+
+  function movement(entry, below) {
+    if (entry.below === null) {
+      return null;
+    }
+    if (entry.below === 0) {
+      return el("span", { class: "move new" }, "new", spoken(", " + below + " does not have it"));
+    }
+    const steps = entry.below - entry.rank;
+    const kind = steps > 0 ? "up" : steps < 0 ? "down" : "same";
+    const shown = steps > 0 ? "▲" + steps : steps < 0 ? "▼" + -steps : "=";
+    const words = steps ? kind + " " + Math.abs(steps) + ", " : "";
+    return el("span", { class: "move " + kind, title: "rank " + entry.below + " in " + below }, el("span", { "aria-hidden": "true" }, shown), spoken(words + "rank " + entry.below + " in " + below));
+  }
+
+  function textOf(text, stems) {
+    const at = text.indexOf(TITLE);
+    const title = at < 0 ? "" : text.slice(0, at);
+    const rest = at < 0 ? text : text.slice(at + TITLE.length);
+    const parts = [title ? el("strong", { dir: "auto" }, rp.words.marked(title, stems)) : null, el("span", { dir: "auto" }, rp.words.marked(rest, stems))];
+    return text ? el("div", { class: "snippet" }, parts) : null;
+  }
+
+  function documentItem(context, entry, below) {
+    const { details, grades, stems, highest } = context;
+    return el(
+      "li",
+      { class: "document", "data-doc": entry.doc, tabindex: "-1" },
+      el(
+        "div",
+        { class: "facts" },
+        el("span", { class: "rank" }, spoken("rank "), String(entry.rank)),
+        gradeChip(grades.get(entry.doc), highest),
+        movement(entry, below),
+        foreign(details.id(entry.doc), "name")
+      ),
+      textOf(details.text(entry.doc), stems)
+    );
+  }
+
+  function missedItem(context, one) {
+    const where = one.rank ? "rank " + count(one.rank) : "not retrieved";
+    return el(
+      "li",
+      { class: "document missed", "data-doc": one.doc, tabindex: "-1" },
+      el("div", { class: "facts" }, gradeChip(one.grade, context.highest), el("span", { class: "where" }, where), foreign(context.details.id(one.doc), "name")),
+      textOf(context.details.text(one.doc), context.stems)
+    );
+  }
+
+  function missedList(context, system) {
+    const { data } = context.model;
+    const all = context.details.ranked(system, context.query).filter((one) => one.grade >= data.rel && (one.rank === 0 || one.rank > data.top));
+    if (!all.length) {
+      return null;
+    }
+    const shown = all.slice(0, MOST_MISSED).map((one) => missedItem(context, one));
+    const more = all.length > MOST_MISSED ? el("p", { class: "more" }, "and " + count(all.length - MOST_MISSED) + " more") : null;
+    return el("div", {}, el("h5", {}, "Relevant, not in the top " + data.top), el("ul", {}, shown), more);
+  }
+
+  function column(context, system) {
+    const { model, view, details, query } = context;
+    const { data } = model;
+    const { name, over } = data.systems[system];
+    const below = over === null ? null : data.systems[over].name;
+    const top = details.top(system, query);
+    const time = details.time(system, query);
+    const facts = [count(details.retrieved(system, query)) + " retrieved", time ? value(time, null, time < 10 ? 2 : 0) + " ms" : ""].filter(Boolean);
+    return el(
+      "div",
+      { class: "ranking", role: "group", "aria-label": name },
+      el("h4", {}, foreign(name), " ", el("span", { class: "number" }, value(model.valueOf(view, system, query), data.measures[view.measure]))),
+      el("p", { class: "under" }, facts.join(" · "), below === null ? null : [el("br"), "moves against ", foreign(below)]),
+      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, below))) : el("p", {}, "Nothing was retrieved."),
+      missedList(context, system)
+    );
+  }
+
+  // The same document lights up in every ranking.
+  function lightUp(board) {
+    function mark(event) {
+      const item = event.target.closest ? event.target.closest(".document") : null;
+      board.querySelectorAll(".document.alike").forEach((one) => one.classList.remove("alike"));
+      if (item && event.type !== "mouseleave") {
+        board.querySelectorAll('.document[data-doc="' + Number(item.dataset.doc) + '"]').forEach((one) => one.classList.add("alike"));
+      }
+    }
+    ["mouseover", "mouseleave", "focusin"].forEach((name) => board.addEventListener(name, mark));
+  }
+
+  function rankings(model, view, details, query) {
+    const grades = new Map(details.judged(query).map((one) => [one.doc, one.grade]));
+    const stems = rp.words.stemsOf(model.data.queries.texts[query]);
+    const context = { model, view, details, query, grades, stems, highest: model.data.highest };
+    const board = el("div", { class: "board", role: "group", "aria-label": "Rankings side by side; arrow keys move between documents" });
+    board.append(...view.systems.map((system) => column(context, system)));
+    const columns = [...board.children].map((one) => [...one.querySelectorAll(".document")]);
+    const first = columns.flat()[0];
+    if (first) {
+      first.tabIndex = 0;
+    }
+    rp.keys.onDocuments(board, columns);
+    lightUp(board);
+    return board;
+  }
+
+  rp.rankings = { rankings };
+})((window.rankproof = window.rankproof || {}));

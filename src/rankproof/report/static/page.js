@@ -1,0 +1,61 @@
+"use strict";
+
+// Folded parts are opened for print, and closed again after it.
+(function () {
+  const opened = [];
+  window.addEventListener("beforeprint", function () {
+    for (const part of document.querySelectorAll("details:not([open])")) {
+      part.open = true;
+      opened.push(part);
+    }
+  });
+  window.addEventListener("afterprint", function () {
+    for (const part of opened.splice(0)) {
+      part.open = false;
+    }
+  });
+})();
+
+// The contents show which part is being read.
+(function () {
+  const links = new Map();
+  for (const link of document.querySelectorAll(".contents a")) {
+    links.set(link.hash.slice(1), link);
+  }
+  const parts = Array.from(document.querySelectorAll("main > section")).filter((part) => links.has(part.id));
+
+  function shown() {
+    const line = window.innerHeight / 3;
+    const passed = parts.filter((part) => part.getBoundingClientRect().top <= line);
+    const end = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2;
+    return end ? parts[parts.length - 1] : passed[passed.length - 1] || parts[0];
+  }
+
+  function centred(link) {
+    const strip = link.closest("ol");
+    if (strip.scrollWidth > strip.clientWidth) {
+      strip.scrollLeft = link.offsetLeft - strip.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
+    }
+  }
+
+  function marked() {
+    const link = links.get(shown().id);
+    if (link.hasAttribute("aria-current")) {
+      return;
+    }
+    for (const other of links.values()) {
+      other.removeAttribute("aria-current");
+    }
+    link.setAttribute("aria-current", "location");
+    centred(link);
+  }
+
+  let asked = false;
+  window.addEventListener("scroll", function () {
+    if (!asked) {
+      asked = true;
+      window.requestAnimationFrame(function () { asked = false; marked(); });
+    }
+  }, { passive: true });
+  marked();
+})();
