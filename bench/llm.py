@@ -65,11 +65,10 @@ def xquad(path: Path, limit: int, threads: int) -> None:
     ways: dict[str, Stage] = {"pointwise, log-probabilities": Rerank(below, Pointwise(model, attempts=ONCE), top=TOP)}
     first = climbed({"BM25": below, **ways}, XQUAD, limit, threads)
     by_text = Rerank(below, Pointwise(TextAlone(model, WORK), attempts=ONCE), top=TOP)
-    second = climbed(
-        {"pointwise, text": by_text, "listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads
-    )
+    second = climbed({"pointwise, text": by_text}, XQUAD, limit, threads)
+    third = climbed({"listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads)
     print_model(model, first)
-    reranked([first, second])
+    reranked([first, second, third])
     dataset = dataset_of(Experiment({"BM25": below}, XQUAD))
     with Desk(Books(WORK), threads=threads) as desk:
         told_apart(dataset, pool_of(first.rung("BM25").run, TOP), Pointwise(model), desk)

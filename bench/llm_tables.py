@@ -9,14 +9,14 @@ import numpy as np
 
 from rankproof.asking.asker import UnreadableError
 from rankproof.asking.desk import Desk
-from rankproof.asking.reading import yes_no
 from rankproof.asking.tally import Sums
+from rankproof.asking.yes_no import yes_no
 from rankproof.data.arrays import BoolArray, FloatArray
 from rankproof.data.dataset import Dataset
 from rankproof.experiment import Climb
 from rankproof.judging.agreement import Rated, Statistic, agreed, confusion, kappa, rated_pairs
 from rankproof.judging.grading import verdicts_of
-from rankproof.judging.judge import Ground, Judge
+from rankproof.judging.judge import Judge, JudgingGround
 from rankproof.judging.pairs import Pair
 from rankproof.models.chat.port import Reply
 from rankproof.stages import Pointwise
@@ -61,7 +61,7 @@ def answered(found: Climb) -> None:
 def judged(dataset: Dataset, pairs: Sequence[Pair], judges: Mapping[str, Judge], desk: Desk) -> None:
     """How far each judge agrees with people, and which grades it gave for which."""
     human = {pair: dataset.qrels[pair.query][pair.doc] for pair in pairs if pair.doc in dataset.qrels[pair.query]}
-    ground = Ground(dataset.queries, dataset.corpus, desk)
+    ground = JudgingGround(dataset.queries, dataset.corpus, desk)
     found = {}
     for name, judge in judges.items():
         verdicts = verdicts_of(judge, list(human), ground, lambda label, done, total: None)

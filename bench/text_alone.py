@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rankproof.asking.desk import Desk
 from rankproof.asking.tally import Sums
+from rankproof.data.identity import NOT_PART
 from rankproof.experiment.replies import Books
 from rankproof.models.chat.port import Ask, ChatModel, Reply
 
@@ -18,7 +19,7 @@ class TextAlone:
     """Replies of the model to rerankers, from the books under a folder where they are kept."""
 
     model: ChatModel
-    books: Path
+    books: Path = field(metadata=NOT_PART)
 
     @property
     def concurrency(self) -> int:

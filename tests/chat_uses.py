@@ -9,8 +9,7 @@ a UseOutcome; then put it in USES with what a well-behaved model would reply. Th
 - let a named error (RankproofError) that ends the run through: the matrix knows those.
 
 `well` gets the request as the server got it (a dict with "messages", "max_tokens", perhaps "logprobs" and "response_format") and
-gives the text that a good model would reply. `fine` names the faults of tests/chat_faults.py that are none for this use: a free
-text has no wrong items. For all others `flagged` must not be 0, unless a retry met a good reply.
+gives the text that a good model would reply. Where a fault is in what the model says, `flagged` must not be 0.
 """
 
 from __future__ import annotations
@@ -18,19 +17,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from plain_keep import PlainKeep, climbed, corpus_of
 from rankproof.asking.asker import UnreadableError
 from rankproof.asking.desk import Desk
 from rankproof.asking.tally import COUNTS, Sums
 from rankproof.data.queries import Queries, Query
+from rankproof.experiment.asked_notes import notes_of_counts
 from rankproof.generating.draft import Lost, Source
 from rankproof.generating.lexicon import Lexicon
 from rankproof.generating.model_maker import ModelMaker
 from rankproof.judging.grading import verdicts_of
-from rankproof.judging.judge import Ground as JudgeGround
+from rankproof.judging.judge import JudgingGround
 from rankproof.judging.language_judge import LanguageJudge
 from rankproof.judging.pairs import Pair
 from rankproof.judging.verdict import summed
@@ -55,11 +57,10 @@ class UseOutcome:
 
 @dataclass(frozen=True)
 class Use:
-    """One use: how to run it, what a good model replies, and which faults are none for it."""
+    """One use: how to run it, and what a good model replies."""
 
     run: Callable[[ChatModel, Desk], UseOutcome]
     well: Callable[[Mapping[str, Any]], str]
-    fine: frozenset[str] = field(default_factory=frozenset)
 
 
 def flags(counts: Mapping[Any, float]) -> int:
@@ -117,7 +118,7 @@ def _judged(model: ChatModel, desk: Desk) -> UseOutcome:
     """Five pairs, each graded or failed with a reason."""
     corpus, queries = corpus_of({f"d{at}": f"pie {at}" for at in range(5)}), Queries([Query("q", "pie")])
     pairs = [Pair("q", doc) for doc in corpus]
-    verdicts = verdicts_of(LanguageJudge(model), pairs, JudgeGround(queries, corpus, desk), lambda label, done, total: None)
+    verdicts = verdicts_of(LanguageJudge(model), pairs, JudgingGround(queries, corpus, desk), lambda label, done, total: None)
     counts = dict.fromkeys(COUNTS, 0.0) | summed(verdicts)
     told = all(verdict.grade in range(4) if verdict.grade is not None else verdict.why for verdict in verdicts)
     failed = sum(verdict.grade is None for verdict in verdicts) == counts["failed"] + counts["given_up"]
@@ -137,10 +138,14 @@ def _rewritten(model: ChatModel, desk: Desk) -> UseOutcome:
         counts.update({str(name): count for name, count in clock.counts.items()})
     kept = sum(one == other for one, other in zip(queries, below, strict=True))
     lost = counts["failed"] + counts["given_up"]
-    noted = bool(searcher.notes()) == bool(lost)
+    noted = any("were not rewritten" in note for note in _notes(counts)) == bool(lost)
     return UseOutcome(
         5, [query.id for query in below] == [query.id for query in queries] and kept == lost and noted, flags(counts), counts
     )
+
+
+def _notes(counts: Mapping[str, int]) -> tuple[str, ...]:
+    return notes_of_counts({name: np.array([counts[name]]) for name in COUNTS})
 
 
 def _generated(model: ChatModel, desk: Desk) -> UseOutcome:
@@ -149,7 +154,7 @@ def _generated(model: ChatModel, desk: Desk) -> UseOutcome:
     maker = ModelMaker(model, lexicon, desk, lambda label, done, total: None)
     sources = [Source("factual", (doc,)) for doc in lexicon.texts]
     found = maker.outcomes(sources)
-    lost, counts = [one.source for one in found if isinstance(one, Lost)], maker.sums.plain()
+    lost, counts = [one.source for one in found if isinstance(one, Lost)], maker.told()["asked"]
     whole = len(found) == 5 and len(lost) == counts["failed"] + counts["given_up"] and set(lost) <= set(sources)
     return UseOutcome(5, whole, flags(counts), counts)
 

@@ -9,7 +9,8 @@ from tempfile import gettempdir
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.queries import Query
 from rankproof.data.ranking import Ranking
-from rankproof.stages.base import Block, Ground, Regrounded, Searcher, Stage
+from rankproof.stages.abilities import Regrounded
+from rankproof.stages.base import Block, Ground, Searcher, Stage
 from rankproof.stages.clock import Clock
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rankproof.data.answers import Answer, Answers
+from rankproof.data.arrays import Matrix
 from rankproof.data.queries import Queries, Query
 from rankproof.data.references import Reference, References, references_of
 from rankproof.errors import InputError, UsageError
 from rankproof.evaluation.answers import evaluate_answers
 from rankproof.formats.answers_jsonl import read_answers
 from rankproof.formats.opening import open_source
+from rankproof.measures import parse
 
 
 def referred(**fields: Any) -> References:
@@ -40,6 +44,8 @@ def referred(**fields: Any) -> References:
         ({"answerable": False}, (), ()),
         ({"answerable": False, "answers": ["plausible"]}, (), ()),
         ({"answerable": True, "answer": "x"}, ("x",), ()),
+        ({"answers": [], "expected_urls": ["https://a.example"]}, (), ("https://a.example",)),
+        ({"answerable": False, "urls": []}, (), ()),
     ],
 )
 def test_a_reference_is_always_a_list(fields: dict[str, Any], answers: tuple[str, ...], urls: tuple[str, ...]) -> None:
@@ -54,7 +60,10 @@ def test_a_list_that_is_written_as_text_is_told() -> None:
     assert [note.code for note in result.notes["s"]] == ["list-as-text"]
 
 
-@pytest.mark.parametrize("fields", [{}, {"answer": None}, {"answerable": True}, {"category": "x"}])
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"answer": None}, {"answerable": True}, {"category": "x"}, {"expected_urls": []}, {"urls": [" "], "answerable": True}],
+)
 def test_a_query_that_says_nothing_is_left_out(fields: dict[str, Any]) -> None:
     found = referred(**fields)
     assert not found
@@ -90,7 +99,7 @@ def test_every_system_is_measured_over_all_questions_with_a_reference() -> None:
     assert result.per_query("good")["Contains"] == {"q1": 1.0, "q2": 1.0, "q3": 1.0, "q4": 0.0}
     assert result.per_query("good")["CiteP"] == {"q1": 1.0, "q2": 0.5}
     assert result.per_query("good")["CiteR"] == {"q1": 1.0, "q2": 0.5}
-    assert all(value == 0 for values in result.per_query("down").values() for value in values.values())
+    assert all(values == {} for values in result.per_query("down").values())
     assert {note.code: note.count for note in result.notes["good"]} == {
         "missing-answers": 1,
         "abstentions": 1,
@@ -98,6 +107,32 @@ def test_every_system_is_measured_over_all_questions_with_a_reference() -> None:
         "unknown-queries": 1,
     }
     assert {note.code: note.count for note in result.notes["down"]} == {"failed-answers": 4, "no-reference": 1}
+
+
+def alike(name: str, texts: Sequence[str]) -> Matrix:
+    return np.ones((len(texts), 1), np.float32)
+
+
+def test_a_failed_answer_has_no_value_and_a_missing_one_counts_0() -> None:
+    wanted = {"q1": "Paris", "q2": "Rome", "q3": "Bonn"}
+    given = {"q1": Answer("Paris"), "q2": Answer("", state="failed")}
+    result = evaluate_answers({"s": given}, wanted, None, ["EM", "F1", "ROUGE-L", "Similarity"], alike)
+    for one in result.systems[0].measures.values():
+        assert (one.per_query, one.value, one.queries) == ({"q1": 1.0, "q3": 0.0}, 0.5, 2)
+    assert [(note.code, note.text) for note in result.notes["s"]] == [
+        ("missing-answers", "1 query has no answer and counts 0: q3"),
+        ("failed-answers", "1 query has an answer that failed and is left out of the means: q2"),
+    ]
+
+
+@pytest.mark.parametrize("measure", ["EM", "Contains", "F1", "F1(stop_words='english')"])
+@pytest.mark.parametrize("reference", ["The", "+", "it is an"])
+def test_a_reference_of_articles_or_marks_alone_is_not_answered_by_abstaining(measure: str, reference: str) -> None:
+    answers = {"abstains": {"q": ""}, "knows": {"q": f" {reference.upper()} "}}
+    assert evaluate_answers(answers, {"q": reference}, measures=measure).means == {
+        "abstains": {str(parse(measure)): 0.0},
+        "knows": {str(parse(measure)): 1.0},
+    }
 
 
 def test_an_answer_where_there_is_none_to_give_scores_0_and_abstaining_1() -> None:

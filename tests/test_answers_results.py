@@ -13,13 +13,17 @@ import numpy as np
 import pytest
 
 from conftest import SHARED
+from plain_models import HashedWords
 from rankproof.cli.main import main
 from rankproof.data.answers import Answer, Answers
+from rankproof.data.qrels import Qrels
 from rankproof.data.queries import Queries, Query
 from rankproof.errors import InputError
-from rankproof.experiment import Climb
-from rankproof.experiment.answering import answers_result
+from rankproof.experiment import Climb, answering
+from rankproof.experiment.answering import Encoders, answers_result
 from rankproof.experiment.results.folder import load, save
+from rankproof.views.ladder_answers import answers_grid
+from rankproof.views.long_rows import long_rows
 from small_climbs import small_climb
 
 QUERIES = tuple(f"q{at}" for at in range(12))
@@ -99,11 +103,80 @@ def test_the_summary_has_means_with_n_segments_counts_and_findings(saved: Path) 
     assert (summary["questions"], summary["with_reference"]) == (12, 12)
     assert summary["findings"] == ["says is the only one"]
     assert system["states"] == {"answered": 11, "failed": 1}
-    assert system["answers"]["Contains"] == {"mean": 8 / 12, "n": 12}
+    assert system["answers"]["Contains"] == {"mean": 8 / 11, "n": 11}
     assert set(system["segments"]["type"]) == set(TYPES)
     assert system["segments"]["type"]["factual"]["EM"]["n"] == 3
     assert system["counts"]["calls"] == 66
     assert system["money"] == 0.1 + 0.2
+
+
+def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    climb = answering_climb()
+    down = replace(climb.rungs[1], name="down", answers=Answers({query: Answer("", state="failed") for query in QUERIES}))
+    rungs, texts = (*climb.rungs, down), climb.texts
+    result = answers_result(rungs, texts, climb.qrels, None, rel=climb.rel).result
+    ranked = replace(climb.result, systems=(*climb.result.systems, replace(climb.result.systems[1], name="down")))
+    save(replace(climb, rungs=rungs, answers=result, result=ranked), tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "answers.json").read_text(encoding="utf-8"))
+    assert summary["systems"][1]["answers"]["EM"] == {"mean": None, "n": 0}
+    document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert document["answers"]["systems"][1]["measures"]["EM"]["value"] is None
+    again = load(tmp_path / "out")
+    assert again.answers is not None
+    assert again.answers.per_query("down")["EM"] == {}
+    grid = answers_grid(again.answers)
+    assert [(row[0].text, row[1].text) for row in grid.cells] == [("11", "0.0000"), ("0", "–")]
+    assert {row["EM"] for row in rows_in(tmp_path / "out" / "answers.csv") if row["method"] == "down"} == {""}
+    assert not [row for row in long_rows(again) if row.kind == "answers" and row.system == "down"]
+    assert main(["answers", str(tmp_path / "out"), "--by", "type"]) == 0
+    shown = capsys.readouterr()
+    assert "12 queries have answers that failed and are left out of the means" in shown.err
+    assert "down has no value of F1(tokens='bag') and is left out" in shown.err
+    assert "down: 8 of 8 answers failed and are not measured." in shown.out
+
+
+def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bless", str(saved), "-m", "EM", "-o", str(tmp_path / "base.json")]) == 0
+    climb = answering_climb()
+    worse = Answers({**(climb.rungs[1].answers or {}), "q1": Answer("", state="failed")})
+    rungs = (climb.rungs[0], replace(climb.rungs[1], answers=worse))
+    result = answers_result(rungs, climb.texts, climb.qrels, None, rel=climb.rel, document=lambda doc: doc.partition("#")[0])
+    save(replace(climb, rungs=rungs, answers=result.result), tmp_path / "worse")
+    capsys.readouterr()
+    assert main(["gate", str(tmp_path / "worse"), "--baseline", str(tmp_path / "base.json")]) == 3
+    shown = capsys.readouterr()
+    assert "1 of 11 queries that the baseline answers went missing: q1" in " ".join((shown.out + shown.err).split())
+    assert "2 queries have answers that failed" in " ".join((shown.out + shown.err).split())
+
+
+def test_the_least_grade_of_a_folder_may_be_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels = Qrels.from_dict({query: {"d1": 2 + at % 2} for at, query in enumerate(QUERIES)})
+    save(replace(answering_climb(), qrels=qrels), tmp_path / "out")
+
+    def judged(*options: str) -> int:
+        capsys.readouterr()
+        assert main(["answers", str(tmp_path / "out"), "--format", "json", *options]) == 0
+        (table,) = [each for each in json.loads(capsys.readouterr().out)["tables"] if each["name"] == "answer measures"]
+        return next(int(row["n"]) for row in table["rows"] if row["measure"] == "CiteP")
+
+    assert (judged(), judged("--rel", "2"), judged("--rel", "3"), judged("--rel", "3", "-m", "CiteP")) == (11, 11, 5, 5)
+    assert main(["answers", str(tmp_path / "out"), "-m", "CiteP", "--rel", "4"]) == 2
+    assert "no query has a relevant document" in capsys.readouterr().err
+
+
+def test_an_encoder_is_loaded_once_and_a_cut_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = []
+
+    def named(name: str) -> HashedWords:
+        loads.append(name)
+        return HashedWords(max_words=3)
+
+    monkeypatch.setattr(answering, "model_named", named)
+    encode = Encoders()
+    for answer in ("one", "a text of more than three words"):
+        assert len(encode("words", [answer, "a reference of many words", "a reference of many words"])) == 3
+    assert loads == ["words"]
+    assert encode.notes() == ("2 answers or references are longer than words reads and were cut",)
 
 
 def test_a_climb_without_answers_has_no_file_of_them(tmp_path: Path) -> None:

@@ -2,17 +2,19 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chat_server import TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
-from rankproof.asking.asker import MOST_FAILURES, Asker, UnreadableError
+from rankproof.asking.asker import Asker, UnreadableError
+from rankproof.asking.breaker import MOST_FAILURES
 from rankproof.asking.budget import Budget, BudgetError, Purse, parse_budget
 from rankproof.asking.desk import Desk
 from rankproof.asking.estimate import estimate_of
-from rankproof.asking.lanes import in_lanes
+from rankproof.asking.lanes import in_lanes, in_turn
 from rankproof.asking.patience import Patience
 from rankproof.asking.replies import key_of_ask
 from rankproof.asking.stopping import AskingStoppedError
@@ -156,8 +158,8 @@ def test_messages_that_were_refused_do_not_cost_others_their_wishes() -> None:
 
 
 def test_too_many_failures_in_a_row_end_the_run() -> None:
-    model, sums = ScriptedChat(lambda ask: ChatFailedError("down")), Sums()
-    with desk_of() as desk:
+    model, sums = ScriptedChat(lambda ask: BUSY), Sums()
+    with desk_of(tries=1) as desk:
         asker = desk.asker(model, "u")
         for number in range(MOST_FAILURES - 1):
             assert asker.read(ask_of(str(number)), yes, sums) is None
@@ -168,13 +170,91 @@ def test_too_many_failures_in_a_row_end_the_run() -> None:
 
 def test_a_reply_between_failures_keeps_the_run_going() -> None:
     def flaky(ask: Ask) -> str | Exception:
-        return "yes" if int(ask.messages[0].text) % 5 == 4 else ChatFailedError("down")
+        return "yes" if int(ask.messages[0].text) % 5 == 4 else BUSY
 
     sums = Sums()
-    with desk_of() as desk:
+    with desk_of(tries=1) as desk:
         asker = desk.asker(ScriptedChat(flaky), "u")
         found = [asker.read(ask_of(str(number)), yes, sums) for number in range(30)]
     assert (found.count("yes"), sums.counts["failed"]) == (6, 24)
+
+
+def test_requests_that_the_server_refuses_fail_one_by_one_and_never_end_the_run() -> None:
+    def short_only(ask: Ask) -> str | Exception:
+        return "yes" if int(ask.messages[0].text) >= 2 * MOST_FAILURES else ChatFailedError("status 413")
+
+    sums = Sums()
+    with desk_of() as desk:
+        asker = desk.asker(ScriptedChat(short_only), "judge")
+        found = [asker.read(ask_of(str(number)), yes, sums) for number in range(2 * MOST_FAILURES)]
+        assert found == [None] * (2 * MOST_FAILURES)
+        assert desk.notes() == (f"judge: the server refused every ask ({2 * MOST_FAILURES}), the last one so: status 413",)
+        assert asker.read(ask_of(str(2 * MOST_FAILURES)), yes, sums) == "yes"
+        assert desk.notes() == ()
+    assert (sums.counts["failed"], sums.counts["refused"]) == (2 * MOST_FAILURES, 2 * MOST_FAILURES)
+
+
+def test_a_refusal_between_failures_neither_counts_as_one_nor_as_a_reply() -> None:
+    def script(ask: Ask) -> Exception:
+        return ChatFailedError("status 413") if ask.messages[0].text == "long" else BUSY
+
+    sums = Sums()
+    with desk_of(tries=1) as desk:
+        asker = desk.asker(ScriptedChat(script), "u")
+        for number in range(MOST_FAILURES - 1):
+            asker.read(ask_of(str(number)), yes, sums)
+        assert asker.read(ask_of("long"), yes, sums) is None
+        with pytest.raises(WorldError, match=f"{MOST_FAILURES} asks in a row failed"):
+            asker.read(ask_of("last"), yes, sums)
+    assert sums.counts["refused"] == 1
+
+
+def test_an_ask_whose_last_attempt_brought_no_reply_has_failed_whatever_came_before() -> None:
+    sums = Sums()
+    with desk_of(tries=1) as desk:
+        assert desk.asker(ScriptedChat(("no", BUSY)), "u").read(ask_of("a"), yes, sums) is None
+    assert (sums.counts["unreadable"], sums.counts["failed"], sums.counts["given_up"]) == (1, 1, 0)
+
+
+def test_the_same_ask_of_two_lanes_is_paid_for_once() -> None:
+    twice = threading.Event()
+
+    def slow(ask: Ask) -> str:
+        if model.log.calls > 1:
+            twice.set()
+        twice.wait(0.2)  # long enough for a second request, were there one
+        return "yes"
+
+    model, sums = ScriptedChat(slow), Sums()
+    with desk_of() as desk:
+        asker = desk.asker(model, "u")
+        first, second = in_lanes(desk, lambda number: asker.ask(ask_of("a"), sums), range(2), 2)
+        assert (desk.purse.spent.calls, desk.purse.spent.journaled) == (1, 1)
+    assert first == second
+    assert model.log.calls == 1
+
+
+def test_an_ask_that_failed_in_one_lane_is_asked_by_the_other_that_waited_for_it() -> None:
+    waiting, asked = threading.Event(), threading.Event()
+
+    def script(ask: Ask) -> str | Exception:
+        if model.log.calls > 1:
+            return "yes"
+        asked.set()
+        assert waiting.wait(20)
+        return ChatFailedError("status 400")
+
+    model = ScriptedChat(script)
+
+    def one(number: int) -> str | None:
+        if number:
+            assert asked.wait(20)
+            waiting.set()
+        return asker.read(ask_of("a"), yes, Sums())
+
+    with desk_of() as desk:
+        asker = desk.asker(model, "u")
+        assert in_lanes(desk, one, range(2), 2) == [None, "yes"]
 
 
 def test_what_no_request_will_mend_goes_through() -> None:
@@ -234,6 +314,46 @@ def test_tokens_and_money_are_set_aside_before_a_call_and_settled_after_it() -> 
     with pytest.raises(BudgetError, match="money"):
         Purse(Budget(money=27.9)).reserve(most)
     Purse(Budget(money=28.0)).reserve(most)
+
+
+def test_no_language_takes_more_tokens_than_are_set_aside() -> None:
+    text = "\u5b57" * 380
+    assert estimate_of(ask_of(text)).tokens_in < len(text)
+    said = reply("yes", tokens_in=len(text))
+    with desk_of(Budget(tokens=1000)) as desk, pytest.raises(BudgetError, match="1000 tokens"):
+        desk.asker(ScriptedChat((said,)), "u").ask(ask_of(text), Sums())
+    with desk_of(Budget(tokens=3 * len(text) + 18)) as desk:
+        desk.asker(ScriptedChat((said,)), "u").ask(ask_of(text), Sums())
+        assert desk.purse.spent.tokens_in == len(text)
+
+
+def test_a_request_that_may_have_been_charged_counts_with_the_most_that_it_may_cost() -> None:
+    charged = ChatFailedError("cut", again=True, charged=True)
+    model = ScriptedChat((charged, BUSY, "yes"), price_in=1e6, price_out=1e6)
+    with desk_of(Budget(money=60)) as desk:
+        asker = desk.asker(model, "u")
+        asker.ask(ask_of("a" * 10), Sums())
+        assert desk.purse.spent == Usage(3, 18 + 10, 10 + 2, 28.0 + 12.0, unsure=1)
+        with pytest.raises(BudgetError, match="3 calls, at most 40 tokens and 40"):
+            asker.ask(ask_of("b" * 10), Sums())
+
+
+@pytest.mark.parametrize(
+    ("answer", "unsure"), [(Sent(body=b"{"), 2), (Sent(body=b""), 2), (Sent(500), 0), (Sent(429), 0), (Sent(400), 0)]
+)
+def test_a_server_that_answered_with_success_may_have_charged_for_it(answer: Sent, unsure: int) -> None:
+    with ChatServer(lambda request: answer) as server, desk_of(tries=2) as desk:
+        assert desk.asker(server.model(), "u").read(ask_of("a"), yes, Sums()) is None
+        assert desk.purse.spent.unsure == unsure
+        assert bool(desk.purse.spent.tokens_in) == bool(unsure)
+
+
+def test_a_server_that_nobody_reached_has_charged_nothing() -> None:
+    with ChatServer(lambda request: completion("yes")) as server:
+        model = server.model()
+    with desk_of(tries=1) as desk:
+        assert desk.asker(model, "u").read(ask_of("a"), yes, Sums()) is None
+        assert desk.purse.spent == Usage(calls=1)
 
 
 def test_a_purse_counts_right_from_many_threads() -> None:
@@ -332,7 +452,7 @@ def test_a_damaged_journal_is_told_and_keeps_what_stands_before(tmp_path: Path) 
 
 def test_a_book_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
     book = JournalReplies(tmp_path / "book.journal")
-    with pytest.raises(WorldError, match="another rankproof"):
+    with pytest.raises(WorldError, match="another rankproof is asking the same model for the same use"):
         JournalReplies(tmp_path / "book.journal")
     book.close()
 
@@ -350,6 +470,48 @@ def test_lanes_keep_the_order_of_the_items() -> None:
     with desk_of() as desk:
         assert in_lanes(desk, backwards, range(4), 4) == [0, 1, 2, 3]
         assert in_lanes(desk, backwards, range(4), 1) == [0, 1, 2, 3]
+
+
+def test_lanes_go_on_while_the_first_results_are_taken() -> None:
+    done = [threading.Event() for _ in range(6)]
+
+    def work(number: int) -> int:
+        done[number].set()
+        return number
+
+    with desk_of() as desk, closing(in_turn(desk, work, range(6), 2)) as found:
+        assert next(found) == 0
+        assert all(event.wait(20) for event in done)
+        assert list(found) == [1, 2, 3, 4, 5]
+        desk.asker(ScriptedChat(("yes",)), "u").ask(ask_of("a"), Sums())
+
+
+def test_lanes_that_are_closed_half_way_send_nothing_more() -> None:
+    begun, closed = threading.Event(), threading.Event()
+
+    def script(ask: Ask) -> str:
+        if ask.messages[0].text != "0":
+            begun.set()
+            assert closed.wait(20)
+        return "yes"
+
+    model = ScriptedChat(script)
+    with desk_of() as desk:
+        asker = desk.asker(model, "u")
+        found = in_turn(desk, lambda number: asker.ask(ask_of(str(number)), Sums()), range(50), 2)
+        next(found)
+        assert begun.wait(20)
+        threading.Thread(target=_set_when_stopped, args=(desk, closed)).start()
+        found.close()
+        with pytest.raises(AskingStoppedError):
+            asker.ask(ask_of("more"), Sums())
+    assert model.log.calls <= 3
+
+
+def _set_when_stopped(desk: Desk, event: threading.Event) -> None:
+    with pytest.raises(AskingStoppedError):
+        desk._stop.sleep(20)
+    event.set()
 
 
 def _stopped_by(desk: Desk, stop: Callable[[], None], asker: Asker, begun: threading.Event) -> list[BaseException]:

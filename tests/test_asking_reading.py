@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof.asking.asker import UnreadableError
-from rankproof.asking.reading import first_line_of, json_in, one_of, order_in, said_yes, text_of, whole_in, yes_no
+from rankproof.asking.reading import json_in, one_of, order_in, whole_in
+from rankproof.asking.spoken import first_line_of, text_of
+from rankproof.asking.yes_no import said_yes, yes_no
 from scripted_chat import reply
 
 HUGE = 10**6

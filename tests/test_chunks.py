@@ -151,6 +151,11 @@ def test_settings_that_cut_nothing_are_refused(wrong: dict[str, object]) -> None
         Chunked(**{"stage": BM25(), **wrong})  # type: ignore[arg-type]
 
 
+def test_an_overlap_that_nobody_wrote_follows_the_size() -> None:
+    assert [Chunked(BM25(), size=size).overlap for size in (1, 2, 10, 200)] == [0, 0, 2, 40]
+    assert Chunked(BM25(), size=10) == Chunked(BM25(), size=10, overlap=2)
+
+
 def test_a_pool_that_keeps_every_chunk_is_none() -> None:
     assert Chunked(BM25(depth=50), pool=50) == Chunked(BM25(depth=50))
     assert Chunked(BM25(depth=50), pool=49) != Chunked(BM25(depth=50))

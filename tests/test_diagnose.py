@@ -273,3 +273,6 @@ def test_reasons_are_counted_over_all_answers() -> None:
     table = reasons_table(records)
     assert {row["answers"]: row["n"] for row in table.records() if row["n"]} == {"fine": 1, "empty": 2}
     assert table.sentences == ("Of 3 answers 2 have an F1 under 0.4; the most common reason: empty (2).",)
+    down = AnswerRecord("q4", "", ["rome"], failed=True)
+    assert reason_of(down) == "failed"
+    assert reasons_table([*records, down]).sentences == (*table.sentences, "1 of 4 answers failed and are not measured.")

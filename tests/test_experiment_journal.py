@@ -238,6 +238,6 @@ def test_a_cache_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with (
         JournalKeep(tmp_path / "file", silent) as keep,
-        pytest.raises(WorldError, match=r"--no-cache; in Python Settings\(cache=...\)"),
+        pytest.raises(WorldError, match=r"the variable RANKPROOF_CACHE \(in Python Settings\(cache=...\)\)"),
     ):
         keep.blocks("key", 1, block, label="x")

@@ -12,13 +12,20 @@ from rankproof.asking.budget import Budget, BudgetError
 from rankproof.asking.desk import Desk
 from rankproof.asking.patience import Patience
 from rankproof.data.corpus import Corpus, Document
+from rankproof.data.references import references_of
 from rankproof.errors import WorldError
+from rankproof.evaluation.answers import evaluate_answers
 from rankproof.experiment.replies import Books
+from rankproof.formats.opening import open_source
+from rankproof.formats.texts_format import read_queries
 from rankproof.generating.draft import Made
 from rankproof.generating.folder import write_generated
 from rankproof.generating.generate import Generated
+from rankproof.generating.lexicon import Lexicon
+from rankproof.generating.model_maker import ModelMaker
 from rankproof.generating.prompts import PAIRED, TASKS
 from rankproof.generating.workshop import Workshop
+from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.port import Ask, ChatFailedError
 from scripted_chat import Said, ScriptedChat, reply
 from small_datasets import PAGES, payloads, small_corpus
@@ -60,6 +67,40 @@ def test_a_query_has_its_target_its_answer_and_the_mark_of_model_and_prompts() -
     assert found.mark.startswith("llm:scripted:")
     assert len(found.mark.rpartition(":")[2]) == 8
     assert found.qrels().made_by() == {found.mark: 6}
+
+
+def test_the_mark_tells_models_apart_and_follows_all_that_a_query_depends_on(tmp_path: Path) -> None:
+    lexicon = Lexicon(small_corpus(), ("text",))
+    files = [tmp_path / "small.gguf", tmp_path / "large.gguf", tmp_path / "again" / "small.gguf"]
+    files[-1].parent.mkdir()
+    for at, file in enumerate(files):
+        file.write_bytes(b"GGUF" + bytes(20 + at))
+    models = [*(Llama(str(file)) for file in files), Llama(str(files[0]), temperature=0.5)]
+    marks = [ModelMaker(model, lexicon, _desk(), quiet).mark for model in models]
+    marks += [ModelMaker(models[0], lexicon, _desk(), quiet, **each).mark for each in ({"attempts": 2}, {"max_tokens": 9})]
+    assert len(set(marks)) == len(marks) == 6
+    assert [mark.rpartition(":")[0] for mark in marks] == [
+        *("llm:small", "llm:large"),
+        *["llm:small"] * 4,
+    ]
+
+
+def quiet(label: str, done: int, total: int | None) -> None:
+    """Nobody looks."""
+
+
+def test_an_unanswerable_query_says_that_abstaining_is_right(tmp_path: Path) -> None:
+    model = ScriptedChat(lambda ask: json.dumps({"query": f"{page_of(ask)} trouble never solved", "answer": ""}))
+    shop = workshop(model, 4, "unanswerable", "factual")
+    found = shop.generated()
+    write_generated(found, shop.report(found, None), str(tmp_path / "made"))
+    queries = read_queries(open_source(str(tmp_path / "made" / "queries.jsonl")))
+    silent = {one.id for one in found.made if one.source.category == "unanswerable"}
+    assert silent
+    answers = {"abstains": dict.fromkeys(queries, ""), "talks": dict.fromkeys(queries, "45 minutes")}
+    result = evaluate_answers(answers, references_of(queries), measures="EM")
+    assert set(result.queries) == silent
+    assert result.means == {"abstains": {"EM": 1.0}, "talks": {"EM": 0.0}}
 
 
 def test_several_lanes_make_what_one_makes() -> None:

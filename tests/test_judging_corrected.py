@@ -5,28 +5,43 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rankproof.judging.agreement_tables import Thresholds
 from rankproof.judging.corrected import Corrected, corrected_mean
+from rankproof.judging.corrected_table import corrected_table
 from rankproof.judging.pairs import Pair
 
 TRUTH = 0.30
 QUERIES, EACH, SEEN = 60, 10, 200
 
 
-def world(chance: np.random.Generator, *, alike: float = 0.0, sees: float = 0.8, errs: float = 0.35) -> Corrected:
+def world(
+    chance: np.random.Generator,
+    *,
+    alike: float = 0.0,
+    sees: float = 0.8,
+    errs: float = 0.35,
+    pairs_seen: int = SEEN,
+    queries_seen: int = 0,
+) -> Corrected:
     """Pairs that are relevant in 30% of cases, a judge that calls too many so, and people who saw a random part of them.
 
     `alike` is how far queries differ in their own share, `sees` how often the judge knows a relevant one, `errs` how often it
-    takes another for one.
+    takes another for one; people saw so many pairs, or every pair of so many queries.
     """
     shares = np.clip(TRUTH + alike * chance.choice([-1, 1], QUERIES), 0, 1)
     truth = chance.random((QUERIES, EACH)) < shares[:, None]
     said = np.where(truth, chance.random(truth.shape) < sees, chance.random(truth.shape) < errs)
     pairs = [Pair(f"q{query}", f"d{doc}") for query in range(QUERIES) for doc in range(EACH)]
-    seen = chance.choice(len(pairs), SEEN, replace=False)
+    whole = chance.choice(QUERIES, queries_seen, replace=False)
+    seen = [query * EACH + doc for query in whole for doc in range(EACH)] if queries_seen else _drawn(chance, pairs_seen)
     judge = {pair: float(said.flat[at]) for at, pair in enumerate(pairs)}
     found = corrected_mean(judge, {pairs[at]: float(truth.flat[at]) for at in seen})
     assert found is not None
     return found
+
+
+def _drawn(chance: np.random.Generator, count: int) -> list[int]:
+    return [int(at) for at in chance.choice(QUERIES * EACH, count, replace=False)]
 
 
 def covers(interval: tuple[float, float] | None) -> bool:
@@ -42,6 +57,27 @@ def test_the_corrected_interval_holds_the_truth_in_95_of_100_worlds_and_the_naiv
     assert np.mean([covers(found.judge.interval) for found in worlds]) < 0.05
     assert abs(np.mean([found.both.value for found in worlds]) - TRUTH) < 0.006
     assert np.mean([found.judge.value for found in worlds]) > TRUTH + 0.15
+
+
+@pytest.mark.parametrize("seen", [{"queries_seen": 3}, {"queries_seen": 5}, {"queries_seen": 10}, {"pairs_seen": 60}])
+def test_the_corrected_interval_is_wide_enough_where_people_saw_little(seen: dict[str, int]) -> None:
+    chance = np.random.default_rng(5)
+    worlds = [world(chance, alike=0.1, **seen) for _ in range(400)]
+    assert np.mean([covers(found.both.interval) for found in worlds if found.both.interval]) >= 0.925
+    assert all(found.is_of_few for found in worlds) == ("queries_seen" in seen)
+
+
+def test_few_pairs_and_pairs_that_the_judge_failed_on_are_noted() -> None:
+    pairs = [Pair(f"q{query}", f"d{doc}") for query in range(30) for doc in range(4)]
+    human = {pair: at % 2 for at, pair in enumerate(pairs[:80])}
+    judge = {pair: at % 3 for at, pair in enumerate(pairs) if at not in (5, 7)}
+    many = corrected_table(judge, human, {"all": pairs}, Thresholds())
+    assert many.notes == ("2 pairs that people judged and the judge failed on: left out of people's means here as well",)
+    few = corrected_table(judge, {pair: human[pair] for pair in pairs[8:40]}, {"all": pairs, "one": pairs[:20]}, Thresholds())
+    assert few.notes == (
+        "people judged 12 pairs of 3 queries only: with fewer than 50 pairs or 20 queries "
+        "the intervals of the means may be too narrow",
+    )
 
 
 def test_a_good_judge_makes_the_interval_narrower_and_one_that_knows_nothing_does_no_harm() -> None:
@@ -63,8 +99,18 @@ def test_the_corrected_mean_is_the_formula_by_hand() -> None:
     assert found.both.value == pytest.approx(1.0 + found.weight * (5 / 3 - 3 / 2))
     people, apart = np.array([0.5, -0.5, 0.0]), np.array([-2 / 9 - 0.75, 1 / 9 + 0.75, 1 / 9])
     assert found.weight == pytest.approx(-(people @ apart) / (apart @ apart))
-    error = np.sqrt(((people + found.weight * apart) ** 2).sum() * 3 / 2)
-    assert _width(found.both.interval) == pytest.approx(2 * 4.302652729911275 * error)
+    assert found.both.interval is None
+
+
+def test_the_error_of_the_corrected_mean_is_known_from_the_queries_that_people_saw() -> None:
+    judge = {Pair(*pair): float(grade) for pair, grade in {"a1": 3, "a2": 1, "b1": 2, "b2": 0, "c1": 2, "d1": 0}.items()}
+    found = corrected_mean(judge, {Pair("a", "1"): 2.0, Pair("b", "2"): 0.0, Pair("c", "1"): 1.0})
+    assert found is not None
+    people, apart = np.array([1 / 3, -1 / 3, 0, 0]), np.array([-4 / 9, 8 / 9, -1 / 9, -1 / 3])
+    assert found.queries == 3
+    assert found.weight == pytest.approx(0.4)
+    error = np.sqrt(((people + 0.4 * apart) ** 2).sum() * 3 / 1)
+    assert _width(found.both.interval) == pytest.approx(2 * 12.706204736432095 * error)
 
 
 def test_people_who_saw_every_pair_need_no_judge() -> None:

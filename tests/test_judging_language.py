@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from plain_keep import corpus_of
+from plain_models import HashedWords
 from rankproof.asking.budget import Budget, BudgetError
 from rankproof.asking.desk import Desk
 from rankproof.asking.patience import Patience
@@ -15,7 +16,7 @@ from rankproof.data.queries import Queries, Query
 from rankproof.errors import UsageError
 from rankproof.experiment.replies import Books
 from rankproof.judging.grading import verdicts_of
-from rankproof.judging.judge import Ground
+from rankproof.judging.judge import JudgingGround
 from rankproof.judging.keyword_judge import KeywordJudge
 from rankproof.judging.language_judge import LanguageJudge
 from rankproof.judging.pairs import Pair
@@ -35,7 +36,7 @@ def good(grade: int = 2, reason: str = "it is about pies") -> str:
 
 def judged(judge: LanguageJudge | KeywordJudge, pairs: list[Pair], desk: Desk | None = None) -> list[Verdict]:
     queries = Queries([Query("q1", "apple pie"), Query("q2", "…"), Query("q3", " ")])
-    ground = Ground(queries, corpus_of(TEXTS), desk or Desk(patience=Patience(sleep=lambda seconds: None)))
+    ground = JudgingGround(queries, corpus_of(TEXTS), desk or Desk(patience=Patience(sleep=lambda seconds: None)))
     return verdicts_of(judge, pairs, ground, lambda label, done, total: None)
 
 
@@ -166,6 +167,11 @@ def test_the_mark_names_the_model_and_changes_with_everything_that_a_grade_depen
     assert LanguageJudge(ScriptedChat((), name="a model", concurrency=9, price_in=3.0)).mark == plain.mark
 
 
+def test_an_encoder_is_no_judge() -> None:
+    with pytest.raises(UsageError, match="replies to no messages"):
+        LanguageJudge(HashedWords())  # type: ignore[arg-type]
+
+
 def test_a_prompt_without_a_place_for_the_passage_is_refused() -> None:
     with pytest.raises(UsageError, match="passage"):
         LanguageJudge(ScriptedChat(()), prompt="{query}")
@@ -176,7 +182,7 @@ def test_a_prompt_without_a_place_for_the_passage_is_refused() -> None:
     [("apple", 3), ("apple pie with cinnamon", 3), ("apple pie and tea", 2), ("apple tea and milk", 1), ("apple a b c d", 0)],
 )
 def test_the_keyword_judge_grades_by_the_share_of_words(query: str, grade: int) -> None:
-    ground = Ground(Queries([Query("q", query)]), corpus_of(TEXTS), Desk())
+    ground = JudgingGround(Queries([Query("q", query)]), corpus_of(TEXTS), Desk())
     (verdict,) = verdicts_of(KeywordJudge(), [Pair("q", "d1")], ground, lambda label, done, total: None)
     assert verdict.grade == grade
 

@@ -16,7 +16,7 @@ from rankproof.data.run import Run
 from rankproof.errors import InputError, UsageError, WorldError
 from rankproof.formats import read_qrels
 from rankproof.judging.agreement_tables import Thresholds
-from rankproof.judging.judge import Ground
+from rankproof.judging.judge import JudgingGround
 from rankproof.judging.language_judge import LanguageJudge
 from rankproof.judging.pairs import Pair, drawn, joined, judged_pairs, pool_of, read_pairs, without_judged
 from rankproof.judging.report import Report
@@ -42,7 +42,7 @@ def model(**settings: object) -> ScriptedChat:
 
 def start(output: Path | None, pairs: list[Pair], chat: ScriptedChat | None = None) -> Report:
     with Desk() as desk:
-        ground = Ground(Queries([Query("q", "pie")]), corpus_of(DOCS), desk)
+        ground = JudgingGround(Queries([Query("q", "pie")]), corpus_of(DOCS), desk)
         return judge_pairs(LanguageJudge(chat or model()), pairs, ground, str(output) if output else None, lambda *told: None)
 
 
@@ -128,7 +128,7 @@ def test_a_plan_costs_nothing_and_counts_only_what_is_left(tmp_path: Path) -> No
     chat = model(price_in=1000.0, price_out=2000.0)
     start(tmp_path / "out", PAIRS[:1], chat)
     calls = chat.log.calls
-    ground = Ground(Queries([Query("q", "pie")]), corpus_of(DOCS), Desk())
+    ground = JudgingGround(Queries([Query("q", "pie")]), corpus_of(DOCS), Desk())
     table = plan(LanguageJudge(chat), [*PAIRS, Pair("q", "gone")], ground, str(tmp_path / "out"))
     (row,) = table.records()
     assert (row["pairs"], row["calls"]) == (3, 2)
@@ -140,7 +140,7 @@ def test_a_plan_costs_nothing_and_counts_only_what_is_left(tmp_path: Path) -> No
 
 def test_the_table_counts_grades_failures_and_money_and_compares_with_people() -> None:
     report = start(None, PAIRS, model(price_in=1e6, price_out=1e6))
-    ground = Ground(Queries([]), corpus_of(DOCS), Desk())
+    ground = JudgingGround(Queries([]), corpus_of(DOCS), Desk())
     first, agreement, confusion = tables_of(report, ground, {PAIRS[0]: 3, PAIRS[2]: 1}, {}, Thresholds())
     (row,) = first.records()
     assert (row["pairs"], row["grade 0"], row["grade 3"], row["failed"], row["calls"]) == (3, 1, 1, 1, 5)

@@ -8,7 +8,7 @@ from plain_keep import corpus_of
 from rankproof.asking.desk import Desk
 from rankproof.data.queries import Queries, Query
 from rankproof.experiment.replies import Books
-from rankproof.judging.judge import Ground
+from rankproof.judging.judge import JudgingGround
 from rankproof.judging.language_judge import LanguageJudge
 from rankproof.judging.pairs import Pair
 from rankproof.judging.session import judge_pairs
@@ -22,7 +22,7 @@ def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_not_asked_twice(smo
     spent = []
     for _ in range(2):
         with Desk(Books(tmp_path)) as desk:
-            report = judge_pairs(judge, pairs, Ground(queries, corpus, desk), None, lambda *told: None)
+            report = judge_pairs(judge, pairs, JudgingGround(queries, corpus, desk), None, lambda *told: None)
             spent.append(desk.purse.spent)
     assert list(report.verdicts) == pairs
     for verdict in report.verdicts.values():

@@ -112,7 +112,9 @@ def test_no_server_outlives_the_process_that_started_it(how: str, smollm2_weight
     command = [sys.executable, "-c", KILLED, str(smollm2_weights), how]
     done = subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=False)
     assert done.returncode == (-signal.SIGKILL if how == "kill" else 0)
+    ends = time.monotonic() + 30
     while running(int(done.stdout)):  # its parent is gone, so nobody can wait for it
+        assert time.monotonic() < ends, "the server outlives whoever started it"
         time.sleep(0.05)
 
 

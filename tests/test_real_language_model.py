@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankproof.asking.desk import Desk
-from rankproof.asking.reading import yes_no
+from rankproof.asking.yes_no import yes_no
 from rankproof.cli.main import main
 from rankproof.data.corpus import Corpus
 from rankproof.data.dataset import Dataset
@@ -19,7 +19,7 @@ from rankproof.generating.draft import Draft, Lost, Source
 from rankproof.generating.lexicon import Lexicon
 from rankproof.generating.model_maker import ModelMaker
 from rankproof.judging.grading import verdicts_of
-from rankproof.judging.judge import Ground
+from rankproof.judging.judge import JudgingGround
 from rankproof.judging.language_judge import LanguageJudge
 from rankproof.judging.pairs import Pair, pool_of
 from rankproof.judging.rubric import GRADES
@@ -145,7 +145,7 @@ def test_it_judges_by_the_rubric(smollm2: Llama) -> None:
     dataset, pairs = tiny(), [Pair("q1", "hob"), Pair("q1", "knife"), Pair("q2", "none")]
     judge = LanguageJudge(smollm2, attempts=1)
     with Desk() as desk:
-        found = verdicts_of(judge, pairs, Ground(dataset.queries, dataset.corpus, desk), lambda label, done, total: None)
+        found = verdicts_of(judge, pairs, JudgingGround(dataset.queries, dataset.corpus, desk), lambda label, done, total: None)
         spent = desk.purse.spent
     assert [verdict.pair for verdict in found] == pairs
     assert all(verdict.grade in GRADES and verdict.why for verdict in found[:2])
@@ -162,8 +162,8 @@ def test_it_makes_a_query_or_is_said_to_have_failed(smollm2: Llama) -> None:
         (outcome,) = maker.outcomes([source])
     assert isinstance(outcome, Draft | Lost)
     assert outcome.text.strip() if isinstance(outcome, Draft) else outcome.source == source
-    assert maker.sums.counts["calls"] == 1
-    assert maker.sums.counts["tokens_out"] > 0
+    assert maker.told()["asked"]["calls"] == 1
+    assert maker.told()["asked"]["tokens_out"] > 0
 
 
 FILE = """

@@ -25,8 +25,9 @@ from rankproof.experiment import Experiment, Settings, climb, read_experiment
 from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.port import Ask, ChatFailedError, Reply
 from rankproof.stages import BM25, Answer, Chunked, Extract
+from rankproof.stages.abilities import AnsweringSearcher, AskingSearcher, Priced
 from rankproof.stages.answer_reply import Said, said_in
-from rankproof.stages.base import AnsweringSearcher, AskingSearcher, Ground, Priced, Stage
+from rankproof.stages.base import Ground, Stage
 from rankproof.stages.clock import Clock
 from scripted_chat import ScriptedChat, reply
 
@@ -183,6 +184,11 @@ def test_its_searcher_is_one_that_asks_and_answers() -> None:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
         Answer(BM25(), ScriptedChat(()), **settings).build(ground_of(corpus_of(DOCS)))
+
+
+def test_an_encoder_is_no_model_that_answers() -> None:
+    with pytest.raises(UsageError, match="replies to no messages"):
+        Answer(BM25(), HashedWords())  # type: ignore[arg-type]
 
 
 def extracted(text: str, documents: Sequence[Document], **settings: Any) -> Given:

@@ -40,7 +40,8 @@ from rankproof.stages import (
     Rewrite,
     Similarity,
 )
-from rankproof.stages.base import BatchSearcher, Stage
+from rankproof.stages.abilities import BatchSearcher
+from rankproof.stages.base import Stage
 from rankproof.stages.scorers import ScorerValue
 from scripted_chat import ScriptedChat
 

@@ -28,7 +28,8 @@ from rankproof.experiment.toml.text import toml_of
 from rankproof.models.chat.port import Ask, ChatFailedError
 from rankproof.models.chat.smollm2 import SmolLM2
 from rankproof.stages import BM25, Keywords, Listwise, Pairwise, Pointwise, Rerank
-from rankproof.stages.base import Ground, Priced
+from rankproof.stages.abilities import Priced
+from rankproof.stages.base import Ground
 from rankproof.stages.clock import Clock
 from rankproof.stages.listwise import windows
 from rankproof.stages.prompted import Prompted
@@ -210,13 +211,14 @@ def test_a_model_that_goes_by_position_leaves_the_order_below_and_is_caught() ->
         assert "6 of 6 compared pairs (100%) are ties: the model went by which one came first" in notes_of(sums)
 
 
-def test_a_pair_without_two_replies_of_use_keeps_the_order_below() -> None:
+def test_a_pair_without_two_replies_of_use_is_a_tie_that_gives_nobody_a_win() -> None:
     def shy(ask: Ask) -> str:
         return "Both are fine" if passages(ask) == ["apple 3", "apple 1"] else comparing(ask)
 
     scores, sums = scored(Pairwise(ScriptedChat(shy), attempts=2), [1, 3, 2])
-    assert scores == [1, 1, 1]
+    assert scores == [0.5, 1.5, 1]
     assert (sums.counts["undecided"], sums.counts["given_up"], sums.counts["disagreed"]) == (1, 1, 0)
+    assert "1 of 3 compared pairs count as ties: no reply of use after every attempt (1)" in notes_of(sums)
 
 
 @pytest.mark.parametrize("form", ['{"better": "%s"}', '```json\n{"better": "%s"}\n```', "%s", "Passage %s\n\nWhy: it does"])
@@ -255,17 +257,23 @@ def test_what_came_to_nothing_is_said_in_words() -> None:
 
     one, other = scored(Listwise(ScriptedChat(lame)), [1, 2])[1], scored(Listwise(ScriptedChat(lame)), [8, 2])[1]
     assert notes_of(one, other) == (
-        "2 of 2 windows kept the order below: no reply of use after every attempt (1), no reply at all (1)",
+        "2 of 2 windows kept the order below: no reply of use after every attempt (1), refused by the server (1)",
         "3 replies were not in the form that was asked for, or were cut or refused",
     )
     assert notes_of(scored(Listwise(ScriptedChat(sorting)), [1, 2])[1]) == ()
 
 
 def test_the_way_that_ranked_each_query_is_always_said() -> None:
-    by_odds, by_text = (scored(Pointwise(ScriptedChat(script)), [1, 2])[1] for script in (leaning, lambda ask: "No"))
-    assert notes_of(by_odds, by_odds, by_text) == (
-        "2 of 3 queries were ranked by the log-probabilities of Yes and No",
-        "1 of 3 queries were ranked by the replies' text, Yes above No: the server gave no log-probabilities",
+    scripts = (leaning, lambda ask: "No", lambda ask: reply("No", first=(("Maybe", -0.1),)), lambda ask: "perhaps")
+    by_odds, by_text, other, lost = (scored(Pointwise(ScriptedChat(script)), [1, 2])[1] for script in scripts)
+    assert (by_odds.counts["by_odds"], by_odds.counts["by_text"], lost.counts["by_odds"]) == (2, 0, 0)
+    assert notes_of(by_odds, by_odds, by_text, other, lost) == (
+        "2 of 10 documents kept their place below, the others were put in order around them: "
+        "no reply of use after every attempt (2)",
+        "2 of 5 queries were ranked by the log-probabilities of Yes and No",
+        "2 of 5 queries were ranked by the replies' text, Yes above No: not every reply brought a log-probability of Yes or No",
+        "1 of 5 queries kept the order below: no document had a reply of use",
+        "6 replies were not in the form that was asked for, or were cut or refused",
     )
 
 

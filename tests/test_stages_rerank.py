@@ -20,7 +20,7 @@ from rankproof.stages import BM25, Dense, Keywords, MaxSim, Pairs, Rerank, Simil
 from rankproof.stages.base import Ground
 from rankproof.stages.clock import Clock
 from rankproof.stages.keywords import KeywordScorer
-from rankproof.stages.rerank import resorted
+from rankproof.stages.resorting import resorted
 
 TEXTS = {"d1": "apple apple apple", "d2": "apple pie recipe", "d3": "pie crust", "d4": "pear pie", "d5": "apple tart"}
 GROUND = ground_of(corpus_of(TEXTS))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 
 from ..data import checks
 from ..errors import UsageError, WorldError, shown
+from ..models.chat.port import ChatModel
 from .usage import Usage
 
 _FIX = "write it like calls=500,tokens=2000000,money=1.50"
@@ -47,11 +48,24 @@ def parse_budget(text: str) -> Budget:
     return Budget(**found)  # type: ignore[arg-type]
 
 
-class Purse:
-    """What one start has spent, for all of its threads; each call reserves what it may cost before it is made."""
+def refuse_unpriced(budget: Budget, model: ChatModel) -> None:
+    """Refuses a budget of money for a model whose price nobody said; one that has no such setting runs here and costs none."""
+    can_cost = is_dataclass(model) and any(part.name == "price_in" for part in fields(model))
+    if budget.money is not None and can_cost and not (model.price_in or model.price_out):
+        raise UsageError(
+            "the budget is of money, and a model that is asked has no price",
+            fix="give price_in and price_out (--price-in, --price-out), or a budget of calls or tokens",
+        )
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+
+class Purse:
+    """What one start has spent, for all of its threads; each call reserves what it may cost before it is made.
+
+    `keeps` says whether replies outlive the process.
+    """
+
+    def __init__(self, budget: Budget | None = None, *, keeps: bool = True) -> None:
+        self.budget, self.keeps = budget or Budget(), keeps
         self._lock = threading.Lock()
         self._spent, self._reserved = Usage(), Usage()
 
@@ -78,15 +92,27 @@ class Purse:
     def settle(self, most: Usage, real: Usage) -> None:
         """Puts what it did cost in the place of what was set aside."""
         with self._lock:
-            minus = Usage(-most.calls, -most.tokens_in, -most.tokens_out, -most.money, -most.journaled)
+            minus = Usage(-most.calls, -most.tokens_in, -most.tokens_out, -most.money)
             self._reserved += minus
             self._spent += real
 
     def _refuse(self, what: str, after: float, limit: float | None) -> None:
         if limit is not None and after > limit:
-            spent = self._spent
-            said = f"{spent.calls} calls, {spent.tokens_in + spent.tokens_out} tokens and {spent.money:.4f} money are spent"
+            unit = what.removesuffix("s") if limit == 1 else what
             raise BudgetError(
-                f"the budget of {limit:g} {what} may not cover the next call ({said}); every reply so far is kept: "
-                "raise --budget and run the same command again to go on"
+                f"the budget of {limit:g} {unit} may not cover the next call ({self._told()}); {kept(self.keeps)}: "
+                f"raise --budget and run the same command again{' to go on' if self.keeps else ''}"
             )
+
+    def _told(self) -> str:
+        """What is spent, and set aside for calls under way, of which nobody knows yet what they cost."""
+        sent, waiting = self._spent + self._reserved, self._reserved.calls
+        most = "at most " if sent.unsure or waiting else ""
+        money = f" and {sent.money:.4f} money" if sent.money else ""
+        calls = f"calls: {sent.calls}" + (f", of which {waiting} under way" if waiting else "")
+        return f"{calls}; {most}{sent.tokens_in + sent.tokens_out} tokens{money}"
+
+
+def kept(keeps: bool) -> str:
+    """What has become of the replies that came, for whoever reads why no more did."""
+    return "every reply so far is kept" if keeps else "no reply is kept, for want of a cache"

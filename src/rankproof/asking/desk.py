@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from ..data.identity import key_of
 from ..models.chat.port import Chat, ChatModel
 from .asker import Asker
-from .budget import Budget, Purse
+from .budget import Budget, Purse, refuse_unpriced
 from .patience import Patience
 from .replies import MemoryReplies, Replies
+from .requester import Requester
 from .stopping import Stop
 
 _SHAPE = 1
 """Of what a book holds: raised when a kept reply means something else."""
+T = TypeVar("T")
 
 
 class Desk:
@@ -36,22 +38,38 @@ class Desk:
         self._books: dict[str, Replies] = {}
         self._chats: dict[ChatModel, Chat] = {}
         self._askers: dict[tuple[str, ChatModel], Asker] = {}
+        self._uses: dict[Asker, str] = {}
+        self._remembered: dict[Hashable, Any] = {}
         self._lock = threading.Lock()
-        self.purse = Purse(budget)
+        self.purse = Purse(budget, keeps=books is not None)
 
     def asker(self, model: ChatModel, use: str) -> Asker:
         """Who asks the model; `use` says what for, and each use has a book of its own.
 
         The same model for the same use has the same asker: failures in a row are counted whoever meets them.
         """
+        refuse_unpriced(self.purse.budget, model)
         key = key_of(_SHAPE, use, model)
         with self._lock:
             if key not in self._books:
                 self._books[key] = self._open(key)
             if (key, model) not in self._askers:
-                book = self._books[key]
-                self._askers[key, model] = Asker(model, lambda: self._chat(model), book, self.purse, self._patience, self._stop)
+                requester = Requester(model, lambda: self._chat(model), self.purse, self._patience, self._stop)
+                asker = Asker(model, requester, self._books[key], self.purse)
+                self._askers[key, model], self._uses[asker] = asker, use
             return self._askers[key, model]
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was made under the key at this desk, made now where nothing was: it lives as long as the desk."""
+        with self._lock:
+            if key not in self._remembered:
+                self._remembered[key] = make()
+            found: T = self._remembered[key]
+            return found
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each use in which the server refused every ask."""
+        return tuple(f"{use}: {said}" for asker, use in self._uses.items() if (said := asker.refusal()))
 
     def _chat(self, model: ChatModel) -> Chat:
         with self._lock:
@@ -75,6 +93,8 @@ class Desk:
         self._chats.clear()
         self._books.clear()
         self._askers.clear()
+        self._uses.clear()
+        self._remembered.clear()
 
     def __enter__(self) -> Self:
         return self

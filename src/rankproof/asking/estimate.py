@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..models.chat.port import Ask
+from ..models.chat.tokens import most_tokens_of, tokens_of
 from .usage import Usage, price
 
-CHARACTERS_A_TOKEN = 4
-"""Of English text in the common tokenizers; other languages and code take more tokens."""
 _TURN = 8
-
-
-def tokens_of(text: str) -> int:
-    """How many tokens a text has, roughly."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def tokens_asked(ask: Ask) -> int:
@@ -43,5 +37,11 @@ class Estimate:
 
 
 def estimate_of(ask: Ask) -> Estimate:
-    """One ask."""
+    """One ask, roughly."""
     return Estimate(1, tokens_asked(ask), ask.max_tokens)
+
+
+def most_of(ask: Ask) -> Estimate:
+    """One ask at most, in whatever language: the messages, and the schema where a server shows it to the model."""
+    read = sum(most_tokens_of(message.text) + _TURN for message in ask.messages) + most_tokens_of(ask.schema)
+    return Estimate(1, read, ask.max_tokens)

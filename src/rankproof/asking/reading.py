@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .asker import UnreadableError
-from .spoken import first_line_of, spoken, text_of
-from .yes_no import said_yes, yes_no
-
-__all__ = ["first_line_of", "json_in", "one_of", "order_in", "said_yes", "text_of", "whole_in", "yes_no"]
+from .spoken import spoken
 
 _PROSE_BRACES = re.compile(r"\{\s*[^{}\"\s][^{}\"]*\}")
 _LONGEST_CHOICE = 80

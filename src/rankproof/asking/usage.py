@@ -10,7 +10,8 @@ from typing import Any
 class Usage:
     """Requests that were sent (failed ones too), tokens read and written, money, and replies that a journal already had.
 
-    `money` is 0 where the model has no price.
+    `money` is 0 where the model has no price. `unsure` counts requests that brought no reply and may have been charged all the
+    same: they count with the most that they may cost.
     """
 
     calls: int = 0
@@ -18,6 +19,7 @@ class Usage:
     tokens_out: int = 0
     money: float = 0.0
     journaled: int = 0
+    unsure: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))

@@ -32,7 +32,6 @@ a line of answers: {"query": "q1", "answer": "Paris", "cited": ["d1"]}, with "st
 for an answer that says that there is none; references stand in the queries: "answers": ["Paris"].
 Systems are compared by the measures of -m, else by F1(tokens='bag') alone"""
 COMPARED = "F1(tokens='bag')"
-GROUPS = ("category", "type", "adversarial")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     counts = parser.add_argument_group("what counts")
     counts.add_argument("--qrels", metavar="FILE", help="judgements, for citations (of a results folder: its own)")
-    counts.add_argument("--rel", "-l", type=at_least_one, default=1, metavar="N", help="the least grade that counts (1)")
+    counts.add_argument(
+        "--rel", "-l", type=at_least_one, metavar="N", help="the least grade that counts (1, or the results folder's)"
+    )
     how = parser.add_argument_group("how differences are tested")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction(how)
@@ -80,7 +81,7 @@ def _of_folder(args: argparse.Namespace) -> AnswerSubject:
 
     if len(args.files) > 1 or args.qrels or args.name:
         raise UsageError("a results folder stands alone", fix="name one folder; it has its own judgements and names")
-    return subject_of_climb(load(args.files[0]), args.measures)
+    return subject_of_climb(load(args.files[0]), args.measures, rel=args.rel)
 
 
 def _of_files(args: argparse.Namespace) -> AnswerSubject:
@@ -97,7 +98,7 @@ def _of_files(args: argparse.Namespace) -> AnswerSubject:
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_each(paths, args.name).items()}
     qrels = None if args.qrels is None else read_qrels(args.qrels)
-    return subject_of_files(queries, answers, qrels, args.measures, name=os.path.basename(path), rel=args.rel)
+    return subject_of_files(queries, answers, qrels, args.measures, name=os.path.basename(path), rel=args.rel or 1)
 
 
 def _tables(subject: AnswerSubject, args: argparse.Namespace) -> Iterator[Table]:
@@ -115,12 +116,18 @@ def _tables(subject: AnswerSubject, args: argparse.Namespace) -> Iterator[Table]
 
 
 def _compared(subject: AnswerSubject, args: argparse.Namespace) -> Iterator[Table]:
+    from dataclasses import replace
+
     from ..analysis.compare.compare import compare
 
-    names = list(subject.evidence.result.systems[0].measures)
+    result = subject.evidence.result
+    names = list(result.systems[0].measures)
     chosen = names if args.measures or COMPARED not in names else [COMPARED]
+    able = tuple(system for system in result.systems if all(system.measures[name].queries > 1 for name in chosen))
+    if len(able) < 2:
+        return
     tables = compare(
-        subject.evidence.result,
+        replace(result, systems=able),
         baseline=args.baseline,
         measures=chosen,
         correction=args.correction,
@@ -137,6 +144,7 @@ def _segments(subject: AnswerSubject, args: argparse.Namespace) -> Iterator[Tabl
     from ..analysis.segments.groups import grouped
     from ..analysis.segments.rows import SegmentSettings
     from ..analysis.segments.segments import segments
+    from ..experiment.results.answers_table import GROUPS
 
     evidence = subject.evidence
     texts: Mapping[str, Query] = evidence.texts or {}

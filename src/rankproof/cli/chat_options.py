@@ -36,6 +36,15 @@ def add_spending(group: argparse._ArgumentGroup) -> None:
 
 def chat_of(args: argparse.Namespace) -> ChatModel:
     """The model that the options name."""
+    model = _model(args)
+    if args.budget is not None:
+        from ..asking.budget import refuse_unpriced
+
+        refuse_unpriced(args.budget, model)
+    return model
+
+
+def _model(args: argparse.Namespace) -> ChatModel:
     given = {name: value for name in _SERVED if (value := getattr(args, name)) is not None}
     if args.model_file is not None:
         if args.model is not None or given.keys() - {"concurrency"}:

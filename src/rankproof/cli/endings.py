@@ -26,7 +26,7 @@ def ended_by(error: BaseException, *, verbose: bool) -> int:
     code, line = _code_and_line(error)
     _say(line)
     if verbose and _is_ours(error):
-        _say(_escaped_trace(error))
+        _say(escaped_trace(error))
     if isinstance(error, OSError):
         abandon_output()
     return code
@@ -62,7 +62,8 @@ def _is_ours(error: BaseException) -> bool:
     return not isinstance(error, RankproofError | KeyboardInterrupt | OSError)
 
 
-def _escaped_trace(error: BaseException) -> str:
+def escaped_trace(error: BaseException) -> str:
+    """The traceback, so that no terminal obeys it."""
     return "\n".join(visible(line) for part in traceback.format_exception(error) for line in part.splitlines())
 
 

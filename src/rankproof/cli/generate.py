@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from .asked import FORMATS, desk_of, show_asked
 from .chat_options import add_chat, add_spending, chat_of
 from .endings import stop_code
 from .terminal import Terminal
@@ -29,7 +30,6 @@ examples:
 without a model queries are made by rules from the document's own words: a baseline that is easy for
 BM25. Whoever made a query is told in it and in the judgements; replies are kept, so that the same
 command goes on where it was stopped (docs/generate.md has the categories and filters)"""
-FORMATS = ("table", "json", "csv", "markdown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,12 +68,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if not args.dry_run:
         refuse_folder(args.output or "")
     try:
-        with heard_termination(), _desk(args) as desk, LadderProgress(terminal) as progress:
+        with heard_termination(), desk_of(args) as desk, LadderProgress(terminal) as progress:
             tables = _made(_workshop(args, desk, progress), args)
     except KeyboardInterrupt as stop:
         terminal.say("stopped; every reply so far is kept: run the same command again to go on")
         return stop_code(stop)
-    _show(tables, args, terminal)
+    show_asked(tables, f"written: {args.output}", args, terminal)
     return 0
 
 
@@ -112,27 +112,3 @@ def _corpus(path: str) -> Corpus:
     if is_remote(path) or (is_sample(path) and not os.path.exists(path)):
         return read_named(path).corpus
     return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
-
-
-def _desk(args: argparse.Namespace) -> Desk:
-    """Where the model is asked; a plan opens no journal."""
-    from pathlib import Path
-
-    from ..asking.desk import Desk
-    from ..experiment.replies import Books
-    from ..places import cache_home
-
-    if args.cache == "":
-        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
-    home = cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
-    return Desk(None if args.dry_run else Books(home), args.budget)
-
-
-def _show(tables: list[Table], args: argparse.Namespace, terminal: Terminal) -> None:
-    from ..views.analysis import VIEWS
-
-    terminal.show(VIEWS[args.format](tables, terminal.look()))
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
-    if not args.dry_run:
-        terminal.note(f"written: {args.output}")

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from .asked import FORMATS, desk_of, show_asked
 from .chat_options import add_chat, add_spending, chat_of
 from .endings import stop_code
 from .judge_pairs import chosen_pairs, texts_of
@@ -15,7 +16,6 @@ from .values import at_least_one, whole
 
 if TYPE_CHECKING:
     from ..analysis.table import Table
-    from ..asking.desk import Desk
     from ..judging.judge import Judge
 
 USAGE = "DATASET | QUERIES CORPUS --runs RUN… | --pairs FILE | --results FOLDER | --qrels FILE --model NAME [-o OUT] [options]"
@@ -23,13 +23,12 @@ EXAMPLES = """\
 examples:
   rankproof judge sample --by keywords --qrels sample
   rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --dry-run
-  rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --budget money=2 -o llm.qrels
+  rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
   rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b --base-url http://localhost:11434/v1
   rankproof judge my-dataset --results results --holes --model-file judge.toml -o holes.qrels
 
 judgements are written with the judge's mark in their second column, and OUT.json beside them says how they came about;
 replies are kept, so that the same command goes on where it was stopped"""
-FORMATS = ("table", "json", "csv", "markdown")
 KEYWORDS = "keywords"
 
 
@@ -72,14 +71,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     except KeyboardInterrupt as stop:
         terminal.say("stopped; every reply so far is kept: run the same command again to go on")
         return stop_code(stop)
-    _show(tables, args, terminal)
+    output = args.output
+    kept = "the judgements were not written; -o FILE keeps them" if output is None else f"written: {output} and {output}.json"
+    show_asked(tables, kept, args, terminal)
     return 0
 
 
 def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
     """What was judged, or with --dry-run what that would cost."""
     from ..judging.agreement_tables import Thresholds
-    from ..judging.judge import Ground
+    from ..judging.judge import JudgingGround
     from ..judging.session import judge_pairs, plan, tables_of
     from .ladder_progress import LadderProgress
 
@@ -87,8 +88,8 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
     _check_output(args)
     corpus, queries = texts_of(args.files)
     chosen = chosen_pairs(args, terminal)
-    with _desk(args) as desk:
-        ground = Ground(queries, corpus, desk)
+    with desk_of(args) as desk:
+        ground = JudgingGround(queries, corpus, desk)
         if args.dry_run:
             return [plan(judge, chosen.pairs, ground, args.output)]
         with LadderProgress(terminal) as progress:
@@ -117,31 +118,3 @@ def _check_output(args: argparse.Namespace) -> None:
     inputs = [*args.files, *(args.runs or ()), args.pairs, args.results, args.qrels, args.model_file]
     check_output(args.output, inputs)
     check_output(report_path(args.output), inputs)
-
-
-def _desk(args: argparse.Namespace) -> Desk:
-    """Where the model is asked; a plan and a judge that asks nobody open no journal."""
-    from pathlib import Path
-
-    from ..asking.desk import Desk
-    from ..experiment.replies import Books
-    from ..places import cache_home
-
-    if args.cache == "":
-        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
-    home = cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
-    return Desk(None if args.dry_run else Books(home), args.budget)
-
-
-def _show(tables: list[Table], args: argparse.Namespace, terminal: Terminal) -> None:
-    from ..views.analysis import VIEWS
-
-    terminal.show(VIEWS[args.format](tables, terminal.look()))
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
-    if args.dry_run:
-        return
-    if args.output is None:
-        terminal.note("the judgements were not written; -o FILE keeps them")
-    else:
-        terminal.note(f"written: {args.output} and {args.output}.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from ..errors import visible
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Terminal) -> None:
     """The ladder to standard output; notes and the way to the results beside it."""
+    from ..experiment.results.folder import REPORT
     from ..views import ladder, ladder_machine
 
     views = {
@@ -27,9 +29,9 @@ def show_climb(climb: Climb, folder: str, args: argparse.Namespace, terminal: Te
     for line in (*climb.notes, *_remarks(climb), *_remembered(climb), *note_lines(climb.result), *_of_answers(climb)):
         terminal.note(line)
     if not terminal.quiet:
-        terminal.say(
-            f"results in {visible(folder)}: summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
-        )
+        parts = "summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
+        page = "" if args.no_report else f"; open {visible(os.path.join(folder, REPORT))} in a browser to see them"
+        terminal.say(f"results in {visible(folder)}: {parts}{page}")
 
 
 def _of_answers(climb: Climb) -> list[str]:

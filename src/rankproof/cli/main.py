@@ -24,6 +24,7 @@ VERBS = {
     "gate": "fail a build on a significant drop, a missed bound, or queries that went missing",
     "bless": "keep the values of systems as the baseline of the gate",
     "report": "write one page with the verdict, the ladder and every query, which opens anywhere",
+    "serve": "show results folders in a browser: list, reports, compare, and judging by a person",
     "plot": "draw charts as PNG, SVG or PDF: quality, latency, recall, differences, segments",
     "export": "write results as CSV, JSON, Markdown, LaTeX, JUnit or Parquet, or to MLflow",
     "generate": "make synthetic queries from documents, each with the document it was made from",

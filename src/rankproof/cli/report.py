@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..errors import UsageError, visible
 from .output import check_output
-from .terminal import Terminal
+from .terminal import STDOUT, Terminal
+
+if TYPE_CHECKING:
+    from ..experiment import Climb
 
 USAGE = "RESULTS [-o report.html]"
 EXAMPLES = """\
@@ -25,16 +30,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Loads, renders, writes."""
-    import os
-
-    from ..experiment.results.folder import is_results_folder, load
-    from ..formats.atomic import write_blocks
-    from ..report import page_of
+    from ..experiment.results.folder import REPORT, is_results_folder, load
 
     if not is_results_folder(args.results):
         raise UsageError(f"{args.results} is no results folder", fix="name a folder that `rankproof run` wrote")
-    goal = args.output or os.path.join(args.results, "report.html")
+    goal = os.path.join(args.results, REPORT) if args.output is None else args.output
     check_output(goal, [args.results])
-    write_blocks(goal, [page_of(load(args.results)).encode(errors="backslashreplace")])
-    terminal.say(f"the report is {goal}")
+    if goal in STDOUT or os.path.isdir(goal):
+        raise UsageError(f"{goal} is no file", fix="name a file for the page, such as report.html")
+    write_report(load(args.results), goal)
+    if not terminal.quiet:
+        terminal.say(f"open {visible(goal)} in a browser: it holds everything and loads nothing")
     return 0
+
+
+def write_report(climb: Climb, goal: str) -> None:
+    """The page as a file, written whole or not at all."""
+    from ..formats.atomic import write_blocks
+    from ..report import page_of
+
+    write_blocks(goal, [page_of(climb).encode(errors="backslashreplace")])

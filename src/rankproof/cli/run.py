@@ -49,18 +49,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--dry-run", action="store_true", help="say what language models would be asked, and end")
     out = parser.add_argument_group("what to show")
     out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (rankproof-results/NAME-DATE-TIME)")
+    out.add_argument("--no-report", action="store_true", help="leave out report.html, the page with everything")
     out.add_argument("--format", choices=FORMATS, default="table", help="how to show the ladder (table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Climbs, saves, shows."""
     import gc
+    import os
 
-    from ..experiment.results.folder import save
+    from ..experiment.results.folder import REPORT, save
     from .ladder_experiment import experiment_of
     from .ladder_folder import results_folder
     from .ladder_progress import LadderProgress
     from .ladder_showing import show_climb
+    from .report import write_report
     from .termination import heard_termination
 
     # The command starts without a collector of garbage; work of minutes needs one.
@@ -76,6 +79,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             with LadderProgress(terminal) as progress:
                 climb = _climbed(experiment, args, progress)
             save(climb, folder, findings=_findings(climb))
+            if not args.no_report:
+                write_report(climb, os.path.join(folder, REPORT))
     except KeyboardInterrupt as stop:
         kept = "nothing was kept (--no-cache)" if args.no_cache else "run the same command again to go on"
         terminal.say(f"stopped; {kept}")

@@ -64,19 +64,20 @@ def references_of(queries: Texts[Query]) -> References:
     """The references in the fields `answers` or `answer`, else the URLs in `expected_urls`, `expected_url` or `urls`.
 
     A field is always a list: one text alone is a list of one, a list inside a list gives its members, and a text that is a list
-    as Python or JSON writes it is read as that list. An empty list, an empty text, and `answerable` false: there is no answer.
+    as Python or JSON writes it is read as that list. An empty list, an empty text, and `answerable` false: there is no answer;
+    no URL says only that nobody wrote one down.
     """
     found: dict[str, Reference] = {}
     lists: dict[str, None] = {}
     for key, query in queries.items():
         texts = [text for name in TEXTS for text in _members(query, name, queries.source, lists)]
         urls = [url for name in URLS for url in _members(query, name, queries.source, lists)]
-        told = [name for name in (*TEXTS, *URLS) if query.fields.get(name) is not None]
+        has_texts = any(query.fields.get(name) is not None for name in TEXTS)
         answerable = query.fields.get(ANSWERABLE)
         if answerable is not None and not isinstance(answerable, bool):
             raise _wrong(query, ANSWERABLE, answerable, queries.source, "write true or false")
-        if told or answerable is False:
-            said = texts or ([] if any(name in TEXTS for name in told) else urls)
+        if has_texts or urls or answerable is False:
+            said = texts if has_texts else urls
             found[key] = Reference(() if answerable is False else _distinct(said), _distinct(urls))
     return References(found, without=[key for key in queries if key not in found], lists_as_text=tuple(lists))
 

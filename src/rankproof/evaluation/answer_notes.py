@@ -24,8 +24,8 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
         ),
         (
             "failed-answers",
-            "has an answer that failed and counts 0",
-            "have answers that failed and count 0",
+            "has an answer that failed and is left out of the means",
+            "have answers that failed and are left out of the means",
             _of(state, "failed"),
         ),
         ("abstentions", "was answered by abstaining", "were answered by abstaining", _of(state, "abstained")),

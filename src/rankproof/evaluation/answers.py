@@ -29,7 +29,7 @@ def evaluate_answers(
     rel: int = 1,
     document: Callable[[str], str] = str,
 ) -> Result:
-    """Every system's answers over all queries that have a reference; one that is missing or failed counts 0 and is noted.
+    """Every system's answers over all queries that have a reference; what is missing counts 0, what failed is left out.
 
     Answers may be texts, an empty one abstains; references may be a text or a list of texts, none says that there is no answer.
     `document` gives the judged document that a cited passage is of, itself where nothing is said.
@@ -44,8 +44,9 @@ def evaluate_answers(
     chosen = _chosen(measures, systems_given, queries, qrels, rel)
     systems = []
     for name, given in systems_given.items():
-        cases = [_case(given.get(query), wanted[query], _relevant(qrels, query, rel), document) for query in queries]
-        values = {str(measure): _measured(measure, queries, cases, encode) for measure in chosen}
+        asked = [query for query in queries if query not in given or given[query].state != "failed"]
+        cases = [_case(given.get(query), wanted[query], _relevant(qrels, query, rel), document) for query in asked]
+        values = {str(measure): _measured(measure, asked, cases, encode) for measure in chosen}
         systems.append(SystemResult(name, values, answer_notes(given, wanted)))
     return Result(queries, tuple(systems))
 
@@ -74,7 +75,9 @@ def _chosen(
     chosen = answer_measures(asked)
     for measure in chosen:
         if measure.name in _CITATIONS and not judged:
-            raise UsageError(f"{measure} needs judgements, and no query has a relevant document", fix="name the qrels")
+            raise UsageError(
+                f"{measure} needs judgements, and no query has a relevant document", fix="name the qrels, or a lower rel"
+            )
     return chosen
 
 
@@ -84,8 +87,8 @@ def _relevant(qrels: Judgements | None, query: str, rel: int) -> frozenset[str]:
 
 
 def _case(answer: Answer | None, reference: Reference, relevant: frozenset[str], document: Callable[[str], str]) -> Case:
-    if answer is None or answer.state == "failed":
-        return Case("", reference.wanted, relevant=relevant, failed=True)
+    if answer is None:
+        return Case("", reference.wanted, relevant=relevant, missing=True)
     text = "" if answer.state == "abstained" else answer.text
     return Case(text, reference.wanted, tuple(map(document, answer.cited)), relevant)
 

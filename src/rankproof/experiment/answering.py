@@ -15,6 +15,7 @@ from ..errors import shown
 from ..evaluation import Result
 from ..evaluation.answers import evaluate_answers
 from ..measures import AnswerMeasure, Measure, parse_many
+from ..models.ports import Encoder
 from ..models.registry import model_named
 from ..stages.chunks.chunking import document_of, separator
 from ..stages.encoding import text_vectors
@@ -85,14 +86,19 @@ def whole_documents(corpus: Corpus, values: Mapping[str, str] | None = None) -> 
 
 
 class Encoders:
-    """Encoders by name, each loaded when it is first needed; counts the texts that one cut."""
+    """Encoders by name, each loaded once when it is first needed; counts the distinct texts that one cut."""
 
     def __init__(self, threads: int = 1) -> None:
-        self._threads, self._cut = threads, dict[str, int]()
+        self._threads, self._loaded = threads, dict[str, Encoder]()
+        self._seen, self._cut = dict[str, set[str]](), dict[str, int]()
 
     def __call__(self, name: str, texts: Sequence[str]) -> Matrix:
-        encoder = model_named(name).load(threads=self._threads)
-        self._cut[name] = self._cut.get(name, 0) + encoder.cut(texts)
+        if name not in self._loaded:
+            self._loaded[name] = model_named(name).load(threads=self._threads)
+        encoder, seen = self._loaded[name], self._seen.setdefault(name, set())
+        new = [text for text in dict.fromkeys(texts) if text not in seen]
+        seen.update(new)
+        self._cut[name] = self._cut.get(name, 0) + encoder.cut(new)
         return text_vectors(encoder, texts)
 
     def notes(self) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def asked_of(blocks: Sequence[Block]) -> Asked:
     each = (unpacked(json.loads(block["docs"].tobytes()), block["scores"]) for block in blocks)
     times: Times = {part: np.concatenate([np.zeros(0), *(block[part] for block in blocks)]) for part in PARTS}
     whole = {name: np.concatenate([np.zeros(0, np.int64), *(block[name] for block in blocks)]) for name in (*_CUT, *COUNTS)}
-    answered = [answer for block in blocks if "answers" in block for answer in answers_in(json.loads(block["answers"].tobytes()))]
+    answered = [answer for block in blocks if "answers" in block for answer in answers_of(json.loads(block["answers"].tobytes()))]
     return Asked(
         tuple(ranking for rankings in each for ranking in rankings),
         times,
@@ -72,7 +72,7 @@ def asked_of(blocks: Sequence[Block]) -> Asked:
     )
 
 
-def answers_in(values: Sequence[Mapping[str, object]]) -> list[Answer]:
+def answers_of(values: Sequence[Mapping[str, object]]) -> list[Answer]:
     """Answers that were written as JSON."""
     return [Answer(**{**one, "cited": tuple(one["cited"]), "given": tuple(one["given"])}) for one in values]  # type: ignore[arg-type]
 

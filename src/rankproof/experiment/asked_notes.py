@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..asking.tally import Count
+from ..asking.tally import Count, estimation_note
 from ..data.arrays import IntArray
 
 Counts = Mapping[str, IntArray]
@@ -15,7 +15,7 @@ Counts = Mapping[str, IntArray]
 def notes_of_counts(counts: Counts) -> tuple[str, ...]:
     """A sentence for each thing that a reader must know; `counts` has one number a query under each name."""
     sums = {name: int(values.sum()) for name, values in counts.items()}
-    told = [_lost(sums), *_yes_or_no(counts), *_positions(sums), *_answers(sums), _unreadable(sums)]
+    told = [_lost(sums), *_yes_or_no(counts), *_positions(sums), *_answers(sums), _unreadable(sums), estimation_note(sums["estimated"])]
     return tuple(note for note in told if note)
 
 
@@ -24,7 +24,8 @@ def _lost(sums: Mapping[str, int]) -> str:
     lost = sums["failed"] + sums["given_up"]
     if not lost:
         return ""
-    why = ", ".join(f"{text} ({sums[name]})" for name, text in _WHY.items() if sums[name])
+    causes = {**sums, "failed": sums["failed"] - sums["refused"]}
+    why = ", ".join(f"{text} ({causes[name]})" for name, text in _WHY.items() if causes[name])
     of, became = next(((sums[use], text) for use, text in _BECAME.items() if sums[use]), (0, _PLAINLY))
     return f"{became.format(lost=lost, of=of, undecided=sums['undecided'])}: {why}"
 
@@ -32,23 +33,29 @@ def _lost(sums: Mapping[str, int]) -> str:
 _PLAINLY = "{lost} asks brought nothing of use"
 _WHY: Mapping[Count, str] = {
     "given_up": "no reply of use after every attempt",
+    "refused": "refused by the server",
     "failed": "no reply at all",
 }
 _BECAME: Mapping[Count, str] = {
+    "rewritten": "{lost} of {of} queries were not rewritten and were asked as they are",
     "windows": "{lost} of {of} windows kept the order below",
     "graded": "{lost} of {of} documents kept their place below, the others were put in order around them",
-    "compared": "{undecided} of {of} compared pairs kept the order below",
+    "compared": "{undecided} of {of} compared pairs count as ties",
 }
 
 
 def _yes_or_no(counts: Counts) -> list[str]:
     """Which way the replies of documents asked about one by one were read."""
-    asked, texts = (int(np.count_nonzero(counts[name])) for name in ("graded", "by_text"))
+    asked, odds, texts = (int(np.count_nonzero(counts[name])) for name in ("graded", "by_odds", "by_text"))
     if not asked:
         return []
-    odds = f"{asked - texts} of {asked} queries were ranked by the log-probabilities of Yes and No"
-    text = f"{texts} of {asked} queries were ranked by the replies' text, Yes above No: the server gave no log-probabilities"
-    return [note for note, count in ((odds, asked - texts), (text, texts)) if count]
+    told = {
+        f"{odds} of {asked} queries were ranked by the log-probabilities of Yes and No": odds,
+        f"{texts} of {asked} queries were ranked by the replies' text, Yes above No: not every reply brought a log-probability "
+        "of Yes or No": texts,
+        f"{asked - odds - texts} of {asked} queries kept the order below: no document had a reply of use": asked - odds - texts,
+    }
+    return [note for note, count in told.items() if count]
 
 
 def _positions(sums: Mapping[str, int]) -> list[str]:

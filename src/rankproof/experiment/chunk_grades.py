@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,13 +10,13 @@ from ..data.corpus import Corpus
 from ..data.qrels import Judgement, Qrels
 from ..data.queries import Queries
 from ..data.references import References, references_of
+from ..data.scripts import UNSPACED
 from ..stages.words import words
 
 CHUNK_RULE = (
     "a chunk has its document's grade where it holds an answer of the query, else 0; where the query has no answer, or the"
     " document does not hold it word for word, every chunk has its document's grade"
 )
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,5 +73,5 @@ def _marked(text: str) -> str:
 def _holds(text: str, answers: Sequence[str]) -> bool:
     """Whether an answer's words stand there in a row; in scripts without blanks, whether its characters do."""
     return any(
-        answer in text or (_UNSPACED.search(answer) and answer.replace(" ", "") in text.replace(" ", "")) for answer in answers
+        answer in text or (UNSPACED.search(answer) and answer.replace(" ", "") in text.replace(" ", "")) for answer in answers
     )

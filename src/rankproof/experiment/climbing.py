@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from ..asking.desk import Desk
-from ..data.answers import Answers
 from ..data.dataset import Dataset
-from ..data.identity import identity
 from ..data.queries import Queries, Query
 from ..formats import read_dataset
-from ..stages.base import Ground, Stage
-from .answering import answers_result, whole_documents
+from ..stages.base import Ground
+from .answering import Measured, answers_result, whole_documents
+from .assembling import rungs_of
 from .bench import Bench
 from .cache import StageCache
 from .collapsing import collapse_of
-from .costs import together
 from .draw import asked_queries, drawn_queries
 from .experiment import SAMPLE, Experiment
 from .field_rules import refuse_fields
@@ -29,10 +25,8 @@ from .levels import Levels, levels_of
 from .provenance import provenance
 from .replies import Books
 from .rung import Climb, Rung
-from .rungs import kind_of, over_of
 from .settings import Settings
 from .snippets import snippets_of, urls_of
-from .standing import Standing
 from .toml.text import toml_of
 
 
@@ -49,18 +43,12 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     with _bench(dataset, queries, settings) as bench:
         standings = {name: bench.standing(stage, name) for name, stage in experiment.systems.items()}
         levels = levels_of(experiment, dataset, collapse, standings, bench, drawn)
-    rungs = _rungs(experiment.systems, standings, levels, collapse.facts() if collapse else {})
+        refusals = bench.ground.desk.notes()
+    rungs = rungs_of(experiment.systems, standings, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
     snippets = snippets_of(levels.dataset, levels.runs.values())
-    answers = answers_result(
-        rungs,
-        texts,
-        levels.dataset.qrels,
-        experiment.measures,
-        rel=experiment.rel,
-        threads=settings.threads,
-        document=whole_documents(dataset.corpus, collapse.values if collapse else None),
-    )
+    document = whole_documents(dataset.corpus, collapse.values if collapse else None)
+    answers = _answers(experiment, rungs, texts, levels, settings.threads, document)
     return Climb(
         name=experiment.name,
         fingerprint=levels.fingerprint,
@@ -73,12 +61,19 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
         urls=urls_of(levels.dataset, snippets),
         experiment=written,
         provenance=_provenance(experiment, levels, settings, time.monotonic() - start),
-        notes=(*levels.notes, *answers.notes),
+        notes=(*levels.notes, *answers.notes, *refusals),
         rel=experiment.rel,
         chunks=levels.chunks.result,
         answers=answers.result,
         wholes=answers.wholes,
     )
+
+
+def _answers(
+    experiment: Experiment, rungs: Sequence[Rung], texts: Queries, levels: Levels, threads: int, document: Callable[[str], str]
+) -> Measured:
+    qrels, measures = levels.dataset.qrels, experiment.measures
+    return answers_result(rungs, texts, qrels, measures, rel=experiment.rel, threads=threads, document=document)
 
 
 def _provenance(experiment: Experiment, levels: Levels, settings: Settings, seconds: float) -> dict[str, Any]:
@@ -114,40 +109,3 @@ def _bench(dataset: Dataset, queries: Sequence[Query], settings: Settings) -> It
         corpus_key = dataset.corpus.fingerprint()
         ground = Ground(dataset.corpus, corpus_key, keep, settings.threads, settings.progress, desk)
         yield Bench(ground, queries, keep, StageCache(home) if home else None)
-
-
-def _rungs(
-    systems: Mapping[str, Stage], standings: Mapping[str, Standing], levels: Levels, facts: Mapping[str, Any]
-) -> tuple[Rung, ...]:
-    over, runs = over_of(systems, levels.result), levels.runs
-    rungs = []
-    for name, stage in systems.items():
-        own, every = standings[name].outcome, tuple(standings[name].every())
-        cost = together(each.outcome.cost for each in every)
-        times = _summed([each.outcome.times for each in every])
-        rungs.append(
-            Rung(
-                name=name,
-                kind=kind_of(stage),
-                stage=identity(stage),
-                run=runs[name],
-                times={**times, "total": np.sum(list(times.values()), axis=0)},
-                index_seconds=cost.seconds,
-                index_bytes=cost.bytes,
-                throughput=own.throughput,
-                over=over[name],
-                facts={**own.facts, **facts},
-                notes=own.notes,
-                computed=own.computed,
-                from_cache=own.from_cache,
-                counts=_summed([each.outcome.counts for each in every]),
-                money=sum(each.money() for each in every),
-                answers=None if own.answers is None else Answers(dict(zip(runs[name].queries, own.answers, strict=True))),
-            )
-        )
-    return tuple(rungs)
-
-
-def _summed(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """By name, the arrays of all added."""
-    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}

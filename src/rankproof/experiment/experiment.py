@@ -11,6 +11,7 @@ from ..data.dataset import Dataset
 from ..errors import UsageError
 from ..measures import Measure, parse_many
 from ..stages.base import Stage
+from .answer_rules import refuse_lost_answers
 from .systems import Systems
 
 SAMPLE = "sample"
@@ -39,7 +40,9 @@ class Experiment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
         object.__setattr__(self, "dataset", _dataset(self.dataset))
-        object.__setattr__(self, "measures", None if self.measures is None else tuple(parse_many(self.measures)))
+        measures = None if self.measures is None else tuple(parse_many(self.measures))
+        object.__setattr__(self, "measures", measures)
+        refuse_lost_answers(self.systems, measures)
         text("split", self.split)
         text("name", self.name)
         whole("rel", self.rel)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import WorldError, visible
 
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
-ELSEWHERE = "choose another cache folder, or none (--cache FOLDER, --no-cache; in Python Settings(cache=...))"
+ELSEWHERE = "choose another cache folder: --cache FOLDER, or the variable RANKPROOF_CACHE (in Python Settings(cache=...))"
 BROKEN = "its checksum does not hold"
 
 

@@ -17,9 +17,9 @@ from .records import MARK, STEP, Record, record_at, record_bytes
 
 
 class Journal:
-    """A journal open for this process alone."""
+    """A journal open for this process alone; `at_work` is what another one does that has it open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, at_work: str = "is at work on the same stage") -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ class Journal:
         self._file = FileIO(handle, "r+")
         if not try_lock(handle):
             self._file.close()
-            raise WorldError(visible(f"{path}: another rankproof is at work on the same stage; wait for it, or {ELSEWHERE}"))
+            raise WorldError(visible(f"{path}: another rankproof {at_work}; wait for it, or {ELSEWHERE}"))
 
     def __enter__(self) -> Self:
         return self

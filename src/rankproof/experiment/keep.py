@@ -32,6 +32,18 @@ class _FolderKeep:
         """How far the work is, in what the blocks hold; without that, in blocks."""
         self._progress(label, done * items // count if items and count else done, items or count)
 
+    def unkept(self, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None) -> list[Block]:
+        """Every block, made now and kept nowhere."""
+        return [block for block, _ in self._timed(count, make, label, items)]
+
+    def _timed(self, count: int, make: Callable[[int], Block], label: str, items: int | None) -> list[tuple[Block, float]]:
+        timed = []
+        for index in range(count):
+            self._tell(label, index, count, items)
+            timed.append(_timed(make, index))
+        self._tell(label, count, count, items)
+        return timed
+
     def __enter__(self) -> Self:
         return self
 
@@ -85,11 +97,7 @@ class MemoryKeep(_FolderKeep):
     ) -> tuple[list[Block], float]:
         """Every block once."""
         if key not in self._made:
-            timed = []
-            for index in range(count):
-                self._tell(label, index, count, items)
-                timed.append(_timed(make, index))
-            self._tell(label, count, count, items)
+            timed = self._timed(count, make, label, items)
             self._made[key] = [block for block, _ in timed], sum(seconds for _, seconds in timed)
         return self._made[key]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..data.answers import Answer
 from ..data.arrays import FloatArray, IntArray
 from ..data.ranking import Ranking
 from ..stages.base import Cost
-from .asked import answers_in
+from .asked import answers_of
 from .packing import packed, unpacked
 
 
@@ -36,6 +36,15 @@ class Outcome:
     from_cache: bool = False
     counts: Mapping[str, IntArray] = field(default_factory=dict)
     answers: tuple[Answer, ...] | None = None
+
+
+def answers_above(own: tuple[Answer, ...] | None, below: Sequence[Outcome]) -> tuple[tuple[Answer, ...] | None, tuple[str, ...]]:
+    """The answers of a stage: its own, else those of the only stage below it; and a note where there are several, and so none."""
+    if own is not None or len(below) == 1:
+        return below[0].answers if own is None else own, ()
+    many = sum(each.answers is not None for each in below)
+    note = f"the answers of {many} of the {len(below)} rankings that are joined are dropped: the joined ranking has none"
+    return None, (note,) if many else ()
 
 
 def outcome_bytes(outcome: Outcome) -> bytes:
@@ -76,7 +85,7 @@ def outcome_of(content: bytes) -> Outcome:
         meta["computed"],
         from_cache=True,
         counts=counts,
-        answers=None if meta["answers"] is None else tuple(answers_in(meta["answers"])),
+        answers=None if meta["answers"] is None else tuple(answers_of(meta["answers"])),
     )
 
 

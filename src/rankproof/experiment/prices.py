@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ..asking.budget import Budget
 from ..asking.desk import Desk
 from ..asking.estimate import Estimate
+from ..models.chat.naming import chat_name
 from ..models.chat.port import ChatModel
-from ..models.registry import name_of_model
-from ..stages.base import Ground, Priced, Regrounded, Requeried, Stage
+from ..stages.abilities import Priced, Regrounded, Requeried
+from ..stages.base import Ground, Stage
 from .climbing import dataset_of
 from .draw import asked_queries, drawn_queries
 from .experiment import Experiment
@@ -78,11 +79,5 @@ def _price(asks: _Asks) -> Price:
         estimate += asked
         money += asked.usage(model.price_in, model.price_out).money
         is_priced = is_priced and bool(model.price_in or model.price_out or not asked.calls)
-        models[_name(model)] = None
+        models[chat_name(model)] = None
     return Price(tuple(models), estimate, money, is_priced)
-
-
-def _name(model: ChatModel) -> str:
-    """The kind of model, and which one of that kind where it says so."""
-    kind, which = name_of_model("chat", model) or type(model).__name__, getattr(model, "model", "")
-    return f"{kind} {which}".strip()

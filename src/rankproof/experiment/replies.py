@@ -21,7 +21,7 @@ class JournalReplies:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._journal = Journal(path)
+        self._journal = Journal(path, "is asking the same model for the same use and keeps its replies here")
         try:
             found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
             self._replies = {each["key"]: _reply(each["reply"]) for each in found}

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..asking.usage import price
-from ..stages.base import Priced, Stage
+from ..stages.abilities import Priced
+from ..stages.base import Stage
 from .outcome import Outcome
 
 
@@ -24,6 +27,11 @@ class Standing:
         for part in self.below:
             seen |= {id(each): each for each in part.every()}
         yield from {**seen, id(self): self}.values()
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether an ask that no reply came to is behind it: it may come out otherwise the next time."""
+        return bool(np.any(self.outcome.counts.get("failed", 0))) or any(part.is_provisional for part in self.below)
 
     def money(self) -> float:
         """What its own asks cost at the model's prices."""

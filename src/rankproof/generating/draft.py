@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .prompts import UNANSWERED
+
 Reason = Literal[
     "nothing",
     "empty",
@@ -93,5 +95,7 @@ class Made:
     def fields(self) -> dict[str, Any]:
         """What `queries.jsonl` says besides id and text."""
         several = {"targets": list(self.source.docs)} if len(self.source.docs) > 1 else {}
-        answers = {"answers": list(self.answers)} if self.answers else {}
+        answers: dict[str, Any] = {"answers": list(self.answers)} if self.answers else {}
+        if self.source.category == UNANSWERED:
+            answers = {"answerable": False}
         return {"category": self.source.category, "target": self.source.docs[0], **several, **answers, "made_by": self.made_by}

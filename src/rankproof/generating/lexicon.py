@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 from ..data.corpus import Corpus
+from ..stages.idf import idf
 from ..stages.passages import passages
 from ..stages.words import Terms, words
 
@@ -41,8 +41,7 @@ class Lexicon:
 
     def idf(self, term: str) -> float:
         """How telling a term is."""
-        found = self._found.get(term, 0)
-        return math.log(1 + (len(self.texts) - found + 0.5) / (found + 0.5))
+        return idf(self._found.get(term, 0), len(self.texts))
 
     def telling(self, text: str, most: int, without: Iterable[str] = ()) -> list[str]:
         """The most telling words, one a word form, most telling first; of equal ones the first in the text."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from ..asking.asker import Asker
@@ -12,18 +11,19 @@ from ..asking.desk import Desk
 from ..asking.estimate import Estimate, estimate_of
 from ..asking.lanes import in_lanes
 from ..asking.query_reply import line_in, query_in
-from ..asking.reading import json_in, text_of
+from ..asking.reading import json_in
+from ..asking.spoken import text_of
 from ..asking.tally import COUNTS, Sums
-from ..data.identity import identity
-from ..data.marks import mark_text
+from ..data.identity import identity, key_of
 from ..errors import shown
+from ..models.chat.naming import model_mark
 from ..models.chat.port import Ask, ChatModel, Reply
 from ..stages.base import Progress
 from .draft import Draft, Lost, Source
 from .filters import LONGEST
 from .lexicon import Lexicon
 from .maker import Outcome
-from .prompts import PROMPT, SYSTEM, TASKS, ask_of, digest
+from .prompts import CHARACTERS, PROMPT, SCHEMA, SYSTEM, TASKS, ask_of
 
 USE = "generate"
 _LABEL = "generate: asking"
@@ -31,26 +31,30 @@ _BLOCK = 4
 """Asks for each lane between two looks at how far it is."""
 
 
-@dataclass(frozen=True, eq=False)
 class ModelMaker:
     """Asks for each query on its own; replies of no use are asked for again, and documents without one are listed."""
 
-    model: ChatModel
-    lexicon: Lexicon
-    desk: Desk
-    progress: Progress
-    attempts: int = 3
-    max_tokens: int = 200
     rounds: int | None = 3
-    unfounded: list[str] = field(default_factory=list)
-    sums: Sums = field(default_factory=Sums)
 
-    @property
+    def __init__(
+        self,
+        model: ChatModel,
+        lexicon: Lexicon,
+        desk: Desk,
+        progress: Progress,
+        *,
+        attempts: int = 3,
+        max_tokens: int = 200,
+    ) -> None:
+        self._model, self._lexicon, self._desk, self._progress = model, lexicon, desk, progress
+        self._attempts, self._max_tokens = attempts, max_tokens
+        self._unfounded, self._sums = 0, Sums()
+
+    @cached_property
     def mark(self) -> str:
-        """llm:MODEL:DIGEST of the prompts."""
-        said = identity(self.model)
-        name = next((said[key] for key in ("model", "name") if isinstance(said.get(key), str)), said["kind"])
-        return mark_text("llm:", name, digest())
+        """llm:MODEL:DIGEST of the model with its settings, and of everything that it is asked."""
+        asked = (SYSTEM, PROMPT, dict(TASKS), SCHEMA, CHARACTERS, self._max_tokens, self._attempts)
+        return model_mark(self._model, key_of(self._model, *asked))
 
     def categories(self) -> tuple[str, ...]:
         """One a task."""
@@ -58,13 +62,13 @@ class ModelMaker:
 
     def outcomes(self, sources: Sequence[Source]) -> list[Outcome]:
         """What the model makes of each, as many at once as it takes."""
-        asker, lanes, found = self.desk.asker(self.model, USE), max(1, self.model.concurrency), []
+        asker, lanes, found = self._desk.asker(self._model, USE), max(1, self._model.concurrency), []
         for start in range(0, len(sources), _BLOCK * lanes):
             block = sources[start : start + _BLOCK * lanes]
-            for outcome, sums in in_lanes(self.desk, partial(self._outcome, asker), block, lanes):
+            for outcome, sums in in_lanes(self._desk, partial(self._outcome, asker), block, lanes):
                 found.append(outcome)
                 self._add(outcome, sums)
-            self.progress(_LABEL, len(found), len(sources))
+            self._progress(_LABEL, len(found), len(sources))
         return found
 
     def _outcome(self, asker: Asker, source: Source) -> tuple[Outcome, Sums]:
@@ -73,7 +77,7 @@ class ModelMaker:
             self._ask(source),
             partial(self._meaning, source),
             sums,
-            attempts=self.attempts,
+            attempts=self._attempts,
             heard=lambda error: heard.append(str(error)),
         )
         return draft or Lost(source, shown(heard[-1])), sums
@@ -86,16 +90,16 @@ class ModelMaker:
         """The model, the prompts, and what asking came to."""
         return {
             "by": "model",
-            "model": identity(self.model),
+            "model": identity(self._model),
             "system": SYSTEM,
             "prompt": PROMPT,
-            "answers_not_in_the_document": len(self.unfounded),
-            "asked": self.sums.plain(),
-            "spent_by_this_start": self.desk.purse.spent.plain(),
+            "answers_not_in_the_document": self._unfounded,
+            "asked": self._sums.plain(),
+            "spent_by_this_start": self._desk.purse.spent.plain(),
         }
 
     def _ask(self, source: Source) -> Ask:
-        return ask_of(source.category, [self.lexicon.texts[doc] for doc in source.docs], self.max_tokens)
+        return ask_of(source.category, [self._lexicon.texts[doc] for doc in source.docs], self._max_tokens)
 
     def _meaning(self, source: Source, reply: Reply) -> Draft:
         """The query, with its answer where that stands in a document."""
@@ -104,15 +108,15 @@ class ModelMaker:
         answer = line_in(found, "answer") if found.get("answer") is not None else ""
         if not answer:
             return Draft(text)
-        founded = is_in(answer, (self.lexicon.texts[doc] for doc in source.docs))
+        founded = is_in(answer, (self._lexicon.texts[doc] for doc in source.docs))
         return Draft(text, (answer,)) if founded else Draft(text, unfounded=True)
 
     def _add(self, outcome: Outcome, sums: Sums) -> None:
         for name in COUNTS:
-            self.sums.count(name, sums.counts[name])
-        self.sums.asked(sums.seconds)
+            self._sums.count(name, sums.counts[name])
+        self._sums.asked(sums.seconds)
         if isinstance(outcome, Draft) and outcome.unfounded:
-            self.unfounded.append(outcome.text)
+            self._unfounded += 1
 
 
 def is_in(answer: str, texts: Iterable[str]) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from ..asking.fence import DATA_RULE, fenced
 from ..asking.prompt import filled
-from ..data.identity import key_of
 from ..models.chat.port import Ask, Message
 
 SYSTEM = "You write queries as people type them into a search engine, to test that engine. " + DATA_RULE
@@ -56,8 +55,3 @@ def ask_of(category: str, passages: Sequence[str], max_tokens: int) -> Ask:
     """What the model is asked for one query."""
     text = filled(PROMPT, task=TASKS[category], passages=fenced(passages, characters=CHARACTERS))
     return Ask((Message("system", SYSTEM), Message("user", text)), max_tokens, SCHEMA)
-
-
-def digest() -> str:
-    """Eight characters that change with any word of any prompt."""
-    return key_of(SYSTEM, PROMPT, dict(TASKS), CHARACTERS)[:8]

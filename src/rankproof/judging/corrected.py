@@ -6,7 +6,8 @@ The prediction-powered mean (Angelopoulos et al., Science 382, 2023, with the we
 
 It is unbiased however wrong the judge is, if the pairs that people saw are a random draw. The weight, from 0 to 1, is the one
 that makes the error smallest: near 0 for a judge that knows nothing, which then does no harm. Pairs of one query are alike, so
-errors come from the queries' sums, as for any mean of clusters.
+errors come from the queries' sums, as for any mean of clusters. What is known of the error is known from the queries that people
+saw pairs of: their number, less one for the mean and one for the weight, is the degrees of freedom.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from ..data.arrays import FloatArray
 from .pairs import Pair
 
 LEAST = 2
-"""Pairs that people must have seen, and queries that an interval needs."""
+"""Pairs that people must have seen."""
+FEW_QUERIES, FEW_PAIRS = 20, 50
+"""With fewer that people saw, the interval may hold the truth less often than it says; a note says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """One mean: by the judge over all pairs, by people over those that they saw, and both together with the judge's weight."""
+    """One mean: by the judge over all pairs, by people over those that they saw, and both together with the judge's weight.
+
+    `queries` is of how many queries people saw pairs: the corrected mean is no surer than these make it.
+    """
 
     judge: Mean
     people: Mean
@@ -44,6 +50,12 @@ class Corrected:
     weight: float
     seen: int
     unseen: int
+    queries: int
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether people saw too little for its interval to be wide enough for sure."""
+        return self.queries < FEW_QUERIES or self.seen < FEW_PAIRS
 
 
 def corrected_mean(judge: Mapping[Pair, float], human: Mapping[Pair, float]) -> Corrected | None:
@@ -55,28 +67,30 @@ def corrected_mean(judge: Mapping[Pair, float], human: Mapping[Pair, float]) -> 
     places = {query: at for at, query in enumerate(dict.fromkeys(pair.query for pair in judge))}
     all_of_it = _pulls(list(judge), list(judge.values()), places)
     people = _pulls(seen, [human[pair] for pair in seen], places)
-    apart = _minus(_pulls(unseen, [judge[pair] for pair in unseen], places), _pulls(seen, [judge[pair] for pair in seen], places))
-    weight = _weight(people.pulls, apart.pulls) if unseen else 0.0
-    queries = people.queries | apart.queries if weight else people.queries
-    both = _Part(people.mean + weight * apart.mean, people.pulls + weight * apart.pulls, queries)
-    return Corrected(all_of_it.whole(), people.whole(), both.whole(), weight, len(seen), len(unseen))
+    rest, same = (_pulls(pairs, [judge[pair] for pair in pairs], places) for pairs in (unseen, seen))
+    apart = rest.pulls - same.pulls
+    weight = _weight(people.pulls, apart) if unseen else 0.0
+    pulls = people.pulls + weight * apart
+    both = _Part(people.mean + weight * (rest.mean - same.mean), pulls, people.queries, fitted=2 if weight else 1)
+    return Corrected(all_of_it.whole(), people.whole(), both.whole(), weight, len(seen), len(unseen), people.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Part:
-    """A mean, how far each query pulls at it, and which queries have a part in it."""
+    """A mean, how far each query pulls at it, how many queries tell its error, and how many numbers were fitted to them."""
 
     mean: float
     pulls: FloatArray
-    queries: frozenset[str]
+    queries: int
+    fitted: int = 1
 
     def whole(self) -> Mean:
-        """The mean, give or take Student's t times its error; no interval for one query, or values without spread."""
-        queries = len(self.queries)
-        if queries < LEAST or not self.pulls.any():
+        """The mean, give or take Student's t times its error; no interval for too few queries, or values without spread."""
+        freedom = self.queries - self.fitted
+        if freedom < 1 or not self.pulls.any():
             return Mean(self.mean, None)
-        error = math.sqrt(float((self.pulls**2).sum()) * queries / (queries - 1))
-        reach = student_quantile(0.975, queries - 1) * error
+        error = math.sqrt(float((self.pulls**2).sum()) * self.queries / freedom)
+        reach = student_quantile(0.975, freedom) * error
         return Mean(self.mean, (self.mean - reach, self.mean + reach))
 
 
@@ -85,11 +99,7 @@ def _pulls(pairs: Sequence[Pair], values: Sequence[float], places: Mapping[str, 
     mean = float(np.mean(values)) if pairs else 0.0
     for pair, value in zip(pairs, values, strict=True):
         pulls[places[pair.query]] += (value - mean) / len(values)
-    return _Part(mean, pulls, frozenset(pair.query for pair in pairs))
-
-
-def _minus(left: _Part, right: _Part) -> _Part:
-    return _Part(left.mean - right.mean, left.pulls - right.pulls, left.queries | right.queries)
+    return _Part(mean, pulls, len({pair.query for pair in pairs}))
 
 
 def _weight(people: FloatArray, apart: FloatArray) -> float:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from ..asking.lanes import in_lanes
 from ..stages.base import Progress
-from .judge import Ground, Judge
+from .judge import Judge, JudgingGround
 from .pairs import Pair
 from .verdict import Verdict
 
 LABEL = "judging"
 
 
-def verdicts_of(judge: Judge, pairs: Sequence[Pair], ground: Ground, progress: Progress) -> list[Verdict]:
+def verdicts_of(judge: Judge, pairs: Sequence[Pair], ground: JudgingGround, progress: Progress) -> list[Verdict]:
     """A verdict for each pair, in their order; a pair without text failed before anybody was asked."""
     grader = judge.grader(ground)
     lock, done = threading.Lock(), 0
@@ -31,6 +31,6 @@ def verdicts_of(judge: Judge, pairs: Sequence[Pair], ground: Ground, progress: P
     return in_lanes(ground.desk, one, pairs, grader.lanes)
 
 
-def can_be_asked(pairs: Iterable[Pair], ground: Ground) -> list[Pair]:
+def can_be_asked(pairs: Iterable[Pair], ground: JudgingGround) -> list[Pair]:
     """The pairs whose texts are there."""
     return [pair for pair in pairs if not ground.lacks(pair)]

@@ -15,7 +15,7 @@ from .verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Ground:
+class JudgingGround:
     """The texts that pairs are judged by, and the desk where a language model is asked."""
 
     queries: Queries
@@ -49,9 +49,9 @@ class Judge(Protocol):
         """What stands in the second column of its judgements."""
         ...
 
-    def grader(self, ground: Ground) -> Grader: ...
+    def grader(self, ground: JudgingGround) -> Grader: ...
 
-    def estimate(self, pairs: Sequence[Pair], ground: Ground) -> Estimate:
+    def estimate(self, pairs: Sequence[Pair], ground: JudgingGround) -> Estimate:
         """What judging so many pairs may cost at most, if every first reply is of use."""
         ...
 

@@ -16,7 +16,7 @@ from ..stages import settings
 from ..stages.keywords import KeywordScorer
 from ..stages.passages import DEFAULT_FIELDS, refuse_unknown_fields
 from ..stages.words import words
-from .judge import Ground
+from .judge import JudgingGround
 from .pairs import Pair
 from .rubric import HIGHEST
 from .verdict import Verdict
@@ -46,12 +46,12 @@ class KeywordJudge:
         """keywords:SHARES:DIGEST."""
         return mark_text("keywords:", "-".join(f"{share:g}" for share in self.shares), key_of(self)[:_DIGEST])
 
-    def grader(self, ground: Ground) -> KeywordGrader:
+    def grader(self, ground: JudgingGround) -> KeywordGrader:
         """Nothing is made in advance."""
         refuse_unknown_fields(ground.corpus, self.fields)
         return KeywordGrader(self, ground)
 
-    def estimate(self, pairs: Sequence[Pair], ground: Ground) -> Estimate:
+    def estimate(self, pairs: Sequence[Pair], ground: JudgingGround) -> Estimate:
         """Nobody is asked."""
         return Estimate()
 
@@ -73,7 +73,7 @@ class KeywordGrader:
 
     lanes = 1
 
-    def __init__(self, judge: KeywordJudge, ground: Ground) -> None:
+    def __init__(self, judge: KeywordJudge, ground: JudgingGround) -> None:
         self._judge, self._ground = judge, ground
         self._scorer = KeywordScorer(ground.corpus, judge.fields)
 

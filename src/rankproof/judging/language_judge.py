@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 from ..asking.asker import Asker, UnreadableError
 from ..asking.estimate import Estimate, estimate_of
 from ..asking.fence import fenced, is_cut, one_line
 from ..asking.prompt import filled, refuse_prompt
-from ..asking.reading import json_in, text_of, whole_in
+from ..asking.reading import json_in, whole_in
+from ..asking.spoken import text_of
 from ..asking.tally import Sums
 from ..asking.usage import price
 from ..data import checks
 from ..data.identity import identity, key_of
-from ..data.marks import mark_text
 from ..errors import visible
+from ..models.chat.naming import model_mark
 from ..models.chat.port import Ask, ChatModel, Message, Reply
 from ..stages import settings
 from ..stages.passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
-from .judge import Ground
+from .judge import JudgingGround
 from .pairs import Pair
 from .rubric import GRADES, HIGHEST, LOWEST, PROMPT, SCHEMA, SYSTEM
 from .verdict import Verdict
 
 USE = "judge"
-_DIGEST = 8
 _LONGEST_WHY = 500
 
 
@@ -46,6 +45,7 @@ class LanguageJudge:
     attempts: int = 3
 
     def __post_init__(self) -> None:
+        settings.chat_model(self.model)
         refuse_prompt("prompt", self.prompt, ("query", "passage"))
         object.__setattr__(self, "fields", settings.fields(self.fields))
         for name in ("characters", "max_tokens", "attempts"):
@@ -59,9 +59,9 @@ class LanguageJudge:
     @property
     def mark(self) -> str:
         """llm:MODEL:DIGEST."""
-        return mark_text("llm:", _name(self.model), self.digest[:_DIGEST])
+        return model_mark(self.model, self.digest)
 
-    def grader(self, ground: Ground) -> LanguageGrader:
+    def grader(self, ground: JudgingGround) -> LanguageGrader:
         """Ready to ask."""
         refuse_unknown_fields(ground.corpus, self.fields)
         return LanguageGrader(self, ground, ground.desk.asker(self.model, USE))
@@ -75,7 +75,7 @@ class LanguageJudge:
         messages = (Message("system", self.system), Message("user", filled(self.prompt, **parts)))
         return Ask(messages, self.max_tokens, schema=self.schema)
 
-    def estimate(self, pairs: Sequence[Pair], ground: Ground) -> Estimate:
+    def estimate(self, pairs: Sequence[Pair], ground: JudgingGround) -> Estimate:
         """One ask for each pair."""
         asks = (self.ask(ground.queries[pair.query].text, passage(ground.corpus[pair.doc], self.fields)) for pair in pairs)
         return sum(map(estimate_of, asks), Estimate())
@@ -96,7 +96,7 @@ class LanguageJudge:
 class LanguageGrader:
     """Asks about pairs; each verdict says what it cost when it was first asked for."""
 
-    def __init__(self, judge: LanguageJudge, ground: Ground, asker: Asker) -> None:
+    def __init__(self, judge: LanguageJudge, ground: JudgingGround, asker: Asker) -> None:
         self._judge, self._ground, self._asker = judge, ground, asker
 
     @property
@@ -115,14 +115,6 @@ class LanguageGrader:
         if found is None:
             return Verdict(pair, None, visible(heard[-1])[:_LONGEST_WHY], counts, cut)
         return Verdict(pair, *found, counts, cut)
-
-
-def _name(model: ChatModel) -> str:
-    """What the model is called: by its server, else as its file or its kind."""
-    named = (getattr(model, part, None) for part in ("model", "name"))
-    path = getattr(model, "path", None)
-    file = PurePath(path).stem if isinstance(path, str) else type(model).__name__
-    return next((name for name in named if isinstance(name, str) and name), file)
 
 
 def graded(reply: Reply) -> tuple[int, str]:

@@ -11,13 +11,13 @@ from .agreement import rated_pairs
 from .agreement_tables import Thresholds, agreement_table, confusion_table
 from .corrected_table import corrected_table
 from .grading import can_be_asked, verdicts_of
-from .judge import Ground, Judge
+from .judge import Judge, JudgingGround
 from .pairs import Pair
 from .report import Report, earlier, refuse_unwritable, write_report
 from .tables import judging_table, plan_table
 
 
-def judge_pairs(judge: Judge, pairs: Sequence[Pair], ground: Ground, output: str | None, progress: Progress) -> Report:
+def judge_pairs(judge: Judge, pairs: Sequence[Pair], ground: JudgingGround, output: str | None, progress: Progress) -> Report:
     """The verdicts of the pairs, and of those that the output had before; what it has a grade for is not judged again."""
     if output is not None:
         refuse_unwritable(judge, pairs, output)
@@ -33,14 +33,14 @@ def judge_pairs(judge: Judge, pairs: Sequence[Pair], ground: Ground, output: str
     return report
 
 
-def plan(judge: Judge, pairs: Sequence[Pair], ground: Ground, output: str | None) -> Table:
+def plan(judge: Judge, pairs: Sequence[Pair], ground: JudgingGround, output: str | None) -> Table:
     """What that would cost."""
     left = _left(pairs, earlier(judge, output))
     return plan_table(judge, left, can_be_asked(left, ground), ground)
 
 
 def tables_of(
-    report: Report, ground: Ground, human: Mapping[Pair, int], pools: Mapping[str, Sequence[Pair]], how: Thresholds
+    report: Report, ground: JudgingGround, human: Mapping[Pair, int], pools: Mapping[str, Sequence[Pair]], how: Thresholds
 ) -> list[Table]:
     """What was judged and, where people judged some of the pairs, how far they agree."""
     tables = [judging_table(report, ground.desk.purse.spent)]

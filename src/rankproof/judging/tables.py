@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from ..analysis.table import Column, Table
 from ..analysis.wording import counted, few
+from ..asking.tally import estimation_note
 from ..asking.usage import Usage
 from ..errors import shown
-from .judge import Ground, Judge
+from .judge import Judge, JudgingGround
 from .pairs import Pair
 from .report import Report
 from .rubric import GRADES
@@ -46,7 +47,7 @@ def judging_table(report: Report, spent: Usage) -> Table:
     )
 
 
-def plan_table(judge: Judge, pairs: Sequence[Pair], askable: Sequence[Pair], ground: Ground) -> Table:
+def plan_table(judge: Judge, pairs: Sequence[Pair], askable: Sequence[Pair], ground: JudgingGround) -> Table:
     """What judging would cost; nobody is asked."""
     most = judge.estimate(askable, ground)
     money = judge.money({"tokens_in": most.tokens_in, "tokens_out": most.tokens_out})
@@ -87,7 +88,9 @@ def _cost(report: Report, spent: Usage) -> list[str]:
     if not summed(report.verdicts.values()).get("calls"):
         return []
     found = counted(spent.journaled, "reply", "replies")
+    estimated = estimation_note(int(summed(report.verdicts.values()).get("estimated", 0)))
     return [
+        *filter(None, (estimated,)),
         f"this start sent {counted(spent.calls, 'request')} and found {found} in the journal; "
         "a judge's cost is its own and no system's"
     ]

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..analysis.evidence import Evidence
+from ..analysis.front import front
 from ..analysis.statistics.bootstrap import Interval
 from ..evaluation import MeasureResult
 from .canvas import SMALL
@@ -33,17 +34,6 @@ def pareto(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
         about = [where(evidence, len(evidence.result.queries))]
         return [empty("pareto", settings, "Quality against latency", about, NO_TIMES if names else "No measure is a mean.")]
     return [_chart(evidence, name, settings) for name in names]
-
-
-def front(times: Mapping[str, float], values: Mapping[str, float]) -> list[str]:
-    """The systems to which no other is at least equal in both and better in one, the fastest first."""
-    found = [name for name in times if not any(_beats(times, values, other, name) for other in times)]
-    return sorted(found, key=lambda name: (times[name], values[name]))
-
-
-def _beats(times: Mapping[str, float], values: Mapping[str, float], one: str, other: str) -> bool:
-    as_good = times[one] <= times[other] and values[one] >= values[other]
-    return as_good and (times[one] < times[other] or values[one] > values[other])
 
 
 def _chart(evidence: Evidence, measure: str, settings: PlotSettings) -> Chart:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from ..errors import visible
 
-STYLES = ("report.css", "charts.css", "explorer.css", "print.css")
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES = ("report.css", "charts.css", "explorer.css", "explorer-query.css", "print.css")
 SCRIPTS = (
     "dom.js",
     "state.js",
@@ -20,6 +25,7 @@ SCRIPTS = (
     "page.js",
 )
 """In the order in which they run: one script, each file a part of it."""
+_NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|\d (?:pp|ms|s|MB|kB)\b")
 
 
 @cache
@@ -36,18 +42,28 @@ def script() -> str:
 
 def rendered(template: str, **values: Any) -> str:
     """A template filled in; every value is escaped unless it is Markup, and nothing in it is invisible."""
+    return environment(template_text).get_template(template).render(**values)
+
+
+def environment(source: Callable[[str], str]) -> Environment:
+    """How templates are filled in, given where their text comes from."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(
-        loader=FunctionLoader(lambda name: _text("templates", name)),
+    made = Environment(
+        loader=FunctionLoader(source),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_seen,
     )
-    environment.filters["lines"] = _lines
-    return environment.get_template(template).render(**values)
+    made.filters |= {"lines": _lines, "tied": _tied}
+    return made
+
+
+def template_text(name: str) -> str:
+    """The text of a template."""
+    return _text("templates", name)
 
 
 def _seen(value: Any) -> Any:
@@ -58,6 +74,11 @@ def _seen(value: Any) -> Any:
 def _lines(text: str) -> Markup:
     """A text of several lines, each as people can see it."""
     return Markup("\n").join(escape(visible(line.rstrip("\r").replace("\t", "    "))) for line in text.split("\n"))
+
+
+def _tied(text: str) -> str:
+    """A sentence whose numbers stay on the line of what they count."""
+    return _NUMBERS.sub(lambda found: found.group().replace(" ", "\u00a0"), visible(text))
 
 
 def _text(folder: str, name: str) -> str:

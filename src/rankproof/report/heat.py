@@ -22,20 +22,24 @@ def heat_sheet(by: str, tables: Sequence[Table]) -> Sheet:
         return sheet_of(details[0])
     verdicts = {(row["system"], row[by]): str(row["verdict"]) for table in details for row in table.records()}
     told = any(verdict in _SIGNS for verdict in verdicts.values())
-    about = {
-        "n": f"queries of the segment; of fewer than {LEAST} nothing is claimed",
-        **({"▼ ▲": "lower or higher than the rest of the queries by more than chance"} if told else {}),
-    }
+    notes = (
+        *(["▼ ▲ lower or higher than the rest of the queries, by more than chance."] if told else []),
+        *([f"Of segments with fewer than {LEAST} queries nothing is claimed."] if _is_few(overview) else []),
+    )
     sheet = sheet_of(overview)
     cells = tuple(
         tuple(_signed(cell, verdicts.get((_system(sheet.grid, at), row), "")) for at, cell in enumerate(line))
         for row, line in zip(sheet.grid.rows, sheet.grid.cells, strict=True)
     )
-    return replace(sheet, grid=replace(sheet.grid, cells=cells), abouts=about, heats=_heats(overview))
+    return replace(sheet, grid=replace(sheet.grid, cells=cells), notes=(*notes, *sheet.notes), heats=_heats(overview))
 
 
 def _system(grid: Grid, at: int) -> str:
     return grid.columns[at] if at else ""
+
+
+def _is_few(table: Table) -> bool:
+    return any(isinstance(row[1], int) and row[1] < LEAST for row in table.rows)
 
 
 def _signed(cell: Cell, verdict: str) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..analysis.listings import all_hits, counted
+from ..analysis.listings import counted
 from ..measures import Judged
 from .material import Material
 
@@ -25,6 +25,6 @@ def judged_shares(material: Material) -> Shares:
     cutoff = getattr(material.one.measure, "cutoff", None) or _USUAL
     measure = Judged @ cutoff
     found = {}
-    for name, hits in all_hits(material.evidence).items():
+    for name, hits in material.holes.hits.items():
         found[name] = measure.summarise(measure.values(hits)[counted(hits, material.values[name])])
     return Shares(cutoff, found)

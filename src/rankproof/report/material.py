@@ -10,6 +10,7 @@ from ..analysis.compare.join import join
 from ..analysis.compare.pairs import Comparison, comparisons
 from ..analysis.compare.settings import ComparisonSettings
 from ..analysis.evidence import Evidence, evidence_of_climb
+from ..analysis.holes.unjudged import Holes, holes_of
 from ..analysis.measured import SAME
 from ..analysis.statistics.bootstrap import Interval
 from ..analysis.statistics.many import intervals_of
@@ -53,10 +54,20 @@ class Material:
         return {name: sign * one.value for name, one in self.values.items()}
 
     @cached_property
+    def contenders(self) -> list[str]:
+        """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+        return [rung.name for rung in self.climb.rungs if rung.kind != "answer" or rung.over is None] or list(self.values)
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether the measure says which system is better."""
+        return self.one.measure.kind != "count" and self.one.measure.higher_is_better is not None
+
+    @cached_property
     def leaders(self) -> list[str]:
         """The best systems: one, or those that tie."""
-        highest = max(self.worths.values())
-        return [name for name, worth in self.worths.items() if worth >= highest - SAME]
+        highest = max(self.worths[name] for name in self.contenders)
+        return [name for name in self.contenders if self.worths[name] >= highest - SAME]
 
     @property
     def best(self) -> str:
@@ -86,6 +97,11 @@ class Material:
         return intervals_of(values, resamples=draws(self.one.queries, 10_000))
 
     @cached_property
+    def holes(self) -> Holes:
+        """Every system's rankings, and what of them nobody judged."""
+        return holes_of(self.evidence)
+
+    @cached_property
     def settings(self) -> ComparisonSettings:
         """How systems are compared."""
         return comparison_settings(self.one.queries)
@@ -106,5 +122,5 @@ class Material:
     def rivals(self) -> list[str]:
         """The systems that cannot be told from the best."""
         unsure = ("cannot tell", "same", "equivalent")
-        pairs = {name: self.comparison(self.best, name) for name in self.values if name != self.best}
+        pairs = {name: self.comparison(self.best, name) for name in self.contenders if name != self.best}
         return [name for name, pair in pairs.items() if pair is not None and pair.verdict in unsure]

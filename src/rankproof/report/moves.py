@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..analysis.listings import listings, relevant_docs
+from ..analysis.listings import relevant_docs
 from ..errors import shown
-from .charts.slopes import WAYS, Move, binned, slopes, way_of
+from .charts.slopes import WAYS, Move, Way, binned, slopes, way_of
 from .material import Material
 from .section import Chart
 
 _WIDTH, _HEIGHT = 340.0, 340.0
+_WORDS: dict[Way, str] = {
+    "found": "found",
+    "lost": "lost",
+    "promoted": "promoted",
+    "demoted": "demoted",
+    "kept": "at the same rank",
+}
 Places = Mapping[str, Mapping[str, int]]
 """Query to relevant document to rank."""
 
@@ -26,7 +33,7 @@ def moves_charts(material: Material) -> Iterator[Chart]:
 
 def _places(material: Material, system: str) -> Places:
     found = {}
-    for query, listing in listings(material.evidence, system).items():
+    for query, listing in material.holes.lists[system].items():
         wanted = set(relevant_docs(material.evidence.qrels[query], material.evidence.rel))
         found[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
     return found
@@ -45,7 +52,7 @@ def _chart(over: str, name: str, found: Iterator[Move]) -> Chart:
     counts = dict.fromkeys(WAYS, 0)
     for move, times in moves.items():
         counts[way_of(move)] += times
-    told = ", ".join(f"{counts[way]:,} {way}" for way in ("found", "lost", "promoted", "demoted", "kept"))
+    told = ", ".join(f"{counts[way]:,} {word}" for way, word in _WORDS.items())
     title = f"{shown(over)} → {shown(name)}"
     svg = slopes(moves, (over, name), f"Ranks of relevant documents, {title}", told, width=_WIDTH, height=_HEIGHT)
     return Chart(title, svg, told, small=True)

@@ -10,7 +10,7 @@ from ..analysis.wording import counted
 from ..experiment.rung import Climb
 from .assets import rendered, script, style
 from .blocks import json_block
-from .explorer import explorer_data
+from .explorer import explorer_blocks
 from .material import Material
 from .policy import policy
 from .section import Section
@@ -30,7 +30,7 @@ def page_of(climb: Climb) -> str:
         policy=policy([script()], [style()]),
         style=Markup(style()),
         script=Markup(script()),
-        data=json_block(explorer_data(climb)),
+        blocks={key: json_block(value) for key, value in explorer_blocks(climb).items()},
     )
 
 

@@ -42,12 +42,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word and what it means; `asides` are shown small behind it."""
+    """A word and what it means; `aside` is shown small behind it."""
 
     word: str
     title: str
     meaning: str
-    asides: tuple[str, ...] = ()
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

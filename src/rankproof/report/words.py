@@ -8,7 +8,7 @@ from ..analysis.statistics.bootstrap import Interval
 from ..analysis.wording import amount, counted
 from ..errors import shown
 from ..evaluation import MeasureResult
-from ..views.grid import shown_number
+from ..views.grid import ABSENT, shown_number
 from ..views.ladder_grid import shown_time
 
 
@@ -39,6 +39,11 @@ def between(interval: Interval | None, one: MeasureResult) -> str:
         return ""
     low, high = (shown_number(end, one) for end in interval)
     return f"95% interval {low} to {high}"
+
+
+def span_text(interval: Interval | None) -> str:
+    """An interval in a cell."""
+    return ABSENT if interval is None else f"{interval[0]:.4f}–{interval[1]:.4f}"
 
 
 def queries(n: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from email.message import Message
-from typing import IO, Any
+from io import BufferedIOBase
+from typing import Any
 
 from ..errors import InputError
 from ..formats import strict_json
@@ -14,7 +15,7 @@ _DRAINED = 1024 * 1024
 _DIGITS = 12
 
 
-def read_object(headers: Message, stream: IO[bytes]) -> dict[str, Any]:
+def read_object(headers: Message, stream: BufferedIOBase) -> dict[str, Any]:
     """The JSON object in the body of a request; its size and kind are looked at before it is read."""
     length = _length(headers, stream)
     if headers.get_content_type() != "application/json" or "Content-Type" not in headers:
@@ -23,7 +24,7 @@ def read_object(headers: Message, stream: IO[bytes]) -> dict[str, Any]:
     return _object(stream.read(length), length)
 
 
-def _length(headers: Message, stream: IO[bytes]) -> int:
+def _length(headers: Message, stream: BufferedIOBase) -> int:
     given = headers.get_all("Content-Length", [])
     if "Transfer-Encoding" in headers or len(given) != 1:
         raise RefusedError(411, "the body needs one Content-Length")

@@ -6,7 +6,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from email.message import Message
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from .reply import RefusedError, Reply
 
@@ -40,9 +40,9 @@ class Door:
 
     def exchanged(self, target: str) -> Reply | None:
         """A cookie for the token in the address, and a way on without it; None where the address has none."""
-        parts = urlsplit(target)
-        given = parse_qs(parts.query, keep_blank_values=True).get("token")
-        if given is None or parts.path != "/":
+        path, _, query = target.partition("?")
+        given = parse_qs(query, keep_blank_values=True).get("token")
+        if given is None or path != "/":
             return None
         if len(given) != 1 or not _same(given[0], self._token):
             raise RefusedError(403, _ENTER)
@@ -52,7 +52,7 @@ class Door:
     def check_cookie(self, headers: Message) -> None:
         """Refuses whoever did not come in by the token, and pages of others that ask in a browser's name."""
         given = [value for line in headers.get_all("Cookie", []) for name, value in _cookies(line) if name == self._cookie]
-        if not any([_same(value, self._session) for value in given]):
+        if not any(_same(value, self._session) for value in given):
             raise RefusedError(403, _ENTER)
         if headers.get("Sec-Fetch-Site", _OWN[0]) not in _OWN:
             raise RefusedError(403, _ENTER)

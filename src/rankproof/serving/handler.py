@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         """A single request: what one says never mixes with another."""
         self.raw_requestline = self.rfile.readline(65537)
-        self.requestline, self.request_version, self.command = "", "HTTP/1.1", ""
+        self.requestline, self.command = "", ""
         if len(self.raw_requestline) > 65536:
             self._send(plain(414, "the address is too long"))
         elif self.raw_requestline and self.parse_request():
@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._checked_answer()
         except RefusedError as refused:
             return plain(refused.status, refused.words)
-        except (OSError, EOFError):
+        except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
             self._service.tell(error)
@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._service.answer(self.path, body)
 
     def _send(self, reply: Reply) -> None:
-        self.close_connection = True
+        self.close_connection, self.request_version = True, self.protocol_version
         self.send_response_only(reply.status)
         headers = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body)), "Connection": "close"}
         for name, value in {**headers, **security_headers(reply.policy), **reply.headers}.items():

@@ -15,31 +15,28 @@ from ..errors import InputError, UsageError, shown
 from ..experiment.provenance import now
 from ..formats.atomic import write_blocks
 from .history import History
+from .ledger_names import NEW, checked_path, checked_who, log_path
 from .log_file import LogFile
-from .record import Pair, Record, beginning, read_log
-
-NEW = "name a new file, or one that `rankproof serve` wrote"
-LONGEST_WHO = 64
+from .record import Pair, Record, beginning, read_log, whole_lines
 
 
 class Ledger:
-    """Judgements by one person at a time, of one collection: that of the first judgement."""
+    """Judgements by one person at a time, of one collection: that of the first judgement.
+
+    `cut` is how many bytes of half a line the log had; nobody was told that they were saved.
+    """
 
     def __init__(self, path: str, who: str, clock: Callable[[], str] = now) -> None:
-        self.path, self.who = _checked(path), checked_who(who)
+        self.path, self.who = checked_path(path), checked_who(who)
         self._lock, self._clock = Lock(), clock
         self._log = LogFile(log_path(self.path))
         try:
             self.fingerprint, self._history = self._replayed()
+            self.cut = self._mended()
         except BaseException:
             self._log.close()
             raise
         self._seen = _identity(self.path)
-
-    @property
-    def cut(self) -> int:
-        """How many bytes of a half-written line the log had; nobody was told that it was saved."""
-        return self._log.cut
 
     @property
     def last(self) -> Pair | None:
@@ -56,15 +53,14 @@ class Ledger:
             self.refuse_other(fingerprint)
             self._keep(Record("judged", *pair, grade, self._history.grade(pair), self.who, self._clock()), fingerprint)
 
-    def undo(self, pair: Pair, fingerprint: str) -> int | None:
-        """Takes back the pair's last judgement; gives the grade that it has then."""
+    def undo(self, pair: Pair, fingerprint: str) -> None:
+        """Takes back the pair's last judgement: it has the grade before, or none."""
         with self._lock:
             self.refuse_other(fingerprint)
             was, before = self._history.grade(pair), self._history.grade_before(pair)
             if was is None:
                 raise UsageError("this pair is not judged", fix="judge it first")
             self._keep(Record("undone", *pair, before, was, self.who, self._clock()), fingerprint)
-            return before
 
     def refuse_other(self, fingerprint: str) -> None:
         """Refuses another collection than that of the judgements so far: the same ids would mean other texts."""
@@ -92,24 +88,25 @@ class Ledger:
         self.fingerprint, self._seen = fingerprint, _identity(self.path)
 
     def _read(self) -> tuple[str | None, History]:
-        content = self._log.content
-        if not content:
-            return None, History()
-        fingerprint, records = read_log(content, self._log.path)
-        return fingerprint, self._history_of(records)
-
-    def _history_of(self, records: list[Record]) -> History:
+        fingerprint, records = read_log(self._log.content, self._log.path)
         try:
-            return History(records)
+            return fingerprint, History(records)
         except ValueError as error:
             raise InputError(str(error), fix=NEW, source=self._log.path) from None
+
+    def _mended(self) -> int:
+        """Takes off half a line at the end of the log, which was read and is ours; gives its length."""
+        size, whole = len(self._log.content), whole_lines(self._log.content)
+        if whole < size:
+            self._log.shorten(whole)
+        return size - whole
 
     def _replayed(self) -> tuple[str | None, History]:
         """What the log says, and qrels that say the same; those that never came from it are not touched."""
         fingerprint, history = self._read()
         wanted = b"".join(history.judgements())
         found = _content(self.path)
-        if found is None and fingerprint is None or found == wanted and fingerprint is not None:
+        if (found is None and fingerprint is None) or (found == wanted and fingerprint is not None):
             return fingerprint, history
         if found is not None and (fingerprint is None or found != self._one_before()):
             raise UsageError(f"{shown(self.path)} is not what its log {shown(self._log.path)} says", fix=NEW)
@@ -120,33 +117,6 @@ class Ledger:
         """The qrels before the last record: what a kill between the two files leaves."""
         _, records = read_log(self._log.content, self._log.path)
         return b"".join(History(records[:-1]).judgements())
-
-
-def log_path(path: str) -> str:
-    """Where the log of that file of judgements lies."""
-    return f"{path}.log.jsonl"
-
-
-def checked_who(name: str) -> str:
-    """The name as one word, for the second column of qrels."""
-    plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name.strip())
-    if not plain or len(plain) > LONGEST_WHO:
-        raise UsageError(f"--who is a name of 1 to {LONGEST_WHO} characters", fix="name the person who judges")
-    return plain
-
-
-def _checked(path: str) -> str:
-    """The file's real path, refused where it cannot be ours."""
-    if not path or path == "-" or "\0" in path:
-        raise UsageError("--judge names no file", fix="name the file for the judgements, as my.qrels")
-    if path.lower().endswith((".gz", ".zst")):
-        raise UsageError(f"{shown(path)} would be compressed", fix="name a plain file, as my.qrels")
-    real = os.path.realpath(path)
-    if not os.path.isdir(os.path.dirname(real)):
-        raise UsageError(f"{shown(path)} lies in a folder that does not exist", fix="make the folder, or name another file")
-    if os.path.lexists(real) and not os.path.lexists(log_path(real)):
-        raise UsageError(f"{shown(path)} is there and has no log: it is not changed", fix=NEW)
-    return real
 
 
 def _content(path: str) -> bytes | None:

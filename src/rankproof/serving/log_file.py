@@ -9,9 +9,12 @@ from contextlib import suppress
 from ..errors import UsageError, WorldError, shown, visible
 from ..experiment.locks import try_lock
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""On Windows nothing is translated; elsewhere a pipe of that name keeps nobody waiting."""
+
 
 class LogFile:
-    """The log, open and locked until it is closed; `cut` is how many bytes of a broken last line were taken off."""
+    """The log, open and locked until it is closed."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -20,7 +23,6 @@ class LogFile:
             if not try_lock(self._handle):
                 what = f"{shown(path)} is being written by another rankproof serve"
                 raise UsageError(what, fix="judge there, or name another file")
-            self.cut = self._mended()
         except BaseException:
             os.close(self._handle)
             raise
@@ -67,18 +69,10 @@ class LogFile:
         except OSError:
             return False
 
-    def _mended(self) -> int:
-        """A last line without its end was never acknowledged: a kill or a full disk cut it."""
-        content = self.content
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            self.shorten(whole)
-        return len(content) - whole
-
 
 def _opened(path: str) -> int:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+        handle = os.open(path, _FLAGS, 0o666)
     except OSError as error:
         raise UsageError(f"{path} cannot be opened ({error.strerror})", fix="name a file that this user may write") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):

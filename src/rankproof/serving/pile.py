@@ -29,6 +29,11 @@ class Question:
     passage: str
     stands: str
 
+    @property
+    def pair(self) -> Pair:
+        """What is judged."""
+        return self.query, self.doc
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pile:
@@ -46,7 +51,7 @@ def pile_of(climb: Climb) -> Pile:
     measure = main_measure(evidence)
     rows = judge_next(holes_of(evidence), measure, MOST).records()
     found = list(_questions(climb, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
-    questions = {(one.query, one.doc): one for one in found}
+    questions = {one.pair: one for one in found}
     return Pile(measure, climb.fingerprint, questions, len(rows) - len(questions))
 
 

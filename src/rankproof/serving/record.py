@@ -17,6 +17,7 @@ What = Literal["judged", "undone"]
 
 FORMAT = "rankproof-judgements"
 SCHEMA = 1
+_OPENING = f'{{"format": "{FORMAT}", '.encode()
 PERSON = "human:"
 """What the second column of a judgement by a person begins with."""
 
@@ -52,9 +53,21 @@ def beginning(fingerprint: str) -> bytes:
     return _line({"format": FORMAT, "schema": SCHEMA, "fingerprint": fingerprint})
 
 
-def read_log(content: bytes, source: str) -> tuple[str, list[Record]]:
-    """The fingerprint and the records of whole lines; what is no log of ours is refused."""
+def whole_lines(content: bytes) -> int:
+    """How many bytes of the content are lines with their end."""
+    return content.rfind(b"\n") + 1
+
+
+def read_log(content: bytes, source: str) -> tuple[str | None, list[Record]]:
+    """The fingerprint, None where there is no whole line, and the records of whole lines; what is no log of ours is refused.
+
+    A last line without its end is left out: a kill or a full disk cut it, and nobody was told of it.
+    """
+    if not content.startswith(_OPENING[: len(content)]):
+        raise InputError("this is no log of judgements", fix="name a new file", source=source, line=1)
     lines = list(_values(content, source))
+    if not lines:
+        return None, []
     first = lines[0]
     if first.plain.get("format") != FORMAT or first.plain.get("schema") != SCHEMA:
         raise first.error("this is no log of judgements of this rankproof", "name a new file")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import ThreadingHTTPServer
+from socketserver import TCPServer
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
@@ -25,6 +27,7 @@ class Service(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, port: int, answer: Answer, tell: Callable[[Exception], None]) -> None:
         self.answer, self.tell = answer, tell
@@ -40,8 +43,7 @@ class Service(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Binds without asking the network what this machine is called."""
-        socket.socket.bind(self.socket, self.server_address)
-        self.server_address = self.socket.getsockname()
+        TCPServer.server_bind(self)
 
     def expect(self, connection: socket.socket) -> None:
         """A request must have come in on the connection within some seconds."""
@@ -69,7 +71,11 @@ class Service(ThreadingHTTPServer):
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._free.release()
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """The connection's own thread."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 from ..errors import RankproofError, UsageError, WorldError, shown, visible
+from ..experiment.results.files import RESULT
 from ..experiment.results.folder import load
-from ..experiment.results.load import RESULT
 from ..experiment.rung import Climb
 from .kept import Kept
 from .summary import Summary, summary_of
@@ -45,7 +45,7 @@ class Shelf:
         self._ids: dict[str, str] = {}
         self._lock = Lock()
         self._climbs: Kept[Climb] = Kept(_CLIMBS)
-        self._summaries: Kept[Summary | RankproofError] = Kept(_SUMMARIES)
+        self._summaries: Kept[Summary] = Kept(_SUMMARIES)
 
     def spots(self) -> list[Spot]:
         """Every folder that there is now; an id once given is never another folder's."""
@@ -63,13 +63,12 @@ class Shelf:
 
     def summary(self, spot: Spot) -> Summary | RankproofError:
         """The folder in a few words, or why it cannot be read."""
-        return self._summaries.of((spot.id, stamp_of(spot)), lambda: self._summed(spot))
-
-    def _summed(self, spot: Spot) -> Summary | RankproofError:
         try:
-            return summary_of(self.climb(spot))
+            return self._summaries.of((spot.id, stamp_of(spot)), lambda: summary_of(self.climb(spot)))
         except RankproofError as error:
             return error
+        except Exception as error:  # One folder that nobody foresaw must not hide the others.
+            return WorldError(visible(f"{spot.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again"))
 
 
 def stamp_of(spot: Spot) -> Stamp | None:

@@ -45,7 +45,7 @@ class Answer:
 
     def __post_init__(self) -> None:
         settings.stage("stage", self.stage)
-        settings.model(self.model)
+        settings.chat_model(self.model)
         for name in ("top", "passage_characters", "max_tokens", "attempts"):
             checks.whole(name, getattr(self, name))
         checks.text("abstention", self.abstention)

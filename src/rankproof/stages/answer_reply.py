@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..asking.asker import UnreadableError
-from ..asking.reading import json_in, text_of
+from ..asking.reading import json_in
+from ..asking.spoken import text_of
 from ..models.chat.port import Reply
 
 _MARKS = re.compile(r"\s*\[((?:passage )?[0-9]{1,9}(?:\s*[,;]\s*[0-9]{1,9})*)\]", re.IGNORECASE)

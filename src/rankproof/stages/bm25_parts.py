@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .idf import idf
 from .postings import Postings
 
 
@@ -35,5 +35,4 @@ def _part(index: Postings, term: str, tf: int, norm: float, row: int) -> TermPar
     if at is None:
         return TermPart(term, tf, 0, 0.0, norm, 0.0)
     df = int(index.starts[at + 1] - index.starts[at])
-    idf = math.log(1 + (len(index.lengths) - df + 0.5) / (df + 0.5))
-    return TermPart(term, tf, df, idf, norm, index.weight(at, row))
+    return TermPart(term, tf, df, idf(df, len(index.lengths)), norm, index.weight(at, row))

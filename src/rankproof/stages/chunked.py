@@ -22,15 +22,16 @@ from .clock import Clock
 
 @dataclass(frozen=True)
 class Chunked:
-    """The stage below on chunks of `size` units, neighbours sharing `overlap`; its ranking is collapsed to documents.
+    """The stage below on chunks of `size` units, neighbours sharing `overlap`, a fifth of the size where nothing is said.
 
+    Its ranking is collapsed to documents.
     `pool` keeps the first so many chunks before the collapse, None all that the stage below gives: its depth counts chunks.
     `depth` counts documents.
     """
 
     stage: Stage
     size: int = 200
-    overlap: int = 40
+    overlap: int | None = None
     unit: Unit = "words"
     tokenizer: TokenizerName = "wordllama"
     pool: int | None = None
@@ -42,14 +43,20 @@ class Chunked:
         settings.stage("stage", self.stage)
         checks.choice("rule", self.rule, RULES)
         checks.whole("depth", self.depth)
-        Chunking(self.size, self.overlap, self.unit, self.tokenizer)
+        if self.overlap is None:
+            object.__setattr__(self, "overlap", checks.whole("size", self.size) // 5)
+        Chunking(self.size, self._shared, self.unit, self.tokenizer)
         if self.pool is not None and checks.whole("pool", self.pool) >= self.stage.depth:
             object.__setattr__(self, "pool", None)
 
     @property
     def chunking(self) -> Chunking:
         """How the documents are cut."""
-        return Chunking(self.size, self.overlap, self.unit, self.tokenizer)
+        return Chunking(self.size, self._shared, self.unit, self.tokenizer)
+
+    @property
+    def _shared(self) -> int:
+        return 0 if self.overlap is None else self.overlap
 
     def revision(self) -> str:
         """What decides the cuts beyond rankproof itself."""

@@ -20,6 +20,7 @@ from .base import Cost, Ground, Stage
 from .chunks.sentences import sentences
 from .clock import Clock
 from .encoding import text_vectors
+from .idf import idf
 from .passages import passage, refuse_unknown_fields
 from .words import Terms, refuse_language
 
@@ -78,11 +79,8 @@ class _Words:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         wanted = sorted(set(self._terms.of(query)))
-        return [math.fsum(self._idf(term) for term in wanted if term in own) for own in map(set, map(self._terms.of, texts))]
-
-    def _idf(self, term: str) -> float:
-        found = self._found[term]
-        return math.log(1 + (self._size - found + 0.5) / (found + 0.5))
+        worth = {term: idf(self._found[term], self._size) for term in wanted}
+        return [math.fsum(worth[term] for term in wanted if term in own) for own in map(set, map(self._terms.of, texts))]
 
     def facts(self) -> Mapping[str, Any]:
         return {"by": "words of the query in the sentence, each once, by idf"}

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..asking.estimate import Estimate
-from ..asking.reading import order_in, text_of
+from ..asking.reading import order_in
+from ..asking.spoken import text_of
 from ..asking.tally import Tally
 from ..data import checks
 from ..data.arrays import FloatArray

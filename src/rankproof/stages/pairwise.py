@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..asking.estimate import Estimate
-from ..asking.reading import first_line_of, json_in, one_of, text_of
+from ..asking.reading import json_in, one_of
+from ..asking.spoken import first_line_of, text_of
 from ..asking.tally import Tally
 from ..data import checks
 from ..data.arrays import FloatArray
@@ -38,7 +39,7 @@ class Pairwise(Prompted):
     """Sorted by wins over all pairs: n x (n - 1) asks for n documents, so no more than `most` of them are taken.
 
     A pair is asked about in both orders; where the two replies disagree, the model went by position, and each document has half
-    a win. A pair without two replies of use is won by the document that stands higher below.
+    a win. So it has in a pair without two replies of use: a failure moves nobody.
     """
 
     system: str = SYSTEM
@@ -77,12 +78,12 @@ class PairwiseScorer(PromptedScorer[Pairwise]):
         return wins
 
     def _won(self, query: Query, higher: str, lower: str, tally: Tally) -> float:
-        """What the higher document has of the win: 1, 0, or a half where the order of the two decides."""
+        """What the higher document has of the win: 1, 0, or a half where the order of the two decides or nobody does."""
         first, second = self._better(query, higher, lower, tally), self._better(query, lower, higher, tally)
         tally.count("compared")
         if first is None or second is None:
             tally.count("undecided")
-            return 1.0
+            return 0.5
         tally.count("disagreed", int(first == second))
         return 0.5 if first == second else float(first == "A")
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..asking.asker import UnreadableError
 from ..asking.estimate import Estimate
-from ..asking.reading import said_yes, yes_no
 from ..asking.tally import Tally
+from ..asking.yes_no import said_yes, yes_no
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.chat.port import Reply
@@ -66,7 +66,7 @@ class PointwiseScorer(PromptedScorer[Pointwise]):
         by_text = any(verdict is not None and verdict.odds is None for verdict in found)
         values = [_worth(verdict, by_text) for verdict in found]
         tally.count("graded", len(docs))
-        tally.count("by_text", sum(value is not None for value in values) if by_text else 0)
+        tally.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
         tally.count("given_up", sum(value is None and verdict is not None for value, verdict in zip(values, found, strict=True)))
         return _scores(values)
 

@@ -19,9 +19,8 @@ from ..models.chat.port import ChatModel
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
+from .resorting import resorted
 from .scorers import AskingScorer, CuttingScorer, LimitedScorer, PricedScorer, QueryCuttingScorer, Scorer, ScorerValue
-
-FINEST_STEP = 2.0**-30
 
 
 @dataclass(frozen=True)
@@ -134,18 +133,3 @@ class RerankSearcher:
     def close(self) -> None:
         """Closes the scorer."""
         self._scorer.close()
-
-
-def resorted(docs: list[str], scores: FloatArray, top: int) -> Ranking:
-    """The top by the new scores, documents of equal score in the order they had, and the rest behind in theirs.
-
-    Scores descend strictly: equal ones are told apart by the last bit, and each of the rest lies a step below the one before.
-    """
-    order = np.argsort(-scores, kind="stable")
-    ordered = [docs[at] for at in order.tolist()] + docs[top:]
-    falling = scores[order]
-    for at in range(1, len(falling)):
-        falling[at] = min(falling[at], np.nextafter(falling[at - 1], -np.inf))
-    least = float(falling[-1])
-    steps = max(1.0, abs(least) * FINEST_STEP) * np.arange(1, len(docs) - len(falling) + 1)
-    return ordered, np.concatenate([falling, least - steps])

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakKeyDictionary
 
 from ..asking.desk import Desk
 from ..asking.fence import DATA_RULE, fenced
 from ..asking.prompt import filled
 from ..asking.query_reply import query_in
-from ..asking.reading import json_in, text_of
+from ..asking.reading import json_in
+from ..asking.spoken import text_of
 from ..asking.tally import Sums
 from ..data.queries import Query
 from ..models.chat.port import Ask, Message, Reply
@@ -59,16 +59,15 @@ class Rewritten:
     tally: Sums
 
 
-_DONE: WeakKeyDictionary[Desk, dict[Rewrite, dict[tuple[str, str], Rewritten]]] = WeakKeyDictionary()
-"""What was rewritten at a desk: a searcher must tell of the very asks that the queries below came from, failed ones too."""
-
-
 class Rewriter:
-    """Rewrites each query once at one desk; safe for several threads, each with queries of its own."""
+    """Rewrites each query once at one desk; safe for several threads, each with queries of its own.
+
+    The desk remembers what came of it: a searcher must tell of the very asks that the queries below came from, failed ones too.
+    """
 
     def __init__(self, stage: Rewrite, desk: Desk) -> None:
         self._stage, self._asker = stage, desk.asker(stage.model, "rewrite")
-        self._done = _DONE.setdefault(desk, {}).setdefault(stage, {})
+        self._done = desk.remembered(stage, dict[tuple[str, str], Rewritten])
 
     def rewritten(self, query: Query) -> Rewritten:
         """The query as it is asked below; as it is where it has no word or the model makes nothing of it."""
@@ -85,6 +84,7 @@ class Rewriter:
         tally, stage = Sums(), self._stage
         if not query.text.strip():
             return Rewritten(query, query, tally)
+        tally.count("rewritten")
         ask = ask_of(query, stage.prompt, stage.max_tokens)
         text = self._asker.read(ask, partial(meaning, query, stage.mode), tally, attempts=stage.attempts)
         return Rewritten(query, query if text is None else replace(query, text=text), tally)

@@ -57,7 +57,8 @@ def _entry(climb: Climb, rung: Rung, whole: str) -> Entry:
 def _means(result: Result | None, system: str, before: str = "") -> dict[str, float]:
     if result is None or system not in result.means:
         return {}
-    return {f"{before}{name}": float(value) for name, value in result.means[system].items()}
+    (own,) = (one.measures for one in result.systems if one.name == system)
+    return {f"{before}{name}": float(one.value) for name, one in own.items() if one.queries}
 
 
 def _costs(rung: Rung) -> dict[str, float]:

@@ -9,6 +9,7 @@ from .grid import shown_number
 from .ladder_answers import answers_grid, answers_title
 from .ladder_chunks import TITLE, chunk_grid
 from .ladder_grid import COUNTS, deciding, ladder_grid, main_measure, shown_time
+from .ladder_lost import losses
 from .look import Look
 from .tables import Printer, fits
 
@@ -19,7 +20,7 @@ def render(climb: Climb, look: Look) -> str:
     printer.line(_headline(climb), style="bold")
     printer.line()
     printer.summary(ladder_grid(climb, lambda grid: fits(grid, look)))
-    for sentence in (*_legend(climb, look), *approximations(climb), *sentences(climb)):
+    for sentence in (*_legend(climb, look), *approximations(climb), *sentences(climb), *losses(climb)):
         for line in wrap(sentence, look.width):
             printer.line(line)
     if climb.chunks:

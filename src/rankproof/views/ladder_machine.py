@@ -11,6 +11,7 @@ from .ladder import approximations, sentences
 from .ladder_answers import answers_grid, answers_title
 from .ladder_chunks import TITLE, chunk_grid
 from .ladder_grid import ladder_grid
+from .ladder_lost import losses
 from .look import Look
 
 
@@ -26,7 +27,7 @@ def as_csv(climb: Climb, look: Look) -> str:
 
 def as_markdown(climb: Climb, look: Look) -> str:
     """The ladder as a table with every column, the best of each measure in bold, and the sentences below it."""
-    said = "".join(f"\n{for_markdown(sentence)}\n" for sentence in (*approximations(climb), *sentences(climb)))
+    said = "".join(f"\n{for_markdown(sentence)}\n" for sentence in (*approximations(climb), *sentences(climb), *losses(climb)))
     chunks = f"\n{TITLE}\n\n{_table(chunk_grid(climb.chunks))}" if climb.chunks else ""
     answers = f"\n{answers_title(climb.answers)}\n\n{_table(answers_grid(climb.answers))}" if climb.answers else ""
     return f"{_table(ladder_grid(climb))}{said}{chunks}{answers}"

@@ -63,7 +63,7 @@ def _asked(rung: Rung) -> list[str]:
 
 def _summaries(kind: str, result: Result) -> Iterator[LongRow]:
     for system in result.systems:
-        for name, one in system.measures.items():
+        for name, one in ((name, one) for name, one in system.measures.items() if one.queries):
             yield LongRow("system", kind, system.name, None, name, float(one.value))
 
 

@@ -39,15 +39,24 @@ def findings(subject: AnswerSubject, profile: Profile) -> Iterator[str]:
 
 def _best(values: Mapping[str, MeasureResult], measure: str, what: str) -> Iterator[str]:
     """The system of the highest mean, or those that tie, and whether its lead over each of the others is more than chance."""
+    values = {system: one for system, one in values.items() if one.queries}
+    if not values:
+        return
     means = {system: one.value for system, one in values.items()}
-    first, n = leaders(means), max(one.queries for one in values.values())
+    first = leaders(means)
+    n = values[first[0]].queries
     has = "has" if len(first) == 1 else "have"
     which = "" if len(values) == 1 else "the highest " if len(first) == 1 else "the same highest "
     yield f"{what}: {', '.join(map(shown, first))} {has} {which}{measure}, {brief(means[first[0]])} (n = {n})."
     others = [system for system in values if system not in first]
-    if others and n >= _LEAST:
+    if others and len(_common(values)) >= _LEAST:
         result = Result(
             values[first[0]].query_ids, tuple(SystemResult(name, {measure: values[name]}, ()) for name in (first[0], *others))
         )
         found, *_ = compare(result, baseline=first[0], samples=_SAMPLES)
         yield from (f"{what}: {sentence}" for sentence in found.sentences)
+
+
+def _common(values: Mapping[str, MeasureResult]) -> set[str]:
+    """The questions that every system has a value for."""
+    return set.intersection(*(set(one.query_ids) for one in values.values()))

@@ -74,8 +74,8 @@ def retrieval_table(subject: AnswerSubject, profile: Profile) -> Table:
 
 
 def f1_by_query(subject: AnswerSubject, system: str) -> dict[str, float]:
-    """F1(tokens='set') of every question that has an answer."""
-    return {record.query: f1_of(record) for record in subject.records(system)}
+    """F1(tokens='set') of every question that has an answer, unless the system's own failed."""
+    return {record.query: f1_of(record) for record in subject.records(system) if not record.failed}
 
 
 def verdicts(subject: AnswerSubject, system: str, profile: Profile) -> list[str]:

@@ -44,7 +44,8 @@ class AnswerSubject:
             if reference.answers:
                 one = given.get(query)
                 text = one.text if one is not None and one.state == "answered" else ""
-                yield AnswerRecord(query, text, reference.answers, found=self.found(system, query))
+                failed = one is not None and one.state == "failed"
+                yield AnswerRecord(query, text, reference.answers, found=self.found(system, query), failed=failed)
 
     def found(self, system: str, query: str) -> bool | None:
         """Whether a relevant passage was among those that the answer was made from; None where that is not known."""
@@ -56,14 +57,17 @@ class AnswerSubject:
         return any(self.wholes.get(doc, doc) in relevant for doc in one.given)
 
 
-def subject_of_climb(climb: Climb, measures: Sequence[str] | None = None) -> AnswerSubject:
-    """The answers of a climb, under the measures asked for or those it has."""
+def subject_of_climb(climb: Climb, measures: Sequence[str] | None = None, *, rel: int | None = None) -> AnswerSubject:
+    """The answers of a climb, under the measures asked for or those it has, and the least grade that counts or its own."""
     answers = {rung.name: rung.answers for rung in climb.rungs if rung.answers is not None}
     if not answers:
         raise UsageError(f"no system of {climb.name} answers", fix="add a system with the stage answer or extract, and run again")
     references = references_of(climb.texts)
     result = climb.answers
     asked = None if measures is None else [str(measure) for measure in answer_measures(list(measures))]
+    if rel is not None and rel != climb.rel:
+        asked = asked or (None if result is None else list(result.systems[0].measures))
+        climb, result = replace(climb, rel=rel), None
     if result is None or any(name not in result.systems[0].measures for name in asked or ()):
         whole = climb.wholes
         result = evaluate_answers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ from ...errors import shown
 from ...measures.answers import shared_words, token_set_f1
 from ..table import Column, Table
 
-Reason = Literal["fine", "empty", "verbose", "context missing", "paraphrased or wrong"]
+Reason = Literal["fine", "failed", "empty", "verbose", "context missing", "paraphrased or wrong"]
 LOW = 0.40
 """Below Moderate, by the rag profile's bands of answer F1."""
 _MOST = 0.5
@@ -24,6 +24,7 @@ _EVERYWHERE = frozenset(
 )
 MEANINGS: dict[Reason, str] = {
     "fine": f"F1 of at least {LOW}",
+    "failed": "no reply of use came: there is no answer to measure, and it is left out of the means",
     "empty": "there is no answer",
     "verbose": "most of the reference's words are in the answer, among many others",
     "context missing": "what was retrieved lacks the reference's words, or none of it is relevant: they could not be known",
@@ -36,6 +37,7 @@ class AnswerRecord:
     """An answer, what it should have been, and the retrieved texts it was made from (None where they are not known).
 
     `found` says whether a relevant passage was among them, None where nobody judged; it counts where the texts are not known.
+    `failed` says that something went wrong before there was an answer.
     """
 
     query: str
@@ -43,6 +45,7 @@ class AnswerRecord:
     references: Sequence[str]
     context: Sequence[str] | None = None
     found: bool | None = None
+    failed: bool = False
 
 
 def f1_of(record: AnswerRecord) -> float:
@@ -52,6 +55,8 @@ def f1_of(record: AnswerRecord) -> float:
 
 def reason_of(record: AnswerRecord) -> Reason:
     """Why the answer scores as it does, by the reference that it is nearest to."""
+    if record.failed:
+        return "failed"
     if f1_of(record) >= LOW:
         return "fine"
     if not record.answer.strip():
@@ -92,9 +97,18 @@ def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
     counts = Counter(found)
     rows = tuple((name, counts[name], counts[name] / max(len(found), 1), about) for name, about in MEANINGS.items())
     columns = (Column("answers"), Column("n", "count"), Column("share", "share"), Column("what it means"))
-    worst, times = max(((name, counts[name]) for name in MEANINGS if name != "fine"), key=lambda each: each[1])
-    low = len(found) - counts["fine"]
-    said = (f"Of {len(found)} answers {low} have an F1 under {LOW}; the most common reason: {worst} ({times}).",) if low else ()
     whose = f" of {shown(system)}" if system else ""
     title = f"Why answer F1{whose} is low: n = {len(found)} answers"
-    return Table("answers", title, columns, rows, said, facts={"n": len(found), "system": system})
+    return Table("answers", title, columns, rows, tuple(_said(counts)), facts={"n": len(found), "system": system})
+
+
+def _said(counts: Counter[Reason]) -> Iterator[str]:
+    """How many answers are low and mostly why, and how many there are not."""
+    measured = counts.total() - counts["failed"]
+    low = measured - counts["fine"]
+    if low:
+        reasons = [(name, counts[name]) for name in MEANINGS if name not in ("fine", "failed")]
+        worst, times = max(reasons, key=lambda each: each[1])
+        yield f"Of {measured} answers {low} have an F1 under {LOW}; the most common reason: {worst} ({times})."
+    if counts["failed"]:
+        yield f"{counts['failed']} of {counts.total()} answers failed and are not measured."

@@ -16,6 +16,7 @@ from .limits import blind, small_segments
 from .rules import on_change, on_missing_system, on_queries, on_segment, on_threshold
 from .settings import GateSettings, Threshold
 
+_LACKING = ("missing-queries", "missing-answers", "failed-answers")
 Pairs = Sequence[tuple[Blessed, Blessed]]
 
 
@@ -64,7 +65,7 @@ def _missing(evidence: Evidence, systems: Collection[str]) -> Iterator[str]:
     """The judged queries that a run lacks, and whether they count."""
     for system in evidence.result.systems:
         if system.name in systems:
-            yield from (f"{shown(system.name)}: {note.text}" for note in system.notes if note.code == "missing-queries")
+            yield from (f"{shown(system.name)}: {note.text}" for note in system.notes if note.code in _LACKING)
 
 
 def _paired(now: Sequence[Blessed], baseline: Baseline, *, named: bool) -> tuple[Pairs, list[str]]:

@@ -20,14 +20,18 @@ from .words import agreement, how, limits, said, warnings
 def segments(evidence: Evidence, grouping: Grouping, measure: str, settings: SegmentSettings | None = None) -> list[Table]:
     """Each system's segments beside the rest, worst first; before them the values alone where there are several systems."""
     settings = settings or SegmentSettings()
-    values = {name: each[measure] for name, each in measured(evidence, [measure]).items()}
+    every = {name: each[measure] for name, each in measured(evidence, [measure]).items()}
+    values = {name: one for name, one in every.items() if one.queries}
+    if not values:
+        raise UsageError(f"no system has a value of {measure}", fix="run the experiment again: every answer failed")
     if next(iter(values.values())).summary != "mean":
         raise UsageError(f"{measure} is no mean over queries", fix="name one that is, such as nDCG@10")
     rows = rows_of(values, grouping, settings)
     tests = sum(row.p is not None for row in rows)
     details = [_detail([row for row in rows if row.system == system], grouping, measure, settings, tests) for system in values]
     last = details[-1]
-    notes = (*last.notes, *limits(rows, values, settings))
+    without = (f"{shown(name)} has no value of {measure} and is left out" for name in every if name not in values)
+    notes = (*last.notes, *limits(rows, values, settings), *without)
     details[-1] = replace(last, sentences=(*last.sentences, how(rows, tests, settings)), notes=notes)
     return [_overview(rows, values, grouping, measure, settings), *details] if len(values) > 1 else details
 

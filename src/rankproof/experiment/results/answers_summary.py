@@ -40,7 +40,8 @@ def _system(climb: Climb, rung: Rung) -> dict[str, Any]:
 
 
 def _means(result: Result, system: str) -> dict[str, Any]:
-    return {name: {"mean": one.value, "n": one.queries} for name, one in _of(result, system).measures.items()}
+    measures = _of(result, system).measures
+    return {name: {"mean": one.value if one.queries else None, "n": one.queries} for name, one in measures.items()}
 
 
 def _segments(climb: Climb, result: Result, system: str) -> Iterator[tuple[str, Any]]:
@@ -56,9 +57,9 @@ def _segments(climb: Climb, result: Result, system: str) -> Iterator[tuple[str, 
 
 
 def _group(result: Result, system: str, queries: Sequence[str]) -> dict[str, Any]:
-    found = {}
+    found, chosen = {}, set(queries)
     for name, one in _of(result, system).measures.items():
-        values = [value for query, value in one.per_query.items() if query in set(queries)]
+        values = [value for query, value in one.per_query.items() if query in chosen]
         found[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
     return found
 

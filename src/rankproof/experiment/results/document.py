@@ -99,7 +99,7 @@ def _count(values: IntArray, *, per_query: bool) -> dict[str, Any]:
 
 
 def _measure(one: MeasureResult, *, per_query: bool) -> dict[str, Any]:
-    shown = {"value": one.value, "summary": one.summary, "queries": one.queries}
+    shown = {"value": one.value if one.queries else None, "summary": one.summary, "queries": one.queries}
     return shown | {"per_query": one.per_query} if per_query else shown
 
 

@@ -23,7 +23,8 @@ from .answers_summary import answers_summary
 from .answers_table import answers_csv
 from .digests import digest_of
 from .document import FORMAT, document, written
-from .load import EXPERIMENT, QRELS, QUERIES, RESULT, RUNS, SNIPPETS, load
+from .files import EXPERIMENT, QRELS, QUERIES, RESULT, RUNS, SNIPPETS
+from .load import load
 from .names import file_names
 from .strangers import refuse_strangers
 from .swap import check_place, replaced_folder
@@ -34,6 +35,8 @@ __all__ = ["check_folder", "load", "save"]
 SUMMARY = "summary.csv"
 PER_QUERY = "per_query.csv"
 CHUNKS = "chunks.csv"
+REPORT = "report.html"
+"""Not written here: the page is made from the folder."""
 _OF_ANSWERS = (ANSWERS, ANSWERS_TABLE, ANSWERS_SUMMARY)
 _BEGINNING = 4096
 
@@ -85,7 +88,7 @@ def _may_replace(path: str) -> bool:
     """Whether it is a results folder; one with other files in it is refused, for they would be lost."""
     ours = is_results_folder(path)
     if ours:
-        refuse_strangers(path, (SUMMARY, PER_QUERY, CHUNKS, EXPERIMENT, QRELS, QUERIES, SNIPPETS, *_OF_ANSWERS))
+        refuse_strangers(path, (SUMMARY, PER_QUERY, CHUNKS, REPORT, EXPERIMENT, QRELS, QUERIES, SNIPPETS, *_OF_ANSWERS))
     return ours
 
 

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
-import numpy as np
-
-from ...data.answers import Answers
-from ...data.arrays import FloatArray, frozen
 from ...data.qrels import Qrels
 from ...data.queries import Queries
-from ...data.run import Run
-from ...errors import UsageError
-from ...evaluation import MeasureResult, Note, Result, SystemResult
+from ...evaluation import Result
 from ...formats import strict_json
 from ...formats.jsonl_format import objects
 from ...formats.lines import decoded
 from ...formats.opened import open_file
 from ...formats.opening import StrPath, all_bytes, open_source, path_text
 from ...formats.texts_format import MAX_TEXT_BYTES, read_queries
-from ...measures import parse
-from ..rung import TIMES, Climb, Rung, RungKind
+from ..rung import Climb, Rung
 from .answers import ANSWERS, answers_in
 from .digests import refuse_changed
 from .document import FORMAT, SCHEMA
+from .files import EXPERIMENT, QRELS, QUERIES, RESULT, SNIPPETS
+from .read_rungs import run_file, rung_in
+from .read_values import answered_in, chunks_in, system_in, wholes_in
 from .swap import recover
 from .values import Values
-
-RESULT, EXPERIMENT, QRELS, QUERIES, SNIPPETS, RUNS = (
-    *("result.json", "experiment.toml", "qrels.tsv", "queries.jsonl", "snippets.jsonl"),
-    "runs",
-)
-_RUN_FILE = re.compile(rf"{RUNS}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl|json)\.gz")
 
 
 def load(path: StrPath) -> Climb:
@@ -42,13 +30,13 @@ def load(path: StrPath) -> Climb:
     folder = path_text(path)
     recover(os.path.realpath(folder))
     values = _document(folder)
-    runs = [_run_file(system.inside("run"))[0] for system in values.each("systems")]
+    runs = [run_file(system.inside("run"))[0] for system in values.each("systems")]
     answered = [ANSWERS] if ANSWERS in values.inside("sha256").plain else []
     refuse_changed(folder, values.inside("sha256"), [QRELS, QUERIES, SNIPPETS, EXPERIMENT, *answered, *runs])
     queries = tuple(values.texts("query_ids"))
-    result = Result(tuple(values.texts("judged_ids")), tuple(map(_system, values.each("systems"))))
+    result = Result(tuple(values.texts("judged_ids")), tuple(map(system_in, values.each("systems"))))
     answers = answers_in(folder) if answered else {}
-    rungs = tuple(_rung(system, queries, folder, answers) for system in values.each("systems"))
+    rungs = tuple(rung_in(system, queries, folder, answers) for system in values.each("systems"))
     _refuse_strangers(values, rungs, result)
     return Climb(
         name=values.text("name"),
@@ -63,9 +51,9 @@ def load(path: StrPath) -> Climb:
         provenance=values.inside("provenance").plain,
         notes=tuple(values.texts("notes")),
         rel=values.count("rel"),
-        chunks=_chunks(values, result),
-        answers=_answers(values, rungs),
-        wholes=_wholes(values),
+        chunks=chunks_in(values, result),
+        answers=answered_in(values, rungs),
+        wholes=wholes_in(values),
         urls=_urls(os.path.join(folder, SNIPPETS)),
     )
 
@@ -81,104 +69,6 @@ def _document(folder: str) -> Values:
             f"schema {values.count('schema')} where this rankproof knows {SCHEMA}", "use the rankproof that wrote it"
         )
     return values
-
-
-def _system(values: Values) -> SystemResult:
-    notes = tuple(Note(note.text("code"), note.count("count"), note.text("text")) for note in values.each("notes"))
-    measures = values.inside("measures")
-    return SystemResult(values.text("name"), {name: _measure(measures.inside(name), name) for name in measures.plain}, notes)
-
-
-def _chunks(values: Values, result: Result) -> Result | None:
-    """The values at chunk level, None where no system ranks chunks."""
-    if "chunks" not in values.plain:
-        return None
-    systems = tuple(map(_system, values.each("chunks")))
-    known = {system.name for system in result.systems}
-    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
-        raise values.error("the values at chunk level are not those of its systems", "run the experiment again")
-    return Result(result.queries, systems)
-
-
-def _answers(values: Values, rungs: tuple[Rung, ...]) -> Result | None:
-    """The measures of answers, None where nothing was measured."""
-    if "answers" not in values.plain:
-        return None
-    found = values.inside("answers")
-    systems = tuple(map(_system, found.each("systems")))
-    known = {rung.name for rung in rungs if rung.answers is not None}
-    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
-        raise values.error("the values of answers are not those of its systems", "run the experiment again")
-    return Result(tuple(found.texts("judged_ids")), systems)
-
-
-def _wholes(values: Values) -> Mapping[str, str]:
-    """The judged documents of passages."""
-    if "answers" not in values.plain:
-        return {}
-    found = values.inside("answers").inside("wholes")
-    return {passage: found.text(passage) for passage in found.plain}
-
-
-def _measure(values: Values, name: str) -> MeasureResult:
-    each = values.inside("per_query")
-    numbers = np.array([each.number(query) for query in each.plain], dtype=np.float64)
-    try:
-        measure = parse(name)
-    except UsageError as error:
-        raise values.error(error.what, error.fix) from None
-    return MeasureResult(measure, values.number("value"), tuple(each.plain), frozen(numbers))
-
-
-def _rung(values: Values, queries: tuple[str, ...], folder: str, answers: Mapping[str, Answers]) -> Rung:
-    times, index, counts = values.inside("times_ms"), values.inside("index"), values.inside("counts")
-    kind: RungKind = values.choice("kind", get_args(RungKind))  # type: ignore[assignment]
-    return Rung(
-        name=values.text("name"),
-        kind=kind,
-        stage=values.inside("stage").plain,
-        run=_run(values.inside("run"), values.text("name"), queries, folder),
-        times={part: _times(times.inside(part), len(queries)) for part in TIMES},
-        index_seconds=index.number("seconds"),
-        index_bytes=index.count("bytes"),
-        throughput=values.number_or_none("throughput"),
-        over=values.text_or_none("over"),
-        facts=values.inside("facts").plain,
-        notes=tuple(values.texts("remarks")),
-        computed=values.text("computed"),
-        from_cache=values.flag("from_cache"),
-        counts={name: _times(counts.inside(name), len(queries)).astype(np.int64) for name in counts.plain},
-        money=values.number("money"),
-        answers=answers.get(values.text("name")),
-    )
-
-
-def _times(values: Values, count: int) -> FloatArray:
-    found = values.numbers("per_query")
-    if len(found) != count:
-        raise values.error(f"{len(found)} times for {count} queries", "the file is damaged: run the experiment again")
-    return frozen(np.array(found, dtype=np.float64))
-
-
-def _run(values: Values, name: str, queries: tuple[str, ...], folder: str) -> Run:
-    (file, kind), rows = _run_file(values), values.count("rows")
-    missing = set(values.texts("missing"))
-    asked = [query for query in queries if query not in missing]
-    path = os.path.join(folder, *file.split("/"))
-    found = open_file(path, format=kind).run(name=name) if rows else Run.from_rows([])
-    if len(found.docs) != rows:
-        what = f"{len(found.docs)} rows where {RESULT} counts {rows}"
-        raise Values({}, path).error(what, "the file is damaged: run the experiment again")
-    return Run.from_rows(found.rows(), name=name, source=path, queries=asked)
-
-
-def _run_file(values: Values) -> tuple[str, str]:
-    """The name of a run's file, never one outside the folder, and its format."""
-    file = values.text("file")
-    kind = _RUN_FILE.fullmatch(file)
-    if kind is None:
-        raise values.error(f"{file} is no file of this folder", "the file is damaged: run the experiment again")
-    return file, kind[1]
 
 
 def _qrels(path: str) -> Qrels:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator
 
 from ...errors import UsageError, shown
-from .load import RESULT, RUNS
+from .files import RESULT, RUNS
 
 
 def refuse_strangers(folder: str, own: Collection[str]) -> None:

@@ -21,14 +21,14 @@ class Case:
     """One answer and what it is held against.
 
     `text` is empty for an answer that abstains, and `references` is ("",) for a question that has no answer. `relevant` are the
-    documents that `cited` should name, None where they are not known; `failed` says that there is no answer at all.
+    documents that `cited` should name, None where they are not known; `missing` says that nothing was answered at all.
     """
 
     text: str
     references: tuple[str, ...]
     cited: tuple[str, ...] = ()
     relevant: frozenset[str] | None = None
-    failed: bool = False
+    missing: bool = False
 
 
 class AnswerMeasure(Measure):
@@ -46,9 +46,9 @@ class AnswerMeasure(Measure):
         """The value of one answer; None where the question has nothing to measure it by."""
 
     def of_answers(self, cases: Sequence[Case], encode: Encode | None = None) -> list[float | None]:
-        """A value for each case; 0 for an answer that failed."""
+        """A value for each case; 0 for an answer that is missing."""
         found = [self.value(case) for case in cases]
-        return [value if value is None or not case.failed else 0.0 for case, value in zip(cases, found, strict=True)]
+        return [value if value is None or not case.missing else 0.0 for case, value in zip(cases, found, strict=True)]
 
 
 class TextMeasure(AnswerMeasure):
@@ -59,4 +59,13 @@ class TextMeasure(AnswerMeasure):
         """The value against one reference."""
 
     def value(self, case: Case) -> float:
-        return max(self.score(case.text, reference) for reference in case.references)
+        return max(self._against(case.text, reference) for reference in case.references)
+
+    def _against(self, answer: str, reference: str) -> float:
+        """0 where only one of the two says nothing, also where normalising leaves nothing of the other ("The")."""
+        return self.score(answer, reference) if is_silent(answer) == is_silent(reference) else 0.0
+
+
+def is_silent(text: str) -> bool:
+    """Whether the text says nothing."""
+    return not text.strip()

@@ -12,7 +12,8 @@ class ReferenceContained(TextMeasure):
     name = "Contains"
     title = "Reference contained"
     definition = (
-        "1 if a reference, normalised as for EM, stands in the answer as whole words, else 0;"
+        "1 if a reference, normalised as for EM, stands in the answer as whole words, else 0"
+        " (characters in scripts without blanks);"
         " 1 for abstaining where there is no answer."
     )
     source = "common in open-domain question answering, as in Asai et al. 2023 (match)"

@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from .base import TextMeasure
-from .normalised import normalised
+from ...data.scripts import spaced
+from .base import TextMeasure, is_silent
+from .normalised import lowered, normalised
 
 Tokens = Literal["bag", "set"]
 StopWords = Literal["none", "english"]
@@ -60,12 +61,12 @@ def token_bag_f1(answer: str, reference: str, *, stop_words: Collection[str] = (
     """F1(tokens='bag'): the same over words as often as they stand there; 1 where both are empty, 0 where one is."""
     said, wanted = (word_bag(text, stop_words) for text in (answer, reference))
     both = said.total() + wanted.total()
-    return 2 * (said & wanted).total() / both if both else 1.0
+    return 2 * (said & wanted).total() / both if both else float(is_silent(answer) == is_silent(reference))
 
 
 def _words(text: str, stop_words: Collection[str]) -> frozenset[str]:
     """Words in lower case without punctuation; articles stay unless they are among the stop words."""
-    return frozenset(_PUNCTUATION.sub("", text.lower()).split()).difference(stop_words)
+    return frozenset(_PUNCTUATION.sub("", spaced(lowered(text))).split()).difference(stop_words)
 
 
 def word_bag(text: str, stop_words: Collection[str] = ()) -> Counter[str]:
@@ -85,6 +86,7 @@ class WordF1(TextMeasure):
         "2 shared / (words of the answer + words of the reference), the best over references. 'bag': words normalised as for EM,"
         " counted as often as they stand there; empty against empty is 1. 'set': distinct words in lower case without"
         " punctuation, articles kept; empty scores 0. stop_words='english' leaves out Lucene's list."
+        " In scripts without blanks every character is a word."
     )
     source = "'bag': Rajpurkar et al. 2016 (SQuAD)"
 

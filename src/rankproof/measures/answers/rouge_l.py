@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...data.scripts import spaced
 from .base import TextMeasure
+from .normalised import lowered
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -30,12 +32,12 @@ class RougeL(TextMeasure):
     title = "ROUGE-L"
     definition = (
         "2 lcs / (words of the answer + words of the reference), with lcs the longest common subsequence of their words in lower"
-        " case, without stemming; empty scores 0."
+        " case, without stemming; empty scores 0. In scripts without blanks every character is a word."
     )
     source = "Lin 2004; on ASCII text as rouge-score's rougeL fmeasure with use_stemmer=False"
 
     def score(self, answer: str, reference: str) -> float:
-        said, wanted = (_WORD.findall(text.lower()) for text in (answer, reference))
+        said, wanted = (_WORD.findall(spaced(lowered(text))) for text in (answer, reference))
         return 2 * longest_common(said, wanted) / (len(said) + len(wanted)) if said and wanted else 0.0
 
 

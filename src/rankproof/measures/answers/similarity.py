@@ -36,7 +36,7 @@ class AnswerSimilarity(AnswerMeasure):
         for case in cases:
             answer = next(rows)
             nearest = max(float(answer @ next(rows)) for _ in case.references)
-            empty = case.failed or not case.text.strip()
+            empty = case.missing or not case.text.strip()
             found.append(0.0 if empty else min(max(nearest, -1.0), 1.0))
         return found
 

@@ -21,11 +21,15 @@ EXPLAINED = frozenset({400, 413, 422})
 
 
 class BrokenError(Exception):
-    """No whole answer came: why, in a few words."""
+    """No whole answer came: why, in a few words, and whether the request may have arrived all the same."""
+
+    def __init__(self, why: str, *, arrived: bool = True) -> None:
+        self.arrived = arrived
+        super().__init__(why)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A status, what Retry-After says, and the body of a success or of a request refused; others may hold the key: not read."""
 
     status: int
@@ -42,7 +46,7 @@ class Connection:
         self._client = _client(address, secret, timeout)
         self._logs = LogMask(secret)
 
-    def post(self, body: bytes) -> Answer:
+    def post(self, body: bytes) -> HttpAnswer:
         """The answer to one request; BrokenError where it is not whole within twice the time-out, or too long."""
         import httpx
 
@@ -51,11 +55,13 @@ class Connection:
             with self._client.stream("POST", self._url, content=body) as response:
                 retry_after = response.headers.get("retry-after", "")
                 is_read = response.status_code in {httpx.codes.OK, *EXPLAINED}
-                return Answer(response.status_code, retry_after, self._read(response, deadline) if is_read else "")
+                return HttpAnswer(response.status_code, retry_after, self._read(response, deadline) if is_read else "")
         except httpx.TimeoutException as error:
-            raise BrokenError(f"nothing came for {self._timeout:g} s ({type(error).__name__})") from None
+            arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise BrokenError(f"nothing came for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError) as error:
-            raise BrokenError(f"{type(error).__name__}: {error}") from None
+            arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError) and not isinstance(error, httpx.ConnectError)
+            raise BrokenError(f"{type(error).__name__}: {error}", arrived=arrived) from None
 
     def _read(self, response: httpx.Response, deadline: float) -> str:
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":

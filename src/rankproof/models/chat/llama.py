@@ -6,47 +6,33 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from ...data.checks import number, whole
 from ...data.identity import NOT_PART
 from ...data.versions import behind, version_of
 from ...errors import UsageError
 from ..checksums import sha256_of
 from .llama_server import LlamaServer
+from .llama_settings import LlamaSettings
 from .openai_chat import OpenAIChat
 from .port import Ask, Chat, ChatFailedError, ChatUnusableError, Reply
 
-_LEAST_CONTEXT, _MOST_SECONDS = 256, 86_400
 
-
-@dataclass(frozen=True, slots=True)
-class Llama:
-    """A gguf file; `context` is how many tokens a prompt and its reply may have together, `timeout` seconds are for one reply.
-
-    It answers one ask at a time, each from the start: asks that share a batch or the beginning of a prompt would change each
-    other's numbers. So the same ask always brings the same reply, and one that was of no use is asked for again with another seed
-    and at a temperature of at least `retry_temperature`.
-    """
+@dataclass(frozen=True)
+class _File:
+    """Where the weights are: a base of its own, so that the path comes before all settings."""
 
     path: str = field(metadata=NOT_PART)
-    context: int = 4096
-    temperature: float = 0.0
-    seed: int = 0
-    retry_temperature: float = 0.5
-    timeout: float = field(default=600.0, metadata=NOT_PART)
-    concurrency: ClassVar[int] = 1
-    price_in: ClassVar[float] = 0.0
-    price_out: ClassVar[float] = 0.0
+
+
+@dataclass(frozen=True)
+class Llama(LlamaSettings, _File):
+    """A gguf file, and the settings that every model has which llama.cpp runs."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path or "\0" in self.path:
             raise UsageError(f"{self.path!r} is no gguf file", fix="give its path")
-        whole("context", self.context, _LEAST_CONTEXT)
-        whole("seed", self.seed, 0)
-        number("temperature", self.temperature, 0, 2)
-        number("retry_temperature", self.retry_temperature, 0, 2)
-        number("timeout", self.timeout, 1, _MOST_SECONDS)
+        super().__post_init__()
 
     def load(self, *, threads: int = 1) -> LlamaChat:
         """A server of its own, up and ready."""

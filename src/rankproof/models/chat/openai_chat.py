@@ -14,13 +14,14 @@ from ...data.identity import NOT_PART
 from ...errors import UsageError, shown, visible
 from .address import is_loopback, is_open, plain_address
 from .calls import Calls, StoppedError
-from .http import EXPLAINED, Answer, BrokenError, Connection
+from .http import EXPLAINED, BrokenError, Connection, HttpAnswer
 from .port import Ask, ChatFailedError, ChatUnusableError, Reply
 from .request import request_body
 from .response import Completion, WrongShapeError, completion_of, reason_of
 from .retry_after import seconds_asked
 from .secrets import Secret, secret_of, variable_name
 
+_LIKELY = "; likely causes: limit_key, max_tokens, or more than the model's context holds"
 LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
 _AGAIN = frozenset({408, 409, 425, 429})
 _DEADLINE = 2.5
@@ -84,7 +85,7 @@ class OpenAIConnection:
         try:
             found = self._calls.within(_DEADLINE * self._model.timeout, lambda: self._tried(ask, body))
         except TimeoutError:
-            found = self._failed(f"no whole answer within {_DEADLINE * self._model.timeout:g} s")
+            found = self._failed(f"no whole answer within {_DEADLINE * self._model.timeout:g} s", charged=True)
         except StoppedError:
             found = ChatUnusableError("asking was stopped")
         # Raised out here, and made without a traceback: none leads to a frame that holds headers or what the server sent.
@@ -109,10 +110,12 @@ class OpenAIConnection:
             seconds = time.perf_counter() - start
             problem = self._problem(answer, ask)
             return problem or self._reply(completion_of(self._secret.masked(answer.body), ask), seconds)
-        except (BrokenError, WrongShapeError) as error:
-            return self._failed(str(error))
+        except BrokenError as error:
+            return self._failed(str(error), charged=error.arrived)
+        except WrongShapeError as error:
+            return self._failed(str(error), charged=True)
 
-    def _problem(self, answer: Answer, ask: Ask) -> Exception | None:
+    def _problem(self, answer: HttpAnswer, ask: Ask) -> Exception | None:
         """What a status means other than success."""
         model, status = self._model, answer.status
         if status == HTTPStatus.OK:
@@ -127,7 +130,7 @@ class OpenAIConnection:
         if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _AGAIN:
             told = shown(self._secret.masked(reason_of(self._secret.masked(answer.body))))
             wishes = status in EXPLAINED and bool(ask.schema or ask.logprobs)
-            return self._failed(f"the server refused the request (status {status}) {told}", again=False, wishes=wishes)
+            return self._failed(f"the server refused the request (status {status}) {told}{_LIKELY}", again=False, wishes=wishes)
         return self._failed(f"status {status}", wait=seconds_asked(answer.retry_after))
 
     def _reply(self, found: Completion, seconds: float) -> Reply:
@@ -137,11 +140,18 @@ class OpenAIConnection:
         masked = self._secret.masked
         first = None if found.first is None else tuple((masked(token), value) for token, value in found.first)
         return Reply(
-            masked(found.text), found.finish, found.tokens_in, found.tokens_out, seconds, model=masked(found.model), first=first
+            masked(found.text),
+            found.finish,
+            found.tokens_in,
+            found.tokens_out,
+            seconds,
+            model=masked(found.model),
+            first=first,
+            estimated=found.is_estimated,
         )
 
-    def _failed(self, why: str, *, again: bool = True, wait: float | None = None, wishes: bool = False) -> ChatFailedError:
-        return ChatFailedError(self._said(why), again=again, wait=wait, wishes=wishes)
+    def _failed(self, why: str, *, again: bool = True, **more: Any) -> ChatFailedError:
+        return ChatFailedError(self._said(why), again=again, **more)
 
     def _unusable(self, why: str) -> ChatUnusableError:
         return ChatUnusableError(self._said(why))

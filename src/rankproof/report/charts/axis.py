@@ -8,6 +8,9 @@ from .lettering import SMALL, label, width_of
 from .scale import Scale, tick_text
 from .svg import element
 
+NARROW = 500.0
+"""Pictures of less than this are for phones."""
+
 
 def across(scale: Scale, top: float, bottom: float, name: str, *, most: int = 6) -> list[Markup]:
     """An axis below the picture: a line up for each round value, and the name under them."""
@@ -37,4 +40,4 @@ def upward(scale: Scale, left: float, right: float, name: str, *, most: int = 6)
 def names_room(names: list[str], width: float) -> float:
     """How much of the width the names at the left may take."""
     widest = max((width_of(name) for name in names), default=0.0)
-    return min(widest, 0.32 * width) + 12
+    return min(1.06 * widest, 0.32 * width) + 12

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ...analysis.statistics.bootstrap import Interval
-from .axis import across, names_room
+from .axis import NARROW, across, names_room
 from .lettering import SMALL, label, width_of
 from .marks import dot, whisker
 from .scale import Scale, quality_scale
 from .svg import drawing
 
-NARROW = 500.0
-"""Pictures of less than this are for phones."""
 _VALUE = 56.0
 
 
@@ -49,11 +47,11 @@ def dots(rows: Sequence[Row], title: str, about: str, axis: str, *, width: float
     right = width - _VALUE - (asides + 14 if asides and not stacked else 0)
     ends = [end for row in rows for end in (row.interval or (row.value, row.value))]
     layout = _Layout(quality_scale(ends, left + 10, right - 14), left, right, stacked)
-    step += 14 if stacked else 0
+    step += 20 if stacked else 0
     bottom = 8 + step * len(rows)
     parts = across(layout.scale, 4, bottom, axis, most=4 if width < NARROW else 7)
     for at, row in enumerate(rows):
-        parts += _row(row, 8 + step * at + step / 2 - (6 if stacked else 0), layout)
+        parts += _row(row, 8 + step * at + step / 2 - (9 if stacked else 0), layout)
     return drawing(width, bottom + (40 if axis else 22), title, about, parts)
 
 
@@ -65,6 +63,6 @@ def _row(row: Row, y: float, layout: _Layout) -> list[Markup]:
     parts.append(dot(layout.scale(row.value), y, told, class_="dot best" if row.best else "dot"))
     parts.append(label(layout.right, y + 4.5, row.shown, room=_VALUE, class_=f"figure {word}".strip()))
     if row.aside:
-        x, place = (layout.left + 10, y + 20) if layout.stacked else (layout.right + _VALUE, y + 4.5)
+        x, place = (layout.left + 10, y + 22) if layout.stacked else (layout.right + _VALUE, y + 4.5)
         parts.append(label(x, place, row.aside, room=400, class_="aside", size=SMALL))
     return parts

@@ -9,14 +9,14 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from ...analysis.statistics.bootstrap import Interval
-from .axis import across, upward
+from .axis import NARROW, across, upward
 from .lettering import SIZE, fitted, width_of
 from .marks import dot, upright_whisker
 from .placing import Box, placed
 from .scale import Scale, quality_scale, time_scale
 from .svg import drawing, element, number
 
-_LEFT, _TOP, _RIGHT, _BOTTOM = 46.0, 34.0, 12.0, 44.0
+_LEFT, _TOP, _BOTTOM = 46.0, 34.0, 44.0
 _LONGEST = 170.0
 
 
@@ -34,12 +34,13 @@ class Point:
 
 def pareto(points: Sequence[Point], title: str, about: str, axes: tuple[str, str], *, width: float, height: float) -> Markup:
     """The points, fastest at the left, best on top; `axes` name the times and the values."""
-    x = time_scale([point.time for point in points], _LEFT + 4, width - _RIGHT)
+    right = width - (110 if width >= NARROW else 14)
+    x = time_scale([point.time for point in points], _LEFT + 4, right)
     ends = [end for point in points for end in (point.interval or (point.value, point.value))]
     y = quality_scale(ends, height - _BOTTOM, _TOP)
-    most = 5 if width < 500 else 8
+    most = 5 if width < NARROW else 8
     parts = across(x, _TOP, height - _BOTTOM, axes[0] + (", logarithmic" if x.log else ""), most=most)
-    parts += upward(y, _LEFT, width - _RIGHT, axes[1])
+    parts += upward(y, _LEFT, right, axes[1])
     parts += [_steps([point for point in points if point.front], x, y)]
     for point in points:
         parts += upright_whisker(y, point.interval, x(point.time))
@@ -60,7 +61,11 @@ def _names(points: Sequence[Point], x: Scale, y: Scale, width: float) -> list[Ma
     texts = [fitted(point.name, room) for point in points]
     sizes = [(width_of(text), SIZE) for text in texts]
     dots = [(x(point.time), y(point.value)) for point in points]
-    lines = [Box(left - 3, y(p.interval[1]), left + 3, y(p.interval[0])) for p, (left, _) in zip(points, dots, strict=True) if p.interval]
+    lines = [
+        Box(left - 3, y(p.interval[1]), left + 3, y(p.interval[0]))
+        for p, (left, _) in zip(points, dots, strict=True)
+        if p.interval
+    ]
     boxes = placed(dots, sizes, lines, Box(_LEFT, 0, width, y.start))
     found = []
     for point, text, box in zip(points, texts, boxes, strict=True):

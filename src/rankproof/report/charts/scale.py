@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FAR = 20.0
-_LEAST = 1e-3
+_LEAST, _LEAST_SPAN = 1e-3, 1e-9
+_ROOM = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,11 @@ class Scale:
         return math.log10(max(value, _LEAST / 10)) if self.log else value
 
 
-def quality_scale(values: Sequence[float], start: float, end: float, *, whole: bool = False) -> Scale:
-    """A scale of all values with some room; with `whole` from 0, or from the lowest where that is below."""
+def quality_scale(values: Sequence[float], start: float, end: float) -> Scale:
+    """A scale of all values with some room on either side."""
     low, high = min(values), max(values)
-    if whole:
-        low = min(low, 0.0)
-    room = 0.06 * (high - low or abs(high) or 1.0)
-    return Scale(low if whole else low - room, high + room, start, end)
+    room = _ROOM * (high - low if high - low > _LEAST_SPAN else max(abs(high), _LEAST))
+    return Scale(low - room, high + room, start, end)
 
 
 def time_scale(values: Sequence[float], start: float, end: float) -> Scale:

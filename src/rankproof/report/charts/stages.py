@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ...views.ladder_grid import shown_time
-from .axis import across, names_room
+from .axis import NARROW, across, names_room
 from .lettering import SMALL, label, width_of
 from .marks import dot
 from .scale import time_scale
@@ -53,7 +53,7 @@ def spread(rows: Sequence[Times], title: str, about: str, *, width: float) -> Ma
     scale = time_scale([time for row in rows for time in (row.p50, row.p95)], left + 8, width - 12)
     bottom = 8 + _STEP * len(rows)
     axis = "milliseconds a query" + (", logarithmic" if scale.log else "")
-    parts = across(scale, 4, bottom, axis, most=5 if width < 500 else 8)
+    parts = across(scale, 4, bottom, axis, most=5 if width < NARROW else 8)
     for at, row in enumerate(rows):
         y = 8 + _STEP * (at + 0.5)
         told = f"{row.name}: p50 {shown_time(row.p50)} ms, p95 {shown_time(row.p95)} ms"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-LENGTHS = (300, 240, 180, 120, 80, 50)
+LENGTHS = (300, 240, 180, 120, 80, 50, 25, 0)
 ROOM = 14_000_000
 
 

@@ -14,6 +14,7 @@ from .holes import holes
 from .ladder import ladder
 from .latency import latency
 from .measures import measures
+from .movement import movement
 from .notes import notes
 from .pareto import pareto
 from .provenance import provenance
@@ -21,7 +22,7 @@ from .segments import segments
 from .verdict import verdict
 
 FINDINGS: tuple[Callable[[Material], Section | None], ...] = (
-    *(verdict, ladder, pareto, latency, measures, segments, diagnosis, answers, chunks, holes),
+    *(verdict, ladder, pareto, latency, measures, segments, diagnosis, movement, answers, chunks, holes),
 )
 """What the numbers say: before every query."""
 GROUNDS: tuple[Callable[[Material], Section | None], ...] = (notes, provenance, definitions)

@@ -25,5 +25,5 @@ def definitions(material: Material) -> Section:
 
 def _term(name: str, measure: Measure) -> Term:
     better = {True: "more is better", False: "less is better", None: ""}[measure.higher_is_better]
-    asides = (f"Range {scope(measure)}", better, f"Source: {measure.source}")
-    return Term(name, measure.title, measure.definition, tuple(part for part in asides if part))
+    span = "; ".join(part for part in (f"Range {scope(measure)}", better) if part)
+    return Term(name, measure.title, measure.definition, f"{span}. Source: {measure.source}.")

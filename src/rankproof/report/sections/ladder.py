@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 
-from ...analysis.compare.words import sentence
 from ...errors import shown
+from ...evaluation import MeasureResult
 from ...experiment.rung import Rung
-from ...views.grid import ABSENT, Cell, Grid, shown_number
+from ...views.grid import shown_number
 from ...views.ladder import approximations, sentences
-from ...views.ladder_grid import ladder_grid
 from ..charts.dots import Row, dots
 from ..material import Material
+from ..rungs import rungs_sheet, verdict_of
 from ..section import Chart, Section
-from ..sheet import Sheet
 from ..words import signed
 from .sizes import NARROW, WIDE
 
-_ABOUTS = {
-    "ms p50/p95": "milliseconds a query, half of the queries and 95% of them within; one query at a time, after a warm-up",
-    "calls": "how often language models were asked",
-    "tokens": "in what they were sent and what they replied",
-    "money": "what that cost, by the prices in the experiment",
-    "index s": "seconds to build all that the system searches in",
-    "index MB": "megabytes of it",
-    "queries/s": "queries a second in batch",
+_SAID = {
+    "real gain": "More than chance better than the rung below",
+    "real loss": "More than chance worse than the rung below",
+    "cannot tell": "Not to be told from the rung below by these queries",
+    "same": "The same as the rung below on every query",
 }
 
 
@@ -36,49 +32,36 @@ def ladder(material: Material) -> Section:
         question="What does each rung add to the one below it, and at what price?",
         points=(*_steps(material), *approximations(material.climb), *sentences(material.climb)),
         charts=(_chart(material),),
-        tables=(_sheet(material),),
+        tables=(rungs_sheet(material),),
     )
 
 
 def _steps(material: Material) -> list[str]:
-    """What is known of each rung and the one that it is measured over."""
-    pairs = [material.comparison(rung.name, rung.over) for rung in material.climb.rungs if rung.over is not None]
-    return [sentence(pair, material.settings) for pair in pairs if pair is not None]
+    """The rungs by what is known of each and the one that it is measured over."""
+    found: dict[str, list[str]] = {}
+    for rung in material.climb.rungs:
+        if rung.over is not None and (verdict := verdict_of(material, rung)):
+            found.setdefault(verdict, []).append(f"{shown(rung.name)} ({_gain(material.values, rung)})")
+    return [f"{_SAID[verdict]}: {', '.join(found[verdict])}." for verdict in _SAID if verdict in found]
 
 
 def _chart(material: Material) -> Chart:
     rows = [_row(material, rung) for rung in material.climb.rungs]
-    title = f"{material.measure} of each rung, with 95% intervals"
+    sure = any(row.interval for row in rows)
+    title = f"{material.measure} of each rung{', with 95% intervals' if sure else ''}"
+    key = "Filled: the best. Lines: 95% intervals, by resampling the queries." if sure else "Filled: the best."
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
     wide, narrow = (dots(rows, title, about, "", width=width) for width in (WIDE, NARROW))
-    return Chart(title, wide, "Filled: the best. Lines: 95% intervals, by resampling the queries.", narrow)
+    return Chart(title, wide, key, narrow)
 
 
 def _row(material: Material, rung: Rung) -> Row:
     one = material.values[rung.name]
-    aside = ""
-    if rung.over is not None:
-        aside = f"{signed(one.value - material.values[rung.over].value, one)} over {shown(rung.over)}"
+    aside = "" if rung.over is None else _gain(material.values, rung)
     best = rung.name in material.leaders
     return Row(rung.name, one.value, shown_number(one.value, one), material.intervals[rung.name, material.measure], aside, best)
 
 
-def _sheet(material: Material) -> Sheet:
-    grid = ladder_grid(material.climb)
-    about = {
-        **_ABOUTS,
-        "95% interval": f"of {material.measure}, by resampling the queries",
-        **{name: "percentage points gained over the rung of that number" for name in grid.columns if "(over)" in name},
-        **{name: "† what matters at the rung's stage" for name in grid.columns if any("†" in row[grid.columns.index(name)].text for row in grid.cells)},
-    }
-    return Sheet("Every rung: quality, gain, latency and cost", _with_interval(grid, material), about)
-
-
-def _with_interval(grid: Grid, material: Material) -> Grid:
-    """The interval of the first measure behind its value."""
-    spans = [material.intervals[rung.name, material.measure] for rung in material.climb.rungs]
-    told = [Cell(ABSENT if span is None else f"{span[0]:.4f}–{span[1]:.4f}") for span in spans]
-    at = list(grid.columns).index(material.measure) + 1 if material.measure in grid.columns else 1
-    columns = (*grid.columns[:at], "95% interval", *grid.columns[at:])
-    cells = tuple((*row[:at], cell, *row[at:]) for row, cell in zip(grid.cells, told, strict=True))
-    return replace(grid, columns=columns, cells=cells)
+def _gain(values: Mapping[str, MeasureResult], rung: Rung) -> str:
+    one, below = values[rung.name], values[rung.over or ""]
+    return f"{signed(one.value - below.value, one)} over {shown(rung.over or '')}"

@@ -58,12 +58,17 @@ def _said(rows: list[Times]) -> list[str]:
         return []
     part = max(slowest.parts, key=lambda name: slowest.parts[name])
     share = slowest.parts[part] / slowest.whole
-    said = [f"{shown(slowest.name)} is the slowest, {milliseconds(slowest.whole)} a query on average; {share:.0%} of it is {part}."]
+    said = [
+        f"{shown(slowest.name)} is the slowest, {milliseconds(slowest.whole)} a query on average; {share:.0%} of it is {part}."
+    ]
     if len(rows) > 1 and fastest.whole > 0:
-        said.append(
-            f"{shown(fastest.name)} is the fastest, {milliseconds(fastest.whole)}: {slowest.whole / fastest.whole:,.3g} times as fast."
-        )
+        times = _times(slowest.whole / fastest.whole)
+        said.append(f"{shown(fastest.name)} is the fastest, {milliseconds(fastest.whole)}: {times} as fast.")
     return said
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
 
 
 def _shares(rows: list[Times]) -> Chart:

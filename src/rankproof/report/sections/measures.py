@@ -7,11 +7,12 @@ from collections import Counter
 from ...analysis.measured import SAME
 from ...errors import shown
 from ...evaluation import MeasureResult
-from ...views.grid import ABSENT, Cell, Grid, shown_number, summary_grid
+from ...views.grid import Cell, Grid, shown_number, summary_grid
 from ..charts.dots import Row, dots
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet
+from ..words import listed, span_text
 from .sizes import PANEL
 
 
@@ -38,10 +39,14 @@ def _said(material: Material, names: list[str]) -> list[str]:
     if not firsts:
         return []
     counts = Counter(system for found in firsts.values() for system in found)
-    said = [f"{shown(system)} leads by {times} of {len(firsts)} measures." for system, times in counts.most_common(3)]
-    others = [name for name, found in firsts.items() if material.best not in found]
-    if others and material.measure in firsts:
-        said.append(f"By {', '.join(others)} another system than {shown(material.best)} leads.")
+    (first, times), *rest = counts.most_common(4)
+    more = "".join(f", {shown(system)} by {many}" for system, many in rest)
+    tied = " (systems that tie all lead)" if sum(counts.values()) > len(firsts) else ""
+    said = [f"{shown(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
+    others = {name: found for name, found in firsts.items() if material.best not in found}
+    for found in dict.fromkeys(map(tuple, others.values())):
+        names = [name for name, each in others.items() if tuple(each) == found]
+        said.append(f"By {listed(names)} it is {listed(found)}, not {shown(material.best)}.")
     return said
 
 
@@ -78,9 +83,10 @@ def _intervals(material: Material, names: list[str]) -> tuple[Sheet, ...]:
     used = [name for name in names if any(spans[system, name] for system in material.values)]
     if not used:
         return ()
-    cells = tuple(tuple(Cell(_span(spans[system, name])) for name in used) for system in material.values)
-    return (Sheet("95% intervals of every measure, by resampling the queries", Grid("system", tuple(material.values), tuple(used), cells)),)
-
-
-def _span(span: tuple[float, float] | None) -> str:
-    return ABSENT if span is None else f"{span[0]:.4f}–{span[1]:.4f}"
+    cells = tuple(tuple(Cell(span_text(spans[system, name])) for name in used) for system in material.values)
+    return (
+        Sheet(
+            "95% intervals of every measure, by resampling the queries",
+            Grid("system", tuple(material.values), tuple(used), cells),
+        ),
+    )

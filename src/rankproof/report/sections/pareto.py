@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from ...analysis.front import beaten_by, front
-from ...analysis.table import Column, Table
 from ...errors import shown
-from ...views.grid import shown_number
+from ...views.grid import ABSENT, Cell, Grid, shown_number
+from ...views.ladder_grid import shown_time
 from ..charts.pareto import Point
 from ..charts.pareto import pareto as draw
 from ..material import Material
 from ..section import Chart, Section
-from ..sheet import Sheet, sheet_of
-from ..words import listed, milliseconds
+from ..sheet import Sheet
+from ..words import listed, milliseconds, span_text
 from .sizes import NARROW, WIDE
+
+_ABOUTS = {
+    "95% interval": "by resampling the queries",
+    "ms p50": "half of the queries take no longer",
+    "ms p95": "95% of the queries take no longer",
+    "on the front": "no other is at least as good and as fast, and better in one of them",
+    "beaten by": "the best of the systems that are at least as good in both",
+}
 
 
 def pareto(material: Material) -> Section | None:
@@ -31,7 +39,7 @@ def pareto(material: Material) -> Section | None:
 
 
 def _said(material: Material, best: list[str]) -> list[str]:
-    said = [f"On the front: {listed(best)}. To each of them no system is both faster and better."]
+    said = [f"On the front: {listed(best)}. No system is both faster and better than one of these."]
     if len(best) == 1:
         said = [f"{listed(best)} is both the fastest and the best: no other is on the front."]
     for name in material.times:
@@ -62,19 +70,13 @@ def _point(material: Material, name: str, on: bool) -> Point:
 
 
 def _sheet(material: Material, best: list[str]) -> Sheet:
-    columns = (
-        Column("system"),
-        Column(material.measure, "value"),
-        Column("95% interval", "interval", "by resampling the queries"),
-        Column("ms p50", "number", "half of the queries take no longer"),
-        Column("ms p95", "number", "95% of the queries take no longer"),
-        Column("on the front", "flag", "no other is at least as good and as fast, and better in one of them"),
-        Column("beaten by", about="the best of the systems that are at least as good in both"),
-    )
-    rows = []
+    cells = []
     for name, time in material.times.items():
         late = material.rungs[name].time_of("total")["p95"]
         others = beaten_by(material.times, material.worths, name)
-        value, span = material.values[name].value, material.intervals[name, material.measure]
-        rows.append((name, value, span, time, late, name in best, others[0] if others else None))
-    return sheet_of(Table("front", "Quality and latency", columns, tuple(rows)))
+        value = shown_number(material.values[name].value, material.one)
+        numbers = (value, span_text(material.intervals[name, material.measure]), shown_time(time), shown_time(late))
+        cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else ABSENT))))
+    columns = (material.measure, *_ABOUTS)
+    grid = Grid("system", tuple(material.times), columns, tuple(cells), frozenset((4, 5)))
+    return Sheet("Quality and latency", grid, _ABOUTS)

@@ -45,7 +45,13 @@ def _pairs(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if name == _LIBRARIES and isinstance(value, Mapping):
             yield name, ", ".join(f"{library} {version}" for library, version in value.items())
         elif value is not None:
-            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+            yield name, _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _systems(material: Material) -> Sheet:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...analysis.evidence import Evidence
 from ...analysis.segments.groups import Grouping, default_by, grouped
 from ...analysis.segments.segments import segments as analysed
 from ...analysis.table import Table
+from ...data.texts import TextRecord
 from ...errors import UsageError
 from ..effort import MANY, segment_settings
 from ..heat import heat_sheet
 from ..material import Material
 from ..section import Section
-from ..sheet import sheet_of
+from ..sheet import Sheet, sheet_of
 
 _MOST_VALUES, _MOST_WAYS = 20, 6
 
@@ -24,15 +27,24 @@ def segments(material: Material) -> Section | None:
     if not found:
         return None
     overviews = [table for tables in found.values() for table in tables if "system" not in table.facts]
-    details = [table for tables in found.values() for table in tables if "system" in table.facts]
     return Section(
         key="segments",
         title="Segments",
         question="On which kind of query is a system weak, and is that more than chance?",
         points=tuple(f"By {table.facts['by']}: {said}" for table in overviews for said in table.sentences),
         tables=tuple(heat_sheet(by, tables) for by, tables in found.items()),
-        folded=tuple(sheet_of(table, told=True) for table in details),
+        folded=tuple(_details(by, tables) for by, tables in found.items()),
     )
+
+
+def _details(by: str, tables: list[Table]) -> Sheet:
+    """Every segment of every system against the rest, and what can be said of them."""
+    each = [table for table in tables if "system" in table.facts]
+    said = tuple(sentence for table in each for sentence in table.sentences)
+    rows = tuple((row[0], row[-1], *row[1:-1]) for table in each for row in table.rows)
+    columns = (each[0].columns[0], each[0].columns[-1], *each[0].columns[1:-1])
+    title = f"Every segment by {by} against the rest, with intervals"
+    return sheet_of(Table(f"segments by {by}", title, columns, rows, said), told=True)
 
 
 def _ways(evidence: Evidence) -> list[Grouping]:
@@ -43,7 +55,7 @@ def _ways(evidence: Evidence) -> list[Grouping]:
 
 
 def _fields(evidence: Evidence) -> list[str]:
-    texts = evidence.texts or {}
+    texts: Mapping[str, TextRecord] = evidence.texts or {}
     return sorted({name for query in evidence.result.queries if query in texts for name in texts[query].fields})
 
 

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-WIDE, NARROW, PANEL = 820.0, 340.0, 340.0
+WIDE, NARROW, PANEL = 880.0, 340.0, 340.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...analysis.compare.tables import facts_of, verdicts
 from ...analysis.compare.join import join
+from ...analysis.compare.tables import facts_of, verdicts
 from ...analysis.compare.words import sentence
 from ...analysis.wording import counted
 from ...errors import shown
@@ -11,7 +11,7 @@ from ...views.grid import shown_number
 from ..material import Material
 from ..section import Figure, Section
 from ..sheet import Sheet, sheet_of
-from ..words import between, listed, megabytes, milliseconds, queries, signed
+from ..words import between, listed, megabytes, milliseconds, signed
 from .warnings import warnings
 
 
@@ -31,7 +31,9 @@ def verdict(material: Material) -> Section:
 
 def _lead(material: Material) -> str:
     value = shown_number(material.values[material.best].value, material.one)
-    many = len(material.values)
+    many = len(material.contenders)
+    if not material.is_contest:
+        return f"{material.measure} does not say which system is better."
     if many == 1:
         return f"{shown(material.best)} has {material.measure} {value}; there is no other system to hold it against."
     if len(material.leaders) > 1:
@@ -39,7 +41,9 @@ def _lead(material: Material) -> str:
     least = "lowest, and so best," if material.one.measure.higher_is_better is False else "highest"
     if not material.rivals:
         sure = "and the lead over each of the others is more than chance" if material.comparisons else ""
-        return f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}{', ' if sure else ''}{sure}."
+        return (
+            f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}{', ' if sure else ''}{sure}."
+        )
     unsure = listed(material.rivals) if len(material.rivals) <= 3 else f"{len(material.rivals)} of the {many - 1} others"
     return (
         f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}, but these queries cannot tell it"
@@ -50,7 +54,7 @@ def _lead(material: Material) -> str:
 def _figures(material: Material) -> tuple[Figure, ...]:
     best, one = material.best, material.one
     value = material.values[best].value
-    found = [Figure("Best system", best, f"of {counted(len(material.values), 'system')}")]
+    found = [Figure("Best system", best, f"of {counted(len(material.contenders), 'system')}")]
     found.append(Figure(material.measure, shown_number(value, one), between(material.intervals[best, material.measure], one)))
     if best != material.baseline:
         gain = value - material.values[material.baseline].value
@@ -58,7 +62,7 @@ def _figures(material: Material) -> tuple[Figure, ...]:
     if material.times:
         total = material.rungs[best].time_of("total")
         found.append(Figure("Latency", milliseconds(total["p50"]), f"a query, p50; p95 {milliseconds(total['p95'])}"))
-    found.append(Figure("Evidence", queries(one.queries), _documents(material)))
+    found.append(Figure("Queries", f"{one.queries:,}", _documents(material)))
     return tuple(found)
 
 
@@ -69,7 +73,7 @@ def _documents(material: Material) -> str:
 
 def _told(material: Material) -> list[str]:
     """The best against the next, the first rung and the rung below it, each pair once."""
-    others = sorted((name for name in material.values if name != material.best), key=lambda name: -material.worths[name])
+    others = sorted((name for name in material.contenders if name != material.best), key=lambda name: -material.worths[name])
     below = material.rungs[material.best].over
     wanted = dict.fromkeys(name for name in (*others[:1], below, material.baseline) if name is not None)
     pairs = [material.comparison(material.best, name) for name in wanted if name != material.best]
@@ -94,18 +98,15 @@ def _price(material: Material) -> list[str]:
     rung, first = material.rungs[material.best], material.rungs[material.baseline]
     said = []
     if material.times:
-        more = ""
-        if rung is not first:
-            other = material.times[first.name]
-            more = f", against {milliseconds(other)} for {shown(first.name)}"
-        said.append(f"It takes {milliseconds(material.times[rung.name])} a query (p50){more}")
-    size = f"{megabytes(rung.index_bytes)} of index, built in {rung.index_seconds:.2f} s"
-    said.append(f"needs {size}" if said else f"It needs {size}")
+        other = "" if rung is first else f", against {milliseconds(material.times[first.name])} for {shown(first.name)}"
+        said.append(f"takes {milliseconds(material.times[rung.name])} a query (p50){other}")
+    if rung.index_bytes:
+        said.append(f"needs {megabytes(rung.index_bytes)} of index, built in {rung.index_seconds:.2f} s")
     tokens = rung.total("tokens_in") + rung.total("tokens_out")
     if tokens:
         spent = f", which cost {rung.money:.4f}" if rung.money else ""
         said.append(f"asked language models {counted(rung.total('calls'), 'time')} for {tokens:,} tokens{spent}")
-    return [f"{', and '.join(said)}."]
+    return [f"{shown(rung.name)} {', and '.join(said)}."] if said else []
 
 
 def _pairs(material: Material) -> tuple[Sheet, ...]:

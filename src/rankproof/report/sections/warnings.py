@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...analysis.statistics.intervals import FEW
-from ...analysis.wording import amount
+from ...analysis.wording import amount, counted
 from ...errors import shown
 from ..holes import judged_shares
 from ..material import Material
-from ..words import queries, sentence_of
+from ..words import sentence_of
 
 _SMALL = 50
 _WHOLE = 0.995
@@ -20,9 +20,9 @@ def warnings(material: Material) -> Iterator[str]:
     """A sentence for each."""
     n = material.one.queries
     if n < FEW:
-        yield f"{queries(n)} are very few: another sample of queries could turn the order round."
+        yield f"{counted(n, 'query is', 'queries are')} very few: another sample of queries could turn the order round."
     elif n < _SMALL:
-        yield f"{queries(n)} are few: see the intervals before the values."
+        yield f"{counted(n, 'query is', 'queries are')} few: see the intervals before the values."
     yield from _blind(material)
     yield from _holes(material)
     yield from _graves(material)
@@ -41,12 +41,12 @@ def _blind(material: Material) -> Iterator[str]:
 
 def _holes(material: Material) -> Iterator[str]:
     shares = judged_shares(material)
-    system = min(shares.share, key=shares.share.__getitem__)
-    least = shares.share[system]
-    if least < _WHOLE:
+    worst = min(shares.share, key=shares.share.__getitem__)
+    if shares.share[worst] < _WHOLE:
+        also = "" if worst == material.best else f", and {1 - shares.share[worst]:.1%} of what {shown(worst)} shows"
         yield (
-            f"{1 - least:.1%} of what {shown(system)} shows in its first {shares.cutoff} was judged by nobody and counts as not"
-            " relevant; the part on holes says how far the values could move."
+            f"{1 - shares.share[material.best]:.1%} of what {shown(material.best)} shows in its first {shares.cutoff}{also} was"
+            " judged by nobody and counts as not relevant; the part on holes says how far the values could move."
         )
 
 

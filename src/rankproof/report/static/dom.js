@@ -2,19 +2,38 @@
 
 // Nodes are made one by one and their text is set as text: nothing in this page is ever read as markup.
 (function (rp) {
+  // Controls, direction marks and what nobody can see; line breaks are harmless here.
+  const HIDDEN = /[^\P{C}\n\t]|[\u2028\u2029]/gu;
+
+  // As the rest of the page writes them: \x1b, \u202e, \U000e0001.
+  function escaped(char) {
+    const code = char.codePointAt(0);
+    const [letter, length] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return "\\" + letter + code.toString(16).padStart(length, "0");
+  }
+
+  function visible(text) {
+    return text.replace(HIDDEN, escaped);
+  }
+
+  function nodesOf(children) {
+    const some = children.flat(Infinity).filter((child) => child !== null && child !== undefined);
+    return some.map((child) => (typeof child === "string" ? visible(child) : child));
+  }
+
   function el(tag, attributes, ...children) {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value !== null && value !== undefined && value !== false) {
-        node.setAttribute(name, value === true ? "" : String(value));
+        node.setAttribute(name, value === true ? "" : visible(String(value)));
       }
     }
-    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    node.append(...nodesOf(children));
     return node;
   }
 
   function fill(node, ...children) {
-    node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+    node.replaceChildren(...nodesOf(children));
     return node;
   }
 
@@ -32,7 +51,8 @@
     if (number === null || number === undefined) {
       return "–";
     }
-    return Number.isInteger(number) && !(measure && measure.share) ? count(number) : number.toFixed(digits || 3);
+    const whole = Number.isInteger(number) && !(measure && measure.share);
+    return whole ? count(number) : number.toFixed(digits === undefined ? 3 : digits);
   }
 
   function signed(number, measure, digits) {
@@ -52,5 +72,5 @@
     return block ? JSON.parse(block.textContent) : null;
   }
 
-  rp.dom = { el, fill, spoken, foreign, value, signed, count, parsed };
+  rp.dom = { visible, el, fill, spoken, foreign, value, signed, count, parsed };
 })((window.rankproof = window.rankproof || {}));

@@ -28,7 +28,8 @@
       return el("p", {}, "Nothing answers this query: the right thing is to say so.");
     }
     const any = references.length > 1 ? "Any of these would be right:" : "The answer should be:";
-    return el("div", {}, el("p", { class: "under" }, any), el("ul", { class: "references" }, references.map((text) => el("li", { dir: "auto" }, text))));
+    const list = references.map((text) => el("li", { dir: "auto" }, text));
+    return el("div", {}, el("p", { class: "under" }, any), el("ul", { class: "references" }, list));
   }
 
   function answers(model, view, details, query) {
@@ -37,7 +38,8 @@
     if (!said.length && !known) {
       return null;
     }
-    return el("div", { class: "answers" }, el("h4", {}, said.length ? "Answers" : "Answer"), known, said.map(([name, answer]) => answerBlock(name, answer, details)));
+    const blocks = said.map(([name, answer]) => answerBlock(name, answer, details));
+    return el("div", { class: "answers" }, el("h4", {}, said.length ? "Answers" : "Answer"), known, blocks);
   }
 
   rp.answers = { answers };

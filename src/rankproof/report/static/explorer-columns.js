@@ -55,15 +55,47 @@
       { key: "text", kind: "text", label: "text", cell: (at) => foreign(queries.texts[at]) },
     ];
     if (field) {
-      columns.push({ key: "segment", kind: "segment", label: field.name, cell: (at) => foreign(model.segmentOf(view, at) || "–") });
+      const cell = (at) => foreign(model.segmentOf(view, at) || "–");
+      columns.push({ key: "segment", kind: "segment", label: field.name, cell });
     }
     view.systems.forEach((system) => columns.push(valueColumn(model, view, system)));
     columns.push(
-      { key: "difference", kind: "difference", label: "A − B", title: a + " minus " + b, cell: (at) => differenceCell(model, view, at) },
-      { key: "first", kind: "first", label: "first relevant, A", title: "rank of the first relevant document in " + a, cell: (at) => firstCell(model, view, at) }
+      {
+        key: "difference",
+        kind: "difference",
+        label: "A − B",
+        title: a + " minus " + b,
+        cell: (at) => differenceCell(model, view, at),
+      },
+      {
+        key: "first",
+        kind: "first",
+        label: "first relevant",
+        title: "rank of the first relevant document in " + a,
+        cell: (at) => firstCell(model, view, at),
+      }
     );
     return columns;
   }
 
-  rp.columns = { columnsOf };
+  function between(least, width, most) {
+    return Math.max(least, Math.min(most, width));
+  }
+
+  // As wide as the longest word of the name, so that names break between words.
+  function widthOf(name) {
+    return between(4, Math.max(...name.split(/[\s_-]+/).map((word) => word.length)) * 0.48, 7);
+  }
+
+  // In rem, as the style sheet has the columns that are always of one width: text, segment, difference, first relevant.
+  function widthsOf(model, view) {
+    const longest = model.data.queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
+    const ids = between(3.25, longest * 0.6, 8);
+    const values = view.systems.map((system) => widthOf(model.data.systems[system].name));
+    const columns = [ids, 9, ...(model.fieldOf(view) ? [5] : []), ...values, 4, 3.75];
+    const wide = columns.reduce((sum, width) => sum + width + 0.4, 1.5 - 0.4);
+    return { ids: ids + "rem", values: values.map((width) => width + "rem").join(" "), wide: wide + "rem" };
+  }
+
+  rp.columns = { columnsOf, widthsOf, tag };
 })((window.rankproof = window.rankproof || {}));

@@ -14,8 +14,9 @@
     return el("option", { value }, label);
   }
 
-  function labelled(label, control, kind) {
-    return el("label", { class: "control " + (kind || "") }, el("span", { class: "label" }, label), control);
+  function labelled(label, control) {
+    control.id = "queries-" + label.toLowerCase().replaceAll(" ", "-");
+    return el("div", { class: "control" }, el("label", { for: control.id }, label), control);
   }
 
   function select(options, onPick) {
@@ -41,7 +42,8 @@
   }
 
   function search(onText) {
-    const control = el("input", { type: "search", placeholder: "id or words", autocomplete: "off", spellcheck: "false", maxlength: 200 });
+    const quiet = { autocomplete: "off", spellcheck: "false" };
+    const control = el("input", { type: "search", placeholder: "id or words", maxlength: 200, ...quiet });
     control.addEventListener("input", () => onText(control.value));
     return control;
   }
@@ -65,8 +67,9 @@
 
   function presets(model, now, change) {
     const worst = () => change({ sort: "value", of: now().a, down: model.lowerIsBetter(now()) });
+    const isWorst = (view) => view.sort === "value" && view.of === view.a && view.down === model.lowerIsBetter(view);
     return [
-      ["Worst first in A", worst, (view) => view.sort === "value" && view.of === view.a && view.down === model.lowerIsBetter(view)],
+      ["Worst first in A", worst, isWorst],
       ["Largest difference", () => change({ sort: "gap", down: true }), (view) => view.sort === "gap"],
       ["Largest spread", () => change({ sort: "spread", down: true }), (view) => view.sort === "spread"],
     ].map(([label, press, isOn]) => ({ node: button(label, press), isOn }));
@@ -86,10 +89,14 @@
     const summary = el("summary", {});
     const orders = presets(model, now, change);
     const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
+    const labels = [["Find", text], ["Measure", measure], ["System A", a], ["System B", b], ["Only", only]];
+    const choices = labels.map(([label, control]) => labelled(label, control));
+    const order = el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node), reset);
+    const systems = el("details", { class: "systems" }, summary, el("div", { class: "checks" }, shown.map((one) => one.node)));
     fill(
       place,
-      el("div", { class: "controls" }, labelled("Find", text, "find"), labelled("Measure", measure), labelled("A", a), labelled("B", b), labelled("Only", only), data.segments.length ? labelled("Segment", segment) : null),
-      el("div", { class: "controls" }, el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node)), unjudged.node, el("details", { class: "systems" }, summary, el("div", { class: "checks" }, shown.map((one) => one.node))), reset)
+      el("div", { class: "controls choices" }, choices, data.segments.length ? labelled("Segment", segment) : null),
+      el("div", { class: "controls" }, order, unjudged.node, systems)
     );
 
     return function show(view) {

@@ -30,7 +30,8 @@
     function top(system, query) {
       const { docs, below } = block.systems[system];
       const start = topStarts[system][query];
-      return docs.slice(start, topStarts[system][query + 1]).map((doc, at) => ({ doc, rank: at + 1, below: below ? below[start + at] : null }));
+      const own = docs.slice(start, topStarts[system][query + 1]);
+      return own.map((doc, at) => ({ doc, rank: at + 1, below: below ? below[start + at] : null }));
     }
 
     return {

@@ -4,6 +4,8 @@
 (function (rp) {
   const { el, foreign, value } = rp.dom;
   const NEAR = 1e-4;
+  const MOST_TERMS = 12;
+  const MOST_ROWS = 50;
   const HEADS = {
     nDCG: ["gain", "discount", "gain × discount"],
     DCG: ["gain", "discount", "gain × discount"],
@@ -24,20 +26,25 @@
   }
 
   function elsewhere(measure, system, query) {
-    return el("p", {}, "This measure is not taken apart on this page; this command does it: ", el("code", {}, foreign(command(measure, system, query))));
+    const asked = el("code", {}, foreign(command(measure, system, query)));
+    return el("p", {}, "This measure is not taken apart on this page; this command does it: ", asked);
+  }
+
+  // Added up in sight where a reader can follow it: not ones, not a hundred terms.
+  function added(terms, sum) {
+    const few = terms.length > 1 && terms.length <= MOST_TERMS && terms.some((term) => term.adds !== 1);
+    return few ? "(" + terms.map((term) => value(term.adds, null, 4)).join(" + ") + ")" : value(sum, null, 4);
   }
 
   function sentence(measure, counted) {
     const over = counted.over ? " / " + value(counted.whole, null, 4) + " (" + counted.over + ")" : "";
-    const sum = counted.terms.map((term) => value(term.adds, null, 4)).join(" + ") || "0";
-    const many = counted.terms.length > 1 && over;
-    return measure.name + " = " + (many ? "(" + sum + ")" : sum) + over + " = " + value(counted.value, measure, 4);
+    return measure.name + " = " + added(counted.terms, counted.sum) + over + " = " + value(counted.value, measure, 4);
   }
 
   function idealLine(counted) {
-    const parts = counted.ideal.map((one) => value(one.adds, null, 4)).join(" + ");
-    const grades = counted.ideal.map((one) => one.grade).join(", ");
-    return el("p", {}, "The ideal list has the grades " + grades + ": " + parts + " = " + value(counted.whole, null, 4) + ".");
+    const grades = counted.ideal.slice(0, MOST_TERMS).map((one) => one.grade).join(", ");
+    const more = counted.ideal.length > MOST_TERMS ? ", …" : "";
+    return el("p", {}, "The ideal list has the grades " + grades + more + ": its DCG is " + value(counted.whole, null, 4) + ".");
   }
 
   function termRow(term, details, heads) {
@@ -52,6 +59,10 @@
     );
   }
 
+  function headOf(name) {
+    return el("th", { scope: "col", class: name === "document" ? null : "number" }, name);
+  }
+
   function termTable(measure, counted, details, caption) {
     const heads = HEADS[measure.kind];
     const names = ["rank", "document", "grade", ...heads.filter((head) => head !== null)];
@@ -62,8 +73,8 @@
         "table",
         {},
         el("caption", { class: "spoken" }, caption),
-        el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col", class: name === "document" ? "" : "number" }, name)))),
-        el("tbody", {}, counted.terms.map((term) => termRow(term, details, heads)))
+        el("thead", {}, el("tr", {}, names.map(headOf))),
+        el("tbody", {}, counted.terms.slice(0, MOST_ROWS).map((term) => termRow(term, details, heads)))
       )
     );
   }
@@ -75,11 +86,15 @@
     } else {
       said.push(el("p", {}, "Nothing that the system ranked here adds to it."));
     }
+    if (counted.terms.length > MOST_ROWS) {
+      said.push(el("p", {}, "and " + (counted.terms.length - MOST_ROWS) + " more"));
+    }
     if (counted.ideal && counted.ideal.length) {
       said.push(idealLine(counted));
     }
     if (Math.abs(counted.value - known) > NEAR) {
-      said.push(el("p", { class: "warning" }, "The result has " + value(known, measure, 4) + " here: this page counts differently."));
+      const differs = "The result has " + value(known, measure, 4) + " here: this page counts differently.";
+      said.push(el("p", { class: "warning" }, differs));
     }
     return said;
   }
@@ -93,8 +108,10 @@
       return el("p", {}, foreign(name), " has no value of " + measure.name + " for this query.");
     }
     const counted = rp.measures.counted(measure, details.ranked(system, query));
-    const said = counted ? body(measure, counted, details, name, known) : [elsewhere(measure, name, model.data.queries.ids[query])];
-    return el("details", { class: "explained", open }, el("summary", {}, foreign(name), " ", el("span", { class: "number" }, value(known, measure, 4))), said);
+    const id = model.data.queries.ids[query];
+    const said = counted ? body(measure, counted, details, name, known) : [elsewhere(measure, name, id)];
+    const summary = el("summary", {}, foreign(name), " ", el("span", { class: "number" }, value(known, measure, 4)));
+    return el("details", { class: "explained", open }, summary, said);
   }
 
   rp.explain = { explained };

@@ -6,14 +6,12 @@
   const MARGIN = 6;
 
   function makeRow(columns, query, position, opened) {
-    const cells = columns.map((column, at) =>
-      el("div", { role: "gridcell", class: "cell " + column.kind, "aria-colindex": at + 1, "data-label": column.label }, column.cell(query))
-    );
-    return el(
-      "div",
-      { role: "row", class: "row", "aria-rowindex": position + 2, "aria-selected": String(opened === query), tabindex: "-1", "data-query": query },
-      cells
-    );
+    const cells = columns.map((column, at) => {
+      const said = { role: "gridcell", class: "cell " + column.kind, "aria-colindex": at + 1, "data-label": column.label };
+      return el("div", said, column.cell(query));
+    });
+    const said = { role: "row", class: "row", "aria-rowindex": position + 2, "aria-selected": String(opened === query) };
+    return el("div", { ...said, tabindex: "-1" }, cells);
   }
 
   function makeGrid(scroller, headRow, body, onOpen) {
@@ -119,7 +117,8 @@
 
     scroller.addEventListener("scroll", draw, { passive: true });
     window.addEventListener("resize", again);
-    return { show, move, choose, again, page: () => Math.max(1, Math.floor(room() / grid.height) - 1), at: () => grid.active, count: () => grid.rows.length };
+    const page = () => Math.max(1, Math.floor(room() / grid.height) - 1);
+    return { show, move, choose, page, at: () => grid.active, count: () => grid.rows.length };
   }
 
   rp.grid = { makeGrid };

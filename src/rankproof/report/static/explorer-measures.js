@@ -25,7 +25,8 @@
   function ideal(judged, measure) {
     const gains = judged.map((one) => ({ ...one, gain: worth(one.grade, measure.gain) })).filter((one) => one.gain > 0);
     gains.sort((x, y) => y.gain - x.gain);
-    return gains.slice(0, measure.cutoff || gains.length).map((one, at) => ({ ...one, rank: at + 1, adds: one.gain * discount(at + 1) }));
+    const best = gains.slice(0, measure.cutoff || gains.length);
+    return best.map((one, at) => ({ ...one, rank: at + 1, adds: one.gain * discount(at + 1) }));
   }
 
   function total(terms) {
@@ -34,6 +35,10 @@
 
   const each = (hits) => hits.map((hit) => ({ ...hit, gain: 1, factor: 1, adds: 1 }));
   const relevant = (list, measure) => list.filter((one) => one.grade >= measure.rel);
+
+  function precisionHere(hit, at) {
+    return { ...hit, gain: at + 1, factor: 1 / hit.rank, adds: (at + 1) / hit.rank };
+  }
 
   const WAYS = {
     nDCG: (hits, judged, measure) => {
@@ -52,7 +57,7 @@
       over: "all relevant documents",
     }),
     AP: (hits, judged, measure) => ({
-      terms: relevant(hits, measure).map((hit, at) => ({ ...hit, gain: at + 1, factor: 1 / hit.rank, adds: (at + 1) / hit.rank })),
+      terms: relevant(hits, measure).map(precisionHere),
       whole: relevant(judged, measure).length,
       over: "all relevant documents",
     }),

@@ -60,7 +60,7 @@
       difference: (query) => difference(data, view, query),
       gap: (query) => (difference(data, view, query) === null ? null : Math.abs(difference(data, view, query))),
       spread: (query) => spread(data, view, query),
-      first: (query) => (data.first[view.a] || [])[query] || null,
+      first: (query) => (data.first[view.a] || [])[query] || Number.MAX_SAFE_INTEGER,
     };
     return keys[view.sort] || null;
   }

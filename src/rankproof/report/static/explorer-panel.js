@@ -10,9 +10,16 @@
     return node;
   }
 
+  function title(model, query) {
+    const { ids, texts } = model.data.queries;
+    const id = el("span", { class: "id" }, foreign(ids[query]));
+    return el("h3", { tabindex: "-1" }, id, " ", el("span", { dir: "auto" }, texts[query]));
+  }
+
   function facts(model, query) {
     const own = model.data.segments.filter((segment) => segment.of[query] >= 0);
-    const pairs = own.map((segment) => [el("dt", {}, foreign(segment.name)), el("dd", {}, foreign(segment.values[segment.of[query]]))]);
+    const valueOf = (segment) => foreign(segment.values[segment.of[query]]);
+    const pairs = own.map((segment) => [el("dt", {}, foreign(segment.name)), el("dd", {}, valueOf(segment))]);
     return pairs.length ? el("dl", { class: "segments" }, pairs) : null;
   }
 
@@ -48,10 +55,9 @@
         return;
       }
       const details = rp.details();
-      const title = el("h3", { tabindex: "-1" }, el("span", { class: "id" }, foreign(model.data.queries.ids[query])), " ", el("span", { dir: "auto" }, model.data.queries.texts[query]));
       fill(
         node,
-        el("div", { class: "top" }, title, bar(rows, query)),
+        el("div", { class: "top" }, title(model, query), bar(rows, query)),
         facts(model, query),
         rp.answers.answers(model, view, details, query),
         rp.rankings.rankings(model, view, details, query),
@@ -60,10 +66,10 @@
     }
 
     function focus() {
-      const title = node.querySelector("h3");
-      if (title) {
+      const heading = node.querySelector("h3");
+      if (heading) {
         node.scrollIntoView({ block: "start" });
-        title.focus({ preventScroll: true });
+        heading.focus({ preventScroll: true });
       }
     }
 

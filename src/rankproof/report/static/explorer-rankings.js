@@ -23,21 +23,22 @@
       return null;
     }
     if (entry.below === 0) {
-      return el("span", { class: "move new" }, "new", spoken(", " + below + " does not have it"));
+      return el("span", { class: "shift new" }, "new", spoken(", " + below + " does not have it"));
     }
     const steps = entry.below - entry.rank;
     const kind = steps > 0 ? "up" : steps < 0 ? "down" : "same";
     const shown = steps > 0 ? "▲" + steps : steps < 0 ? "▼" + -steps : "=";
     const words = steps ? kind + " " + Math.abs(steps) + ", " : "";
-    return el("span", { class: "move " + kind, title: "rank " + entry.below + " in " + below }, el("span", { "aria-hidden": "true" }, shown), spoken(words + "rank " + entry.below + " in " + below));
+    const where = "rank " + entry.below + " in " + below;
+    return el("span", { class: "shift " + kind, title: where }, el("span", { "aria-hidden": "true" }, shown), spoken(words + where));
   }
 
   function textOf(text, stems) {
     const at = text.indexOf(TITLE);
     const title = at < 0 ? "" : text.slice(0, at);
     const rest = at < 0 ? text : text.slice(at + TITLE.length);
-    const parts = [title ? el("strong", { dir: "auto" }, rp.words.marked(title, stems)) : null, el("span", { dir: "auto" }, rp.words.marked(rest, stems))];
-    return text ? el("div", { class: "snippet" }, parts) : null;
+    const head = title ? el("strong", { dir: "auto" }, rp.words.marked(title, stems)) : null;
+    return text ? el("div", { class: "snippet" }, head, el("span", { dir: "auto" }, rp.words.marked(rest, stems))) : null;
   }
 
   function documentItem(context, entry, below) {
@@ -59,17 +60,19 @@
 
   function missedItem(context, one) {
     const where = one.rank ? "rank " + count(one.rank) : "not retrieved";
+    const name = foreign(context.details.id(one.doc), "name");
     return el(
       "li",
       { class: "document missed", "data-doc": one.doc, tabindex: "-1" },
-      el("div", { class: "facts" }, gradeChip(one.grade, context.highest), el("span", { class: "where" }, where), foreign(context.details.id(one.doc), "name")),
+      el("div", { class: "facts" }, gradeChip(one.grade, context.highest), el("span", { class: "where" }, where), name),
       textOf(context.details.text(one.doc), context.stems)
     );
   }
 
   function missedList(context, system) {
     const { data } = context.model;
-    const all = context.details.ranked(system, context.query).filter((one) => one.grade >= data.rel && (one.rank === 0 || one.rank > data.top));
+    const isMissed = (one) => one.grade >= data.rel && (one.rank === 0 || one.rank > data.top);
+    const all = context.details.ranked(system, context.query).filter(isMissed);
     if (!all.length) {
       return null;
     }
@@ -78,19 +81,24 @@
     return el("div", {}, el("h5", {}, "Relevant, not in the top " + data.top), el("ul", {}, shown), more);
   }
 
+  function effort(details, system, query) {
+    const time = details.time(system, query);
+    const retrieved = count(details.retrieved(system, query)) + " retrieved";
+    return time ? retrieved + " · " + value(time, null, time < 10 ? 2 : 0) + " ms" : retrieved;
+  }
+
   function column(context, system) {
     const { model, view, details, query } = context;
     const { data } = model;
     const { name, over } = data.systems[system];
     const below = over === null ? null : data.systems[over].name;
     const top = details.top(system, query);
-    const time = details.time(system, query);
-    const facts = [count(details.retrieved(system, query)) + " retrieved", time ? value(time, null, time < 10 ? 2 : 0) + " ms" : ""].filter(Boolean);
+    const number = value(model.valueOf(view, system, query), data.measures[view.measure]);
     return el(
       "div",
       { class: "ranking", role: "group", "aria-label": name },
-      el("h4", {}, foreign(name), " ", el("span", { class: "number" }, value(model.valueOf(view, system, query), data.measures[view.measure]))),
-      el("p", { class: "under" }, facts.join(" · "), below === null ? null : [el("br"), "moves against ", foreign(below)]),
+      el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
+      el("p", { class: "under" }, effort(details, system, query), below === null ? null : [el("br"), "moves against ", foreign(below)]),
       top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, below))) : el("p", {}, "Nothing was retrieved."),
       missedList(context, system)
     );
@@ -102,7 +110,8 @@
       const item = event.target.closest ? event.target.closest(".document") : null;
       board.querySelectorAll(".document.alike").forEach((one) => one.classList.remove("alike"));
       if (item && event.type !== "mouseleave") {
-        board.querySelectorAll('.document[data-doc="' + Number(item.dataset.doc) + '"]').forEach((one) => one.classList.add("alike"));
+        const alike = '.document[data-doc="' + Number(item.dataset.doc) + '"]';
+        board.querySelectorAll(alike).forEach((one) => one.classList.add("alike"));
       }
     }
     ["mouseover", "mouseleave", "focusin"].forEach((name) => board.addEventListener(name, mark));
@@ -112,7 +121,8 @@
     const grades = new Map(details.judged(query).map((one) => [one.doc, one.grade]));
     const stems = rp.words.stemsOf(model.data.queries.texts[query]);
     const context = { model, view, details, query, grades, stems, highest: model.data.highest };
-    const board = el("div", { class: "board", role: "group", "aria-label": "Rankings side by side; arrow keys move between documents" });
+    const about = "Rankings side by side; arrow keys move between documents";
+    const board = el("div", { class: "board", role: "group", "aria-label": about });
     board.append(...view.systems.map((system) => column(context, system)));
     const columns = [...board.children].map((one) => [...one.querySelectorAll(".document")]);
     const first = columns.flat()[0];

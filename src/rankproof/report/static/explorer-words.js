@@ -5,8 +5,8 @@
   const { el } = rp.dom;
   const WORD = /[\p{L}\p{N}\p{M}]+/gu;
   const SMALL = new Set(
-    ("a an and are as at be but by can do does for from has have how i if in into is it its me my not of on or so that the their then " +
-      "there these they this to was what when where which who why will with you your").split(" ")
+    ("a an and are as at be but by can do does for from has have how i if in into is it its me my not of on or so that the " +
+      "their then there these they this to was what when where which who why will with you your").split(" ")
   );
 
   // Case, accents and common endings of English do not tell words apart.

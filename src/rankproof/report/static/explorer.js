@@ -5,8 +5,7 @@
   const { count, parsed } = rp.dom;
 
   function parts(section) {
-    const find = (name) => section.querySelector("[data-part=" + name + "]");
-    return { controls: find("controls"), count: find("count"), grid: find("grid"), head: find("head"), body: find("body"), panel: find("panel") };
+    return Object.fromEntries([...section.querySelectorAll("[data-part]")].map((node) => [node.dataset.part, node]));
   }
 
   function start(section, data) {
@@ -52,11 +51,12 @@
     function show() {
       rows = model.rows(view);
       const columns = rp.columns.columnsOf(model, view);
+      const widths = rp.columns.widthsOf(model, view);
       showControls(view);
       showHead(columns, view);
       at.grid.setAttribute("aria-rowcount", rows.length + 1);
       at.grid.setAttribute("aria-colcount", columns.length);
-      at.grid.style.setProperty("--values", view.systems.length);
+      Object.entries(widths).forEach(([name, width]) => at.grid.style.setProperty("--" + name, width));
       at.grid.classList.toggle("unsegmented", !model.fieldOf(view));
       section.classList.toggle("opened", view.query !== null);
       showCount();

@@ -2,21 +2,21 @@
 
 // What is looked at stands in the address, so that a view can be linked: #queries?measure=…&query=…
 (function (rp) {
-  const PLACE = "#queries";
+  const PLACE = "#queries?";
 
+  // Without the question mark it is a link to the part of the page, which changes nothing in it.
   function isOurs(hash) {
-    return hash === PLACE || hash.startsWith(PLACE + "?");
+    return hash.startsWith(PLACE);
   }
 
   // The parameters of the address; none where it points at another part of the page.
   function read() {
     const hash = window.location.hash;
-    return new URLSearchParams(isOurs(hash) ? hash.slice(PLACE.length + 1) : "");
+    return new URLSearchParams(isOurs(hash) ? hash.slice(PLACE.length) : "");
   }
 
   function hashOf(parameters) {
-    const text = parameters.toString();
-    return text ? PLACE + "?" + text : PLACE;
+    return PLACE + parameters.toString();
   }
 
   function write(parameters, replace) {

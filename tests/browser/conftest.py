@@ -1,0 +1,116 @@
+"""A real Chromium for pages, which a test watches: it fails by what the console says and by any request to elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof.experiment import Climb
+from rankproof.report import page_of
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+OURS = ("file:", "data:", "blob:", "http://127.0.0.1:", "http://localhost:")
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@dataclass
+class Watched:
+    """What a page did besides showing itself."""
+
+    requests: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def watch(self, page: Any) -> None:
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        page.on("dialog", self._met)
+
+    def _met(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    @property
+    def outside(self) -> list[str]:
+        return [url for url in self.requests if not url.startswith(OURS)]
+
+    @property
+    def faults(self) -> list[str]:
+        return [line for line in self.said if line.startswith(("error:", "warning:", "assert:"))]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """One Chromium for all pages; without one the test is skipped, where the whole suite is asked for it fails."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        reason = "there is no Chromium: install the package chromium"
+        pytest.fail(reason) if os.environ.get("RANKPROOF_TESTS") == "whole" else pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """What the test's pages do."""
+    return Watched()
+
+
+@pytest.fixture
+def new_page(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
+    """Makes pages with the options of a browser's context; in the end none has done what it must not."""
+    contexts = []
+
+    def make(**options: Any) -> Any:
+        context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", **options})
+        contexts.append(context)
+        page = context.new_page()
+        watched.watch(page)
+        return page
+
+    yield make
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("window.harmed") is None
+        context.close()
+    assert watched.faults == []
+    assert watched.dialogs == []
+    assert watched.outside == []
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Any]) -> Any:
+    """A page at desktop size in light colours."""
+    return new_page()
+
+
+@pytest.fixture
+def opened(new_page: Callable[..., Any], tmp_path: Path, watched: Watched) -> Callable[..., Any]:
+    """Opens a climb's report as a file; nothing but that file may be asked for."""
+
+    def open_page(climb: Climb | str, fragment: str = "", **options: Any) -> Any:
+        path = tmp_path / "report.html"
+        text = climb if isinstance(climb, str) else page_of(climb)
+        path.write_bytes(text.encode(errors="backslashreplace"))
+        page = new_page(**options)
+        page.goto(f"{path.as_uri()}{fragment}")
+        assert {url.partition("#")[0] for url in watched.requests} == {path.as_uri()}
+        return page
+
+    return open_page

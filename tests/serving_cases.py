@@ -1,0 +1,116 @@
+"""A server of results on a real socket, and a browser that sends exactly what a test tells it to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankproof.experiment.results.folder import save
+from rankproof.experiment.rung import Climb
+from rankproof.serving.bench import Bench
+from rankproof.serving.ledger import Ledger
+from rankproof.serving.server import Service
+from rankproof.serving.shelf import Shelf
+from rankproof.serving.site import Site
+from small_climbs import small_climb
+
+MEASURES = ["nDCG@10", "RR@10"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Sends requests to one server; keeps the cookie that it is given."""
+
+    url: str
+    cookie: str = ""
+    port: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.port = urlsplit(self.url).port or 80
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def enter(self) -> Visitor:
+        seen = self.ask("GET", self.url.partition(self.host)[2])
+        assert (seen.status, seen.headers["Location"]) == (303, "/")
+        self.cookie = seen.headers["Set-Cookie"].partition(";")[0]
+        return self
+
+    def get(self, path: str, headers: Mapping[str, str | None] = {}) -> Seen:
+        return self.ask("GET", path, headers=headers)
+
+    def post(self, path: str, value: Any, headers: Mapping[str, str | None] = {}) -> Seen:
+        usual = {"Content-Type": "application/json", "Origin": f"http://{self.host}"}
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
+        return self.ask("POST", path, body, {**usual, **headers})
+
+    def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] = {}) -> Seen:
+        """A header of None is left out."""
+        given = {"Host": self.host, **({"Cookie": self.cookie} if self.cookie else {}), **headers}
+        if body is not None:
+            given.setdefault("Content-Length", str(len(body)))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in given.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            connection.endheaders(body)
+            reply = connection.getresponse()
+            return Seen(reply.status, dict(reply.headers), reply.read().decode())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def serving(paths: Sequence[Path], judge: Path | None = None) -> Iterator[Visitor]:
+    """A server in a thread, and a visitor who has the address; an error inside fails the test."""
+    ledger = None if judge is None else Ledger(str(judge), "ann")
+    site = Site(Shelf([str(path) for path in paths]), None if ledger is None else Bench(ledger))
+    inside: list[Exception] = []
+    with Service(0, site.answer, inside.append) as service:
+        thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield Visitor(service.door.url)
+        finally:
+            service.shutdown()
+            thread.join()
+            if ledger is not None:
+                ledger.close()
+    assert not inside
+
+
+def saved(folder: Path, climb: Climb | None = None, **changes: Any) -> Path:
+    """A results folder of a small climb."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    save(replace(climb or small_climb(), **changes), str(folder))
+    return folder
+
+
+def many_pairs(queries: int = 40, docs: int = 8) -> Climb:
+    """A climb with some hundred unjudged pairs."""
+    names = [f"q{at}" for at in range(queries)]
+    return small_climb(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)

@@ -1,0 +1,131 @@
+"""Charts as SVG: escaped, within their frame, and true to the numbers."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostile_climbs import TEXTS
+from rankproof.analysis.front import beaten_by, front
+from rankproof.errors import visible
+from rankproof.report.charts.dots import Row, dots
+from rankproof.report.charts.lettering import fitted, width_of
+from rankproof.report.charts.pareto import Point, pareto
+from rankproof.report.charts.placing import Box, placed
+from rankproof.report.charts.scale import Scale, quality_scale, time_scale
+from rankproof.report.charts.slopes import binned, slopes, way_of
+from rankproof.report.charts.stages import Times, shares, spread
+from rankproof.report.charts.svg import drawing, element
+
+ranks = st.one_of(st.none(), st.integers(1, 3000))
+moves = st.lists(st.tuples(ranks, ranks).filter(lambda move: move != (None, None)), max_size=60)
+times = st.floats(1e-4, 1e6)
+
+
+def parsed(text: str) -> ElementTree.Element:
+    return ElementTree.fromstring(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_any_text_is_one_text_of_the_picture(text: str) -> None:
+    found = parsed(drawing(10, 10, text, text, [element("text", text, x=1.0, class_=text)]))
+    assert [child.tag for child in found] == ["title", "desc", "text"]
+    assert [child.text for child in found] == [visible(text)] * 3
+    assert found[2].attrib == {"x": "1", "class": visible(text)}
+
+
+@given(st.text(max_size=80), st.floats(20, 400))
+def test_a_fitted_text_has_room(text: str, room: float) -> None:
+    found = fitted(text, room)
+    assert width_of(found) <= room
+    assert visible(text).startswith(found.removesuffix("…"))
+
+
+@given(st.lists(times, min_size=1, max_size=20))
+def test_times_keep_their_order_and_stay_in_the_frame(values: list[float]) -> None:
+    scale = time_scale(values, 10, 300)
+    places = [scale(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert all(10 <= place <= 300 for place in places)
+    assert all(scale.low <= tick <= scale.high for tick in scale.ticks())
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
+def test_values_stay_in_the_frame_and_ticks_are_few(values: list[float]) -> None:
+    scale = quality_scale(values, 300, 10)
+    assert all(10 <= scale(value) <= 300 for value in values)
+    assert len(scale.ticks(6)) <= 8
+
+
+def test_ticks_are_round() -> None:
+    assert Scale(0.41, 0.83, 0, 1).ticks(5) == [0.5, 0.6, 0.7, 0.8]
+    assert Scale(0.02, 80, 0, 1, log=True).ticks(8) == [0.03, 0.1, 0.3, 1, 3, 10, 30]
+
+
+@given(moves)
+def test_putting_ranks_together_changes_no_count_and_no_way(found: list[tuple[int | None, int | None]]) -> None:
+    together = binned(found)
+    assert together.total() == len(found)
+    ways = [way_of(move) for move in found]
+    for way in set(ways):
+        assert sum(times for move, times in together.items() if way_of(move) == way) == ways.count(way)
+
+
+@given(moves)
+def test_slopes_stay_in_the_picture(found: list[tuple[int | None, int | None]]) -> None:
+    picture = parsed(slopes(binned(found), ("a", "b"), "t", "d", width=300, height=200))
+    for path in picture.iter("path"):
+        for point in path.attrib["d"].replace("M", " ").replace("L", " ").split()[1::2]:
+            assert 0 <= float(point) <= 200
+
+
+def test_a_dot_lies_between_the_ends_of_its_interval() -> None:
+    rows = [Row("a", 0.5, "0.5000", (0.4, 0.6)), Row("b", 0.7, "0.7000", (0.65, 0.72), "+0.2", best=True)]
+    picture = parsed(dots(rows, "t", "d", "", width=800))
+    places = [float(circle.attrib["cx"]) for circle in picture.iter("circle")]
+    whiskers = [line for line in picture.iter("line") if line.attrib["class"] == "whisker"]
+    lines = [(float(line.attrib["x1"]), float(line.attrib["x2"])) for line in whiskers]
+    spans = [span for span in lines if span[0] != span[1]]
+    assert all(low < place < high for place, (low, high) in zip(places, spans, strict=True))
+    assert places[0] < places[1]
+
+
+def test_bars_are_as_wide_as_their_shares() -> None:
+    first = Times("a", {"embed": 1.0, "search": 3.0, "rerank": 0.0}, 3, 5)
+    rows = [first, Times("b", {"embed": 0.0, "search": 2.0, "rerank": 2.0}, 3, 9)]
+    picture = parsed(shares(rows, "t", "d", width=800))
+    bars = [one for one in picture.iter("rect") if one.attrib["class"].startswith("stage ") and one.attrib["height"] == "18"]
+    widths = [float(one.attrib["width"]) for one in bars]
+    assert widths[0] * 3 == pytest.approx(widths[1], rel=1e-3)
+    assert widths[2] == pytest.approx(widths[3])
+    assert len(parsed(spread(rows, "t", "d", width=300)).findall("circle")) == 4
+
+
+def test_the_front_is_one_line_over_its_points() -> None:
+    systems = (("a", 1, 0.1, True), ("b", 5, 0.05, False), ("c", 9, 0.4, True))
+    points = [Point(name, time, value, name, None, on) for name, time, value, on in systems]
+    picture = parsed(pareto(points, "t", "d", ("ms", "v"), width=600, height=300))
+    (line,) = [one for one in picture.iter("path") if one.attrib["class"] == "front"]
+    assert line.attrib["d"].count("H") == 1
+    assert [one.attrib["class"] for one in picture.iter("circle")] == ["dot best", "dot hollow", "dot best"]
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.tuples(times, st.floats(0, 1)), min_size=1))
+def test_a_system_is_on_the_front_or_beaten_by_one_that_is(systems: dict[str, tuple[float, float]]) -> None:
+    waits, worths = ({name: pair[at] for name, pair in systems.items()} for at in (0, 1))
+    best = front(waits, worths)
+    assert best
+    for name in systems:
+        beaten = beaten_by(waits, worths, name)
+        assert (name in best) == (not beaten)
+        assert name in best or set(beaten) & set(best)
+
+
+def test_names_beside_dots_do_not_cover_each_other() -> None:
+    spots = [(100.0, 100.0), (104.0, 101.0), (96.0, 99.0)]
+    boxes = placed(spots, [(60.0, 13.0)] * 3, [], Box(0, 0, 400, 300))
+    assert all(math.isclose(one.shared(other), 0) for at, one in enumerate(boxes) for other in boxes[at + 1 :])

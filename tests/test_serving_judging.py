@@ -1,0 +1,150 @@
+"""Judging by a person: what is asked, what is kept, and that nothing is lost between tabs."""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof.formats import read_qrels
+from serving_cases import Visitor, many_pairs, saved, serving
+from small_climbs import small_climb
+
+PAIR = {"query": "q1", "doc": "d2"}
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    return tmp_path / "my.qrels"
+
+
+@pytest.fixture
+def guest(tmp_path: Path, judged: Path) -> Iterator[Visitor]:
+    with serving([saved(tmp_path / "results")], judge=judged) as visitor:
+        yield visitor.enter()
+
+
+def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', visitor.get(path).text)
+    assert found
+    return dict(json.loads(found[1]))
+
+
+def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands(guest: Visitor) -> None:
+    data = data_of(guest)
+    assert sorted((query, doc) for query, doc, *_ in data["pairs"]) == [(f"q{at}", f"d{n}") for at in (1, 2, 3) for n in (2, 3)]
+    assert ["q1", "d2", "q1", "d2", "what is 0?", "the text of 1 · \\u202e"] in data["pairs"]
+    assert (data["grades"], data["last"]) == ({}, None)
+    assert not re.search("bm25|hybrid", guest.get("/r/1/judge").text)
+
+
+def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands(guest: Visitor, judged: Path) -> None:
+    seen = guest.post("/r/1/judge", {**PAIR, "grade": 2})
+    assert seen.status == 200
+    assert judged.read_text() == "q1 human:ann d2 2\n"
+    assert (seen.json["grade"], seen.json["stands"]) == (2, "bm25 2, dense 1, hybrid 4, late 3")
+    data = data_of(guest)
+    place = [pair[:2] for pair in data["pairs"]].index(["q1", "d2"])
+    assert (data["grades"], data["last"]) == ({str(place): 2}, place)
+
+
+def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
+    guest.post("/r/1/judge", {**PAIR, "grade": 2})
+    guest.post("/r/1/judge", {**PAIR, "grade": 0})
+    assert guest.post("/r/1/undo", PAIR).json["grade"] == 2
+    assert judged.read_text() == "q1 human:ann d2 2\n"
+    assert guest.post("/r/1/undo", PAIR).json == {"grade": None, "stands": "", "grades": {}}
+    assert guest.post("/r/1/undo", PAIR).status == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({**PAIR, "grade": 4}, "the grade must be one of 0, 1, 2, 3"),
+        ({**PAIR, "grade": -1}, "the grade must be"),
+        ({**PAIR, "grade": "2"}, "the grade must be"),
+        ({**PAIR, "grade": True}, "the grade must be"),
+        ({**PAIR, "grade": 1.0}, "the grade must be"),
+        ({**PAIR, "grade": None}, "the grade must be"),
+        (PAIR, "the grade must be"),
+        ({"query": "q1", "doc": "d1", "grade": 1}, "this pair is not in the list"),
+        ({"query": "q1", "doc": "../d2", "grade": 1}, "this pair is not in the list"),
+        ({"query": ["q1"], "doc": "d2", "grade": 1}, "query and doc must be texts"),
+        ({"grade": 1}, "query and doc must be texts"),
+    ],
+)
+def test_what_is_no_judgement_of_a_listed_pair_is_refused(
+    guest: Visitor, judged: Path, body: dict[str, object], words: str
+) -> None:
+    seen = guest.post("/r/1/judge", body)
+    assert (seen.status, words in seen.text) == (400, True)
+    assert not judged.exists()
+
+
+def test_two_tabs_that_judge_at_the_same_time_lose_nothing(tmp_path: Path, judged: Path) -> None:
+    with serving([saved(tmp_path / "results", many_pairs(12, 6))], judge=judged) as visitor:
+        visitor.enter()
+        pairs = [(query, doc) for query, doc, *_ in data_of(visitor)["pairs"]]
+        wanted = {pair: at % 4 for at, pair in enumerate(pairs)}
+
+        def judge(pair: tuple[str, str]) -> int:
+            return visitor.post("/r/1/judge", {"query": pair[0], "doc": pair[1], "grade": wanted[pair]}).status
+
+        with ThreadPoolExecutor(4) as tabs:
+            assert set(tabs.map(judge, pairs)) == {200}
+        assert len(data_of(visitor)["grades"]) == len(pairs)
+    found = read_qrels(judged)
+    assert {(query, doc): grade for query, docs in found.items() for doc, grade in docs.items()} == wanted
+    assert len(Path(f"{judged}.log.jsonl").read_text().splitlines()) == len(pairs) + 1
+
+
+def test_a_pair_judged_in_two_tabs_has_the_grade_of_one_of_them(guest: Visitor, judged: Path) -> None:
+    with ThreadPoolExecutor(4) as tabs:
+        seen = list(tabs.map(lambda grade: guest.post("/r/1/judge", {**PAIR, "grade": grade % 4}), range(16)))
+    assert {each.status for each in seen} == {200}
+    assert len(judged.read_text().splitlines()) == 1
+
+
+def test_the_next_start_knows_what_was_judged(tmp_path: Path, judged: Path) -> None:
+    folder = saved(tmp_path / "results")
+    with serving([folder], judge=judged) as visitor:
+        visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
+    with serving([folder], judge=judged) as visitor:
+        assert list(data_of(visitor.enter())["grades"].values()) == [3]
+
+
+def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path, judged: Path) -> None:
+    paths = [saved(tmp_path / "one"), saved(tmp_path / "two", fingerprint="e" * 64)]
+    with serving(paths, judge=judged) as visitor:
+        visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
+        assert visitor.get("/r/2/judge").status == 422
+        assert visitor.post("/r/2/judge", {**PAIR, "grade": 1}).status == 409
+    assert judged.read_text() == "q1 human:ann d2 3\n"
+
+
+def test_pairs_that_qrels_cannot_hold_or_nobody_can_read_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:
+    climb = small_climb(queries=("q1", "q 2"), docs=("d1", "d2", "d3", "d4"))
+    shown = {doc: text for doc, text in climb.snippets.items() if doc != "d3"}
+    with serving([saved(tmp_path / "results", replace(climb, snippets=shown))], judge=judged) as visitor:
+        visitor.enter()
+        assert [pair[:2] for pair in data_of(visitor)["pairs"]] == [["q1", "d2"]]
+        assert "3 more cannot be judged here" in visitor.get("/r/1/judge").text
+
+
+def test_a_file_changed_by_another_hand_is_told_and_not_written_over(guest: Visitor, judged: Path) -> None:
+    guest.post("/r/1/judge", {**PAIR, "grade": 3})
+    judged.write_text("mine\n")
+    seen = guest.post("/r/1/judge", {**PAIR, "grade": 1})
+    assert (seen.status, "was changed by another hand" in seen.text) == (409, True)
+    assert judged.read_text() == "mine\n"
+
+
+def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, judged: Path) -> None:
+    with serving([saved(tmp_path / "results", small_climb(docs=("d1", "d2")))], judge=judged) as visitor:
+        page = visitor.enter().get("/r/1/judge").text
+    assert "There is nothing to judge here" in page
+    assert "Nothing is left" not in page
