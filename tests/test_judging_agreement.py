@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof.errors import UsageError
 from rankproof.judging.agreement import Rated, agreed, at_threshold, confusion, kappa, rated_pairs
 from rankproof.judging.agreement_tables import Thresholds, agreement_table, confusion_table
 from rankproof.judging.pairs import Pair
@@ -133,3 +134,20 @@ def test_a_judge_of_one_grade_is_said_to_tell_nothing_apart() -> None:
     said = "The judge gave grade 1 to every pair: it tells nothing apart."
     assert said in agreement_table(rated({(0, 1): 3, (3, 1): 3}), "m", Thresholds()).sentences
     assert said not in agreement_table(rated({(0, 1): 3, (3, 2): 3}), "m", Thresholds()).sentences
+
+
+def test_people_s_scale_is_that_of_all_their_judgements_and_not_of_the_draw() -> None:
+    drawn = rated({(0, 0): 96, (1, 1): 4})
+    (note,) = agreement_table(drawn, "llm:x:1", Thresholds(highest=3)).notes[1:]
+    assert note.startswith("fewer than 10 pairs have people's grade 1 (4), 2 (0), 3 (0): agreement on these cannot be told")
+    assert "people's grades end at 1" in agreement_table(drawn, "llm:x:1", Thresholds()).notes[-1]
+
+
+def test_grades_that_enough_pairs_have_are_not_noted() -> None:
+    assert agreement_table(rated({(grade, grade): 10 for grade in range(4)}, 20), "llm:x:1", Thresholds(highest=3)).notes == ()
+
+
+@pytest.mark.parametrize("how", [{"judge_rel": 7}, {"rel": 9, "judge_rel": 1, "highest": 3}, {"rel": 4, "judge_rel": 4}])
+def test_a_threshold_that_no_grade_reaches_is_refused(how: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=r"is .* or more|has grade"):
+        Thresholds(**how)

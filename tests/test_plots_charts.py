@@ -14,6 +14,7 @@ from matplotlib.text import Text
 
 from plot_cases import HOSTILE, hostile_climb, wide_climb, wide_evidence
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
+from rankproof.analysis.front import front
 from rankproof.analysis.segments.groups import grouped
 from rankproof.errors import UsageError
 from rankproof.plots.canvas import drawing, width_of
@@ -23,7 +24,6 @@ from rankproof.plots.latency import parts_of
 from rankproof.plots.lettering import fitted, plain, wrapped
 from rankproof.plots.order import of_measure
 from rankproof.plots.palette import style_of
-from rankproof.plots.pareto import front
 from rankproof.plots.pictures import KINDS
 from rankproof.plots.sheet import Chart, PlotSettings
 

@@ -83,6 +83,15 @@ def test_slopes_stay_in_the_picture(found: list[tuple[int | None, int | None]]) 
             assert 0 <= float(point) <= 200
 
 
+@given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1), st.text(max_size=60)), min_size=1, max_size=8), st.booleans())
+def test_long_words_leave_room_for_the_dots(systems: list[tuple[str, float, str]], wide: bool) -> None:
+    width = 880 if wide else 340
+    rows = [Row(name, value, f"{value:.4f}", None, aside) for name, value, aside in systems]
+    picture = parsed(dots(rows, "t", "d", "", width=width))
+    left = max(float(one.attrib["x"]) for one in picture.iter("text") if one.attrib["text-anchor"] == "end")
+    assert all(left < float(dot.attrib["cx"]) < width - 50 for dot in picture.iter("circle"))
+
+
 def test_a_dot_lies_between_the_ends_of_its_interval() -> None:
     rows = [Row("a", 0.5, "0.5000", (0.4, 0.6)), Row("b", 0.7, "0.7000", (0.65, 0.72), "+0.2", best=True)]
     picture = parsed(dots(rows, "t", "d", "", width=800))

@@ -109,8 +109,9 @@ class Purse:
         sent, waiting = self._spent + self._reserved, self._reserved.calls
         most = "at most " if sent.unsure or waiting else ""
         money = f" and {sent.money:.4f} money" if sent.money else ""
-        calls = f"calls: {sent.calls}" + (f", of which {waiting} under way" if waiting else "")
-        return f"{calls}; {most}{sent.tokens_in + sent.tokens_out} tokens{money}"
+        under_way = ", counting what is under way" if waiting else ""
+        calls = "1 call" if sent.calls == 1 else f"{sent.calls} calls"
+        return f"{calls}, {most}{sent.tokens_in + sent.tokens_out} tokens{money}{under_way}"
 
 
 def kept(keeps: bool) -> str:

@@ -19,9 +19,12 @@ _TOTAL = "all together"
 
 def show_prices(experiment: Experiment, args: argparse.Namespace, terminal: Terminal) -> None:
     """The table to standard output, what it leaves out beside it."""
+    from ..experiment.priced import refuse_unpriced_systems
     from ..experiment.prices import prices_of
     from ..views.analysis import VIEWS
 
+    if args.budget is not None:
+        refuse_unpriced_systems(experiment.systems, args.budget)
     table = _table(prices_of(experiment), args.budget)
     terminal.show(VIEWS[args.format]([table], terminal.look()))
     for note in table.notes:

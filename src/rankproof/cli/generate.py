@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ..generating.workshop import Workshop
     from ..stages.base import Progress
 
-USAGE = "CORPUS | DATASET -o FOLDER --count N [--categories A,B…] [--model NAME] [options]"
+USAGE = "DOCUMENTS -o FOLDER --count N [--categories A,B…] [--model NAME]"
 EXAMPLES = """\
 examples:
   rankproof generate sample -o made --count 60 --with-corpus && rankproof run --dataset made
   rankproof generate corpus.jsonl -o made --count 200 --categories keyword,factual --seed 7
-  rankproof generate scifact --count 100 --model gpt-4o-mini --categories factual,multi-hop --dry-run
+  rankproof generate scifact --count 100 --model gpt-4o-mini --categories factual,how-to --dry-run
   rankproof generate scifact -o made --count 100 --model gpt-4o-mini --budget calls=500
 
 without a model queries are made by rules from the document's own words: a baseline that is easy for
@@ -85,8 +85,9 @@ def _made(workshop: Workshop, args: argparse.Namespace) -> list[Table]:
         return [plan_table(workshop.wanted, workshop.estimate(), workshop.model)]
     found = workshop.generated()
     check = workshop.round_trip(found) if args.check else None
-    write_generated(found, workshop.report(found, check), args.output, workshop.corpus if args.with_corpus else None)
-    return [generated_table(found, check), example_table(found)]
+    report = workshop.report(found, check)
+    write_generated(found, report, args.output, workshop.corpus if args.with_corpus else None)
+    return [generated_table(found, check, report.get("asked", {}).get("estimated", 0)), example_table(found)]
 
 
 def _workshop(args: argparse.Namespace, desk: Desk, progress: Progress) -> Workshop:

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from ..analysis.table import Table
     from ..judging.judge import Judge
 
-USAGE = "DATASET | QUERIES CORPUS --runs RUN… | --pairs FILE | --results FOLDER | --qrels FILE --model NAME [-o OUT] [options]"
+USAGE = "DATASET --runs RUN… | --pairs FILE | --qrels FILE --model NAME [-o OUT]"
 EXAMPLES = """\
 examples:
   rankproof judge sample --by keywords --qrels sample
   rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --dry-run
-  rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
-  rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b --base-url http://localhost:11434/v1
+  rankproof judge my-dataset --runs a.run b.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
+  rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b \\
+      --base-url http://localhost:11434/v1
   rankproof judge my-dataset --results results --holes --model-file judge.toml -o holes.qrels
 
-judgements are written with the judge's mark in their second column, and OUT.json beside them says how they came about;
+judgements are written with the judge's mark in their second column, and OUT.json beside them says
+how they came about;
 replies are kept, so that the same command goes on where it was stopped"""
 KEYWORDS = "keywords"
 
@@ -88,13 +90,14 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
     _check_output(args)
     corpus, queries = texts_of(args.files)
     chosen = chosen_pairs(args, terminal)
+    how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
     with desk_of(args) as desk:
         ground = JudgingGround(queries, corpus, desk)
         if args.dry_run:
             return [plan(judge, chosen.pairs, ground, args.output)]
         with LadderProgress(terminal) as progress:
             report = judge_pairs(judge, chosen.pairs, ground, args.output, progress)
-        return tables_of(report, ground, chosen.human, chosen.pools, Thresholds(args.rel, args.judge_rel or args.rel, args.seed))
+        return tables_of(report, ground, chosen.human, chosen.pools, how)
 
 
 def _judge(args: argparse.Namespace) -> Judge:

@@ -23,11 +23,12 @@ _NEEDED = "name them with --pairs, --runs or --results, or judged ones with --qr
 
 @dataclass(frozen=True)
 class Chosen:
-    """The pairs, the pools that they come from by name, and people's grades of some of them."""
+    """The pairs, the pools that they come from by name, people's grades of some of them, and the highest that they ever gave."""
 
     pairs: Sequence[Pair]
     pools: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
     human: Mapping[Pair, int] = field(default_factory=dict)
+    highest: int | None = None
 
 
 def texts_of(files: Sequence[str]) -> tuple[Corpus, Queries]:
@@ -56,6 +57,7 @@ def chosen_pairs(args: argparse.Namespace, terminal: Terminal) -> Chosen:
         raise UsageError("--sample draws from people's judgements", fix="name them with --qrels, or leave out --sample")
     pools, known = _pools(args)
     human = {} if args.qrels is None else _by_people(_qrels(args.qrels), terminal)
+    highest = max(human.values(), default=None)
     if args.holes:
         judged = _grades(human) if args.qrels is not None else known
         if judged is None or not pools:
@@ -65,13 +67,13 @@ def chosen_pairs(args: argparse.Namespace, terminal: Terminal) -> Chosen:
         if args.qrels is None:
             raise UsageError("no pair is named", fix=_NEEDED)
         sample = drawn(human, args.sample, args.seed)
-        return Chosen(sample, {}, {pair: human[pair] for pair in sample})
+        return Chosen(sample, {}, {pair: human[pair] for pair in sample}, highest)
     pairs = joined(pools.values())
     both = drawn((pair for pair in pairs if pair in human), args.sample, args.seed)
     if args.qrels is not None and not both and not args.holes:
         terminal.note(f"people judged none of the {len(pairs)} pairs, so that nothing can be held against them")
     every = {"all": pairs} if len(pools) > 1 else {}
-    return Chosen(pairs, {**every, **pools}, {pair: human[pair] for pair in both})
+    return Chosen(pairs, {**every, **pools}, {pair: human[pair] for pair in both}, highest)
 
 
 def _pools(args: argparse.Namespace) -> tuple[dict[str, list[Pair]], Mapping[str, Mapping[str, int]] | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,6 +12,8 @@ from ..errors import UsageError
 from .ids import checked_id
 
 State = Literal["answered", "abstained", "failed"]
+ABSTENTION = "NO ANSWER"
+"""What an answer says that has nothing to say, unless another phrase was agreed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,13 @@ class Answer:
 
 
 class Answers(Mapping[str, Answer]):
-    """Query id to answer, in the order they came."""
+    """Query id to answer, in the order they came; `says_given` whether every one says what it was made from, if only nothing."""
 
-    __slots__ = ("_answers", "source")
+    __slots__ = ("_answers", "says_given", "source")
 
-    def __init__(self, answers: Mapping[str, Answer], *, source: str = "") -> None:
+    def __init__(self, answers: Mapping[str, Answer], *, source: str = "", says_given: bool = True) -> None:
         self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
-        self.source = source
+        self.source, self.says_given = source, says_given
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]
@@ -50,9 +53,15 @@ class Answers(Mapping[str, Answer]):
 
 
 def answer_of(value: Answer | str) -> Answer:
-    """The answer, which may be a text alone; an empty one abstains."""
+    """The answer, which may be a text alone; an empty one abstains, and so does one that says the usual phrase."""
     if isinstance(value, Answer):
         return value
     if not isinstance(value, str):
         raise UsageError(f"an answer is a {type(value).__name__}", fix="give text, or an Answer")
-    return Answer(value, state="answered" if value.strip() else "abstained")
+    return Answer(value, state="abstained" if abstains(value) else "answered")
+
+
+def abstains(text: str, phrase: str = ABSTENTION) -> bool:
+    """Whether the text says nothing, or nothing but the phrase, apart from case, blanks and marks around it."""
+    said, wanted = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
+    return not text.strip() or (bool(wanted) and said == wanted)

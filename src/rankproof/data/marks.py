@@ -9,6 +9,8 @@ from ..errors import shown
 MACHINES = ("llm:", "keywords:", "heuristic:")
 """What a mark begins with: a language model's, a count of words, or rules that made the query from the document."""
 SHORTEST = min(map(len, MACHINES))
+PEOPLE = "people"
+"""What stands in the place of a mark where others have one."""
 
 
 def mark_of(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,6 +116,14 @@ class Run:
                 rank = None if self.ranks is None or self.ranks[at] == NO_RANK else int(self.ranks[at])
                 line = None if self.lines is None else int(self.lines[at])
                 yield RunRow(query, self.docs[at], float(self.scores[at]), rank, line)
+
+    def among(self, queries: Container[str]) -> Run:
+        """The same without the queries that are not among these."""
+        kept = [query for query in self.queries if query in queries]
+        if len(kept) == len(self.queries):
+            return self
+        rows = (row for row in self.rows() if row.query in queries)
+        return Run.from_rows(rows, name=self.name, source=self.source, queries=kept)
 
     def __len__(self) -> int:
         return len(self.queries)

@@ -21,9 +21,10 @@ def refuse_lost_answers(systems: Mapping[str, Stage], measures: Sequence[Measure
 
 def loses_answers(stage: Stage) -> bool:
     """Whether something below answers, and the stage itself does not."""
-    return not _answers(stage) and any(map(_answers, parts_of(stage)))
+    return not answers(stage) and any(map(answers, parts_of(stage)))
 
 
-def _answers(stage: Stage) -> bool:
+def answers(stage: Stage) -> bool:
+    """Whether the stage answers, or keeps the answers of the only stage below it."""
     below = stage.below()
-    return getattr(stage, "kind", None) == "answer" or (len(below) == 1 and _answers(below[0]))
+    return getattr(stage, "kind", None) == "answer" or (len(below) == 1 and answers(below[0]))

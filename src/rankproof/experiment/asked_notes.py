@@ -15,7 +15,8 @@ Counts = Mapping[str, IntArray]
 def notes_of_counts(counts: Counts) -> tuple[str, ...]:
     """A sentence for each thing that a reader must know; `counts` has one number a query under each name."""
     sums = {name: int(values.sum()) for name, values in counts.items()}
-    told = [_lost(sums), *_yes_or_no(counts), *_positions(sums), *_answers(sums), _unreadable(sums), estimation_note(sums["estimated"])]
+    estimated = estimation_note(sums["estimated"])
+    told = [_lost(sums), *_yes_or_no(counts), *_positions(sums), *_answers(sums), _unreadable(sums), estimated]
     return tuple(note for note in told if note)
 
 

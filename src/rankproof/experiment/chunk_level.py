@@ -69,7 +69,7 @@ def chunk_level(
     for name, one in ranks.items():
         if one.key not in known:
             known[one.key] = _grades(one.pieces, dataset, options)
-        run = Run.of_rankings(name, queries, one.rankings)
+        run = Run.of_rankings(name, queries, one.rankings).among(known[one.key].qrels)
         result = evaluate_runs(known[one.key].qrels, {name: run}, measures, options)
         systems += result.systems
         judged = result.queries

@@ -17,11 +17,12 @@ from .assembling import rungs_of
 from .bench import Bench
 from .cache import StageCache
 from .collapsing import collapse_of
-from .draw import asked_queries, drawn_queries
+from .draw import draw_of
 from .experiment import SAMPLE, Experiment
 from .field_rules import refuse_fields
 from .keep import JournalKeep, MemoryKeep
 from .levels import Levels, levels_of
+from .priced import refuse_unpriced_systems
 from .provenance import provenance
 from .replies import Books
 from .rung import Climb, Rung
@@ -37,12 +38,13 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
     written = toml_of(experiment)
     dataset = dataset_of(experiment)
     refuse_fields(experiment.systems, dataset.corpus)
-    drawn = drawn_queries(dataset, experiment.limit, experiment.seed)
-    queries = asked_queries(dataset, drawn)
+    refuse_unpriced_systems(experiment.systems, settings.budget)
+    drawn = draw_of(experiment, dataset)
+    queries = drawn.queries(dataset)
     collapse = None if experiment.collapse is None else collapse_of(dataset, experiment.collapse, experiment.pool)
     with _bench(dataset, queries, settings) as bench:
         standings = {name: bench.standing(stage, name) for name, stage in experiment.systems.items()}
-        levels = levels_of(experiment, dataset, collapse, standings, bench, drawn)
+        levels = levels_of(experiment, dataset, collapse, standings, bench, drawn.judged)
         refusals = bench.ground.desk.notes()
     rungs = rungs_of(experiment.systems, standings, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
@@ -61,7 +63,7 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
         urls=urls_of(levels.dataset, snippets),
         experiment=written,
         provenance=_provenance(experiment, levels, settings, time.monotonic() - start),
-        notes=(*levels.notes, *answers.notes, *refusals),
+        notes=(*drawn.notes(), *levels.notes, *answers.notes, *refusals),
         rel=experiment.rel,
         chunks=levels.chunks.result,
         answers=answers.result,

@@ -50,7 +50,8 @@ def levels_of(
     judged = collapse.judged(runs.values()) if collapse else dataset
     if collapse:
         runs = {name: _collapsed(collapse, name, ids, standing) for name, standing in standings.items()}
-    result = evaluate_runs(judged.qrels, runs, ranking_measures(experiment.measures), options)
+    counted = {name: run.among(judged.qrels) for name, run in runs.items()}
+    result = evaluate_runs(judged.qrels, counted, ranking_measures(experiment.measures), options)
     ranks = chunk_ranks(standings, bench, collapse)
     chunks = chunk_level(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
     return Levels(

@@ -13,7 +13,7 @@ from ..models.chat.port import ChatModel
 from ..stages.abilities import Priced, Regrounded, Requeried
 from ..stages.base import Ground, Stage
 from .climbing import dataset_of
-from .draw import asked_queries, drawn_queries
+from .draw import draw_of
 from .experiment import Experiment
 from .field_rules import refuse_fields
 from .keep import MemoryKeep
@@ -45,7 +45,7 @@ def prices_of(experiment: Experiment) -> Prices:
     """The most that each system asks, but for attempts that a reply of no use leads to; what journals hold costs nothing."""
     dataset = dataset_of(experiment)
     refuse_fields(experiment.systems, dataset.corpus)
-    queries = asked_queries(dataset, drawn_queries(dataset, experiment.limit, experiment.seed))
+    queries = draw_of(experiment, dataset).queries(dataset)
     with Desk(budget=Budget(calls=0)) as desk, MemoryKeep(lambda label, done, total: None) as keep:
         ground = Ground(dataset.corpus, dataset.corpus.fingerprint(), keep, desk=desk)
         found: dict[str, _Asks] = {}

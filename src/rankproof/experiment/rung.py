@@ -75,11 +75,12 @@ class Rung:
 class Climb:
     """An experiment's outcome: everything that analysis and report need, in memory as on disk.
 
-    `queries` are the judged queries that were asked, in the order of every rung's times; `result` has a system for each rung, in
-    the same order; `snippets` holds the beginning of each document that a ranking or a judgement shows, `urls` the URL of those
-    that have one; `rel` is the least grade that counted as relevant. `chunks` has the values of the systems that rank chunks,
-    before their rankings are collapsed to documents; `answers` the measures of those that answer, over the queries whose answer
-    is known, and `wholes` the judged document of each passage that an answer was given, where that is another.
+    `queries` are those that were asked, in the order of every rung's times: judged ones, then those asked for answers alone;
+    `result` has a system for each rung, in the same order; `snippets` holds the beginning of each document that a ranking or a
+    judgement shows, `urls` the URL of those that have one; `rel` is the least grade that counted as relevant. `chunks` has the
+    values of the systems that rank chunks, before their rankings are collapsed to documents; `answers` the measures of those that
+    answer, over the queries whose answer is known, and `wholes` the judged document of each passage that an answer was given,
+    where that is another.
     """
 
     name: str

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, get_args
 
-from ..data.answers import Answer, Answers, State
+from ..data.answers import Answer, Answers, State, abstains
 from ..data.refusals import refusal
 from ..data.source import Source
 from ..errors import InputError, nearest, shown
@@ -26,6 +26,7 @@ def read_answers(source: Source, known: Collection[str] | None = None) -> Answer
     """The answers of a file; a query that stands twice, or is not among the known ones, is refused with its line."""
     found: dict[str, Answer] = {}
     lines: dict[str, int] = {}
+    says_given = True
     for line, item in objects(source, limit=MAX_TEXT_BYTES):
         if not isinstance(item, dict):
             raise fault("json-shape", source=source.name, line=line, kind=kind_name(item), expected=_EXAMPLE)
@@ -35,9 +36,10 @@ def read_answers(source: Source, known: Collection[str] | None = None) -> Answer
         if known is not None and query not in known:
             raise _unknown(query, known, source.name, line)
         found[query], lines[query] = _answer(item, query, source.name, line), line
+        says_given = says_given and (item.get("given") is not None or found[query].state == "failed")
     if not found:
         raise refusal("no-rows", source=source.name)
-    return Answers(found, source=source.name)
+    return Answers(found, source=source.name, says_given=says_given)
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
@@ -70,7 +72,7 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
         raise fault("text-type", source=source, line=line, role="answer", token=query, kind=kind_name(value))
     if any("\ud800" <= char <= "\udfff" for char in value):
         raise fault("text-surrogate", source=source, line=line, role="answer", token=query)
-    if state == "answered" and not value.strip():
+    if state == "answered" and (not value.strip() or ("state" not in item and abstains(value))):
         state = "abstained"
     return Answer(value, _ids(item, "cited", query, source, line), _ids(item, "given", query, source, line), state)
 

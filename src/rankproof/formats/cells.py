@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ..data.marks import mark_of
 from ..data.qrels import Judgement
 from ..data.run import RunRow
 from .columns import Columns
@@ -37,6 +38,5 @@ def judgement(cells: Sequence[Any], columns: Columns, grade_map: GradeMap | None
     """The judgement whose cells stand where the columns say."""
     query = id_of_value(cells[columns.query], "query", source=source, line=line)
     doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
-    return Judgement(
-        query, doc, grade_of_value(cells[columns.value], grade_map, query=query, doc=doc, source=source, line=line), line
-    )
+    grade = grade_of_value(cells[columns.value], grade_map, query=query, doc=doc, source=source, line=line)
+    return Judgement(query, doc, grade, line, "" if columns.mark is None else mark_of(str(cells[columns.mark])))

@@ -43,7 +43,7 @@ _BEIR = ("query_id", "corpus_id", "score")
 class Columns:
     """Where the parts of a row stand; `value` is the score of a run or the grade of qrels.
 
-    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank.
+    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank. `mark` is who judged.
     """
 
     query: int
@@ -52,6 +52,7 @@ class Columns:
     rank: int | None = None
     tag: int | None = None
     scored: bool = True
+    mark: int | None = None
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -96,7 +97,7 @@ def columns_of(names: Sequence[str], kind: Kind, *, source: str = "", line: int 
     if kind == "run" and order == "rank" and rank is None:
         raise refusal("rank-missing", source=source, line=line)
     query, doc, number = (place for place in places.values() if place is not None)
-    return Columns(query, doc, number, rank, tag, scored)
+    return Columns(query, doc, number, rank, tag, scored, place_of("mark", names) if kind == "qrels" else None)
 
 
 def kind_by_names(names: Sequence[str]) -> Kind | None:

@@ -23,7 +23,7 @@ from .writing import chosen_format, write_qrels, write_run
 
 ConvertKind = Literal["run", "qrels", "dataset"]
 _KEEPS_EMPTY = ("json",)
-_KEEPS_MARKS = ("trec", "csv", "tsv", "beir")
+KEEPS_MARKS = ("trec", "csv", "tsv", "beir", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _convert_dataset(path: str, goal: str, kind: ConvertKind | None, format: str
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> Converted:
     write_qrels(qrels, goal, format)
-    lost = 0 if format in _KEEPS_MARKS else len(qrels.marks)
+    lost = 0 if format in KEEPS_MARKS else len(qrels.marks)
     return Converted("qrels", format, len(qrels), sum(map(len, qrels.values())), lost_marks=lost)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..data.ids import checked_id
-from ..data.marks import mark_of
+from ..data.marks import PEOPLE, mark_of
 from ..data.qrels import Judgement, Qrels
 from ..data.refusals import refusal
 from ..data.run import Run, RunRow
 from ..data.source import Source
-from .columns import Columns, Kind, columns_of, kind_by_names, place_of
+from .columns import Columns, Kind, columns_of, kind_by_names
 from .delimited import joined, split_rows
 from .faults import fault
 from .grades import grade_of_text
@@ -21,7 +21,7 @@ from .rows import Options, qrels_of, run_of
 from .trec import parse_score
 from .values import rank_of_value, score_of_rank
 
-MARK, PEOPLE = "judged-by", "people"
+MARK = "judged-by"
 _OTHER_DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -67,11 +67,11 @@ class Delimited:
     def _judgements(self, source: Source, options: Options) -> Iterator[Judgement]:
         table = self._table(source, options)
         header, names = next(table)
-        columns, mark = columns_of(names, "qrels", source=source.name, line=header), place_of("mark", names)
+        columns = columns_of(names, "qrels", source=source.name, line=header)
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
             grade = grade_of_text(fields[columns.value], options.grade_map, source=source.name, line=line)
-            yield Judgement(query, doc, grade, line, "" if mark is None else mark_of(fields[mark]))
+            yield Judgement(query, doc, grade, line, "" if columns.mark is None else mark_of(fields[columns.mark]))
 
     def _table(self, source: Source, options: Options) -> Iterator[tuple[int, list[str]]]:
         """The header, then every row, all with as many fields; comments are left out."""

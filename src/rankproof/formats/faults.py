@@ -63,6 +63,10 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "text-missing": ("no {what} field; found {found}", "name it {name}"),
     "text-surrogate": ("the {role} of {token} holds a lone surrogate", "decode the texts properly where they are written"),
     "folder-lacks": ("the folder holds no {what}", "add {expected}"),
+    "folder-lacks-qrels": (
+        "the folder holds no qrels",
+        "add {expected}; answers alone are measured by: rankproof answers QUERIES ANSWERS",
+    ),
     "text-type": ("the {role} of {token} is {kind}, not text", "write it as text"),
     "unwritable-id": ('{column} id "{token}" {reason}, which TREC text cannot hold', "write csv, jsonl, json or parquet instead"),
     "unwritable-line": ("the line of document {doc} for query {query} is over 1 MiB", "write json or parquet instead"),

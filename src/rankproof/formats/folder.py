@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ..data.corpus import Corpus
 from ..data.dataset import Dataset
 from ..data.qrels import Qrels
 from ..data.queries import Queries
-from ..errors import UsageError
+from ..errors import RankproofError, UsageError
 from .atomic import write_blocks
 from .beir import BEIR
 from .faults import fault
@@ -46,6 +47,21 @@ def read_folder_qrels(folder: str, *, split: str = SPLIT) -> Qrels:
     return open_file(qrels_path(folder, split=split)).qrels()
 
 
+def judged_elsewhere(folder: str, *, split: str = SPLIT) -> frozenset[str]:
+    """The queries that other splits of the folder judge; a file that cannot be read judges none."""
+    own = os.path.realpath(qrels_path(folder, split=split))
+    endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED))
+    beside = os.path.join(folder, "qrels")
+    listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
+    listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
+    others = [path for path in listed if path.endswith(endings) and os.path.realpath(path) != own]
+    found: set[str] = set()
+    for path in others:
+        with suppress(RankproofError):
+            found.update(open_file(path).qrels())
+    return frozenset(found)
+
+
 def qrels_path(folder: str, *, split: str = SPLIT) -> str:
     """The file in the folder that holds the judgements; one that names no split holds those of the split `test`."""
     stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == SPLIT else ()))
@@ -77,4 +93,5 @@ def _found(folder: str, names: Iterable[str], what: str) -> str:
         for suffix in ("", *COMPRESSED):
             if os.path.exists(path + suffix):
                 return path + suffix
-    raise fault("folder-lacks", source=folder, what=what, expected=os.path.relpath(candidates[0], folder))
+    code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
+    raise fault(code, source=folder, what=what, expected=os.path.relpath(candidates[0], folder))

@@ -8,13 +8,12 @@ from ..errors import is_hidden, visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _QUOTED = re.compile("[\",']")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NOT_ASCII = re.compile("[^\\x00-\\x7e]")
 
 
 def for_csv(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP: a leading apostrophe) and no reader splits."""
-    plain = _CONTROL.sub(lambda found: visible(found[0]), text)
+    """A cell that no spreadsheet takes for a formula (OWASP: a leading apostrophe), no reader splits, and nothing hides in."""
+    plain = visible(text)
     safe = f"'{plain}" if text.startswith(_FORMULA_STARTS) else plain
     return '"' + safe.replace('"', '""') + '"' if _QUOTED.search(safe) or safe != safe.strip() else safe
 

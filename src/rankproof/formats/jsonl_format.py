@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..data.marks import PEOPLE
 from ..data.qrels import Qrels
 from ..data.refusals import MAX_LINE_BYTES
 from ..data.run import Run
@@ -45,7 +46,8 @@ class JsonLinesFormat:
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
         for query, docs in qrels.items():
             for doc, grade in docs.items():
-                yield json_line({"query_id": query, "doc_id": doc, "rel": grade})
+                mark = {"judged_by": qrels.marks.get((query, doc), PEOPLE)} if qrels.marks else {}
+                yield json_line({"query_id": query, "doc_id": doc, "rel": grade, **mark})
 
 
 def json_line(record: dict[str, Any]) -> bytes:

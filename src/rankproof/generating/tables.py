@@ -8,6 +8,7 @@ from typing import Any
 from ..analysis.table import Column, Table
 from ..analysis.wording import counted
 from ..asking.estimate import Estimate
+from ..asking.tally import estimation_note
 from ..models.chat.port import ChatModel
 from .draft import REASONS
 from .generate import Generated
@@ -16,8 +17,11 @@ from .report import shortfalls
 _EXAMPLES = 3
 
 
-def generated_table(found: Generated, check: Mapping[str, Any] | None) -> Table:
-    """Counts by category; each reason in words; what BM25 finds again where that was asked for."""
+def generated_table(found: Generated, check: Mapping[str, Any] | None, estimated: int = 0) -> Table:
+    """Counts by category; each reason in words; what BM25 finds again where that was asked for.
+
+    `estimated` is how many replies came without a count of their tokens.
+    """
     counts = found.counts()
     met = [reason for reason in REASONS if any(reason in each["left_out"] for each in counts.values())]
     checked = (Column("bm25 finds", "share", "targets among BM25's first 10"),) if check else ()
@@ -33,7 +37,7 @@ def generated_table(found: Generated, check: Mapping[str, Any] | None) -> Table:
         columns,
         tuple(rows),
         sentences=tuple(f"{reason}: {REASONS[reason]}." for reason in met),
-        notes=tuple(shortfalls(found)),
+        notes=(*shortfalls(found), *filter(None, (estimation_note(estimated),))),
         facts={"made_by": found.mark, "made": len(found.made), "wanted": sum(found.wanted.values()), "check": check},
     )
 

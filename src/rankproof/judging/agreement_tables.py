@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..analysis.table import Column, Item, Table
 from ..analysis.wording import brief, counted
-from ..errors import shown
+from ..errors import UsageError, shown
 from .agreement import FEW_QUERIES, RESAMPLES, Rated, Statistic, agreed, at_threshold, confusion, kappa
-from .rubric import GRADES
+from .rubric import GRADES, HIGHEST
+
+
+FEW_PAIRS = 10
+"""With fewer pairs of a grade than this, agreement on it cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least grades that count as relevant, by people and by the judge, and the seed of the draws."""
+    """The least grades that count as relevant, by people and by the judge, and the seed of the draws.
+
+    `highest` is people's highest grade in all that they judged, None where only the pairs at hand tell.
+    """
 
     rel: int = 1
     judge_rel: int = 1
     seed: int = 0
+    highest: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.judge_rel > HIGHEST:
+            what = f"no grade of the judge is {self.judge_rel} or more: its highest is {HIGHEST}"
+            raise UsageError(what, fix=f"name one up to {HIGHEST} with --judge-rel")
+        if self.highest is not None and self.rel > self.highest:
+            what = f"no judgement by people has grade {self.rel} or more: their highest is {self.highest}"
+            raise UsageError(what, fix=f"name one up to {self.highest} with --rel")
 
 
 def agreement_table(rated: Sequence[Rated], mark: str, how: Thresholds) -> Table:
@@ -45,7 +62,7 @@ def agreement_table(rated: Sequence[Rated], mark: str, how: Thresholds) -> Table
         ),
         tuple((one.name, one.value, one.interval, one.pairs) for one in statistics),
         sentences=tuple(_said(statistics[0], rated, failed)),
-        notes=tuple(_notes(rated, queries)),
+        notes=tuple(_notes(rated, queries, how)),
         facts={"rel": how.rel, "judge_rel": how.judge_rel, "seed": how.seed, "resamples": RESAMPLES, "failed": failed},
     )
 
@@ -96,17 +113,30 @@ def _said(main: Statistic, rated: Sequence[Rated], failed: int) -> list[str]:
     return said
 
 
-def _notes(rated: Sequence[Rated], queries: int) -> list[str]:
+def _notes(rated: Sequence[Rated], queries: int, how: Thresholds) -> list[str]:
     notes = []
     if queries < FEW_QUERIES:
         notes.append(f"{counted(queries, 'query', 'queries')} are few for a bootstrap: the intervals are too narrow")
     strange = sorted({each.human for each in rated} - set(GRADES))
     if strange:
         notes.append(f"people also gave the grades {', '.join(map(str, strange))}, which the judge cannot give")
-    highest = max((each.human for each in rated), default=0)
-    if highest < max(GRADES):
+    highest = max((each.human for each in rated), default=0) if how.highest is None else how.highest
+    notes += _rare(rated, highest)
+    if highest < HIGHEST:
         notes.append(
-            f"people's grades end at {highest} and the judge's at {max(GRADES)}: "
+            f"people's grades end at {highest} and the judge's at {HIGHEST}: "
             "of the kappas only the one of relevant or not is fair"
         )
     return notes
+
+
+def _rare(rated: Sequence[Rated], highest: int) -> list[str]:
+    """The grades of people's scale that few of the pairs have."""
+    times = Counter(each.human for each in rated)
+    rare = [f"{grade} ({times[grade]})" for grade in sorted({*range(highest + 1), *times}) if times[grade] < FEW_PAIRS]
+    if not rare:
+        return []
+    return [
+        f"fewer than {FEW_PAIRS} pairs have people's grade {', '.join(rare)}: "
+        "agreement on these cannot be told, and a larger --sample has more of them"
+    ]

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..analysis.statistics.bootstrap import Interval
 from ..analysis.statistics.distributions import student_quantile
+from ..analysis.statistics.intervals import EVERYTHING
 from ..data.arrays import FloatArray
 from .pairs import Pair
 
@@ -58,8 +59,13 @@ class Corrected:
         return self.queries < FEW_QUERIES or self.seen < FEW_PAIRS
 
 
-def corrected_mean(judge: Mapping[Pair, float], human: Mapping[Pair, float]) -> Corrected | None:
-    """The mean over the pairs of `judge`, some of which people judged; None where they judged fewer than two."""
+def corrected_mean(
+    judge: Mapping[Pair, float], human: Mapping[Pair, float], within: Interval = EVERYTHING
+) -> Corrected | None:
+    """The mean over the pairs of `judge`, some of which people judged; None where they judged fewer than two.
+
+    `within` is what a mean can be: none, nor the end of an interval, is outside.
+    """
     seen = [pair for pair in judge if pair in human]
     unseen = [pair for pair in judge if pair not in human]
     if len(seen) < LEAST:
@@ -72,7 +78,8 @@ def corrected_mean(judge: Mapping[Pair, float], human: Mapping[Pair, float]) -> 
     weight = _weight(people.pulls, apart) if unseen else 0.0
     pulls = people.pulls + weight * apart
     both = _Part(people.mean + weight * (rest.mean - same.mean), pulls, people.queries, fitted=2 if weight else 1)
-    return Corrected(all_of_it.whole(), people.whole(), both.whole(), weight, len(seen), len(unseen), people.queries)
+    means = (part.whole(within) for part in (all_of_it, people, both))
+    return Corrected(*means, weight, len(seen), len(unseen), people.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,14 +91,15 @@ class _Part:
     queries: int
     fitted: int = 1
 
-    def whole(self) -> Mean:
+    def whole(self, within: Interval) -> Mean:
         """The mean, give or take Student's t times its error; no interval for too few queries, or values without spread."""
+        mean = clipped(self.mean, within)
         freedom = self.queries - self.fitted
         if freedom < 1 or not self.pulls.any():
-            return Mean(self.mean, None)
+            return Mean(mean, None)
         error = math.sqrt(float((self.pulls**2).sum()) * self.queries / freedom)
         reach = student_quantile(0.975, freedom) * error
-        return Mean(self.mean, (self.mean - reach, self.mean + reach))
+        return Mean(mean, (clipped(self.mean - reach, within), clipped(self.mean + reach, within)))
 
 
 def _pulls(pairs: Sequence[Pair], values: Sequence[float], places: Mapping[str, int]) -> _Part:
@@ -105,4 +113,9 @@ def _pulls(pairs: Sequence[Pair], values: Sequence[float], places: Mapping[str, 
 def _weight(people: FloatArray, apart: FloatArray) -> float:
     """The weight of least error."""
     spread = float((apart**2).sum())
-    return min(max(-float((people * apart).sum()) / spread, 0.0), 1.0) if spread else 0.0
+    return clipped(-float((people * apart).sum()) / spread, (0.0, 1.0)) if spread else 0.0
+
+
+def clipped(value: float, within: Interval) -> float:
+    """The value, or the end that it is beyond; 0 is never negative."""
+    return max(within[0], min(value, within[1])) + 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..analysis.statistics.bootstrap import Interval
 from ..analysis.table import Column, Item, Table
 from ..analysis.wording import counted
 from .agreement_tables import Thresholds
 from .corrected import FEW_PAIRS, FEW_QUERIES, Corrected, corrected_mean
 from .pairs import Pair
+from .rubric import HIGHEST, LOWEST
 
 _CORRECTED = (
     "The corrected means hold where the pairs that people judged are a random draw of all of them.",
@@ -27,8 +29,8 @@ def corrected_table(
         share = {pair: float(grade >= how.judge_rel) for pair, grade in grades.items()}
         relevant = {pair: float(grade >= how.rel) for pair, grade in human.items()}
         for what, found in (
-            ("share relevant", corrected_mean(share, relevant)),
-            ("mean grade", corrected_mean(dict(grades), dict(human))),
+            ("share relevant", corrected_mean(share, relevant, (0.0, 1.0))),
+            ("mean grade", corrected_mean(dict(grades), dict(human), _scale(how))),
         ):
             if found is not None:
                 rows.append((name, what, *_cells(found)))
@@ -52,6 +54,11 @@ def corrected_table(
         sentences=_CORRECTED if rows else (),
         notes=(*_left_out(judge, human, pools), *_few(every)),
     )
+
+
+def _scale(how: Thresholds) -> Interval:
+    """What the mean of grades of either side can be."""
+    return (float(LOWEST), float(max(HIGHEST, how.highest or 0)))
 
 
 def _left_out(judge: Mapping[Pair, int], human: Mapping[Pair, int], pools: Mapping[str, Sequence[Pair]]) -> list[str]:

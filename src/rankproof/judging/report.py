@@ -13,9 +13,12 @@ from ..asking.usage import Usage
 from ..data.qrels import Judgement, Qrels
 from ..errors import InputError, UsageError, WorldError, shown
 from ..formats.atomic import write_blocks
+from ..formats.convert import KEEPS_MARKS
+from ..formats.harmless import for_json
 from ..formats.opened import open_file
 from ..formats.opening import all_bytes, open_source
 from ..formats.strict_json import parse
+from ..formats.table import format_of_suffix
 from ..formats.writing import qrels_blocks
 from ..version import __version__
 from .judge import Judge
@@ -82,7 +85,7 @@ def earlier(judge: Judge, output: str | None) -> Report:
     """What the file already holds: nothing where there is none; one that somebody else made is refused."""
     if output is None or not os.path.exists(output):
         return Report(judge, {})
-    qrels = open_file(output, format="trec").qrels()
+    qrels = open_file(output, format=_format(output)).qrels()
     held = {Pair(query, doc) for query, docs in qrels.items() for doc in docs}
     strange = next((qrels.marks.get(pair, "people") for pair in held if qrels.marks.get(pair) != judge.mark), None)
     if strange is not None:
@@ -102,11 +105,11 @@ def earlier(judge: Judge, output: str | None) -> Report:
 def write_report(report: Report, output: str) -> None:
     """Both files, the report first: whatever ends the process, judgements never lie there without their report."""
     document = json.dumps(report.plain(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    write_blocks(report_path(output), [document.encode(errors="backslashreplace")])
+    write_blocks(report_path(output), [for_json(document).encode()])
     if not report.graded:
         why = f": {report.failed[0].why}" if report.failed else ""
         raise WorldError(f"no pair was graded{why}; {shown(report_path(output))} has the reasons")
-    write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), "trec"))
+    write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), _format(output)))
 
 
 def refuse_unwritable(judge: Judge, pairs: Sequence[Pair], output: str) -> None:
@@ -114,8 +117,16 @@ def refuse_unwritable(judge: Judge, pairs: Sequence[Pair], output: str) -> None:
     if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
         raise UsageError(f"{shown(output)} lies in a folder that does not exist", fix="make the folder, or name another file")
     rows = (Judgement(*pair, 0, mark=judge.mark) for pair in pairs)
-    for _ in qrels_blocks(Qrels(rows, source=output), "trec"):
+    for _ in qrels_blocks(Qrels(rows, source=output), _format(output)):
         pass
+
+
+def _format(output: str) -> str:
+    """TREC's, unless the file's suffix speaks of another one that has a place for the mark."""
+    found = format_of_suffix(output) or "trec"
+    if found not in KEEPS_MARKS:
+        raise UsageError(f"{found} has no place for who judged", fix="name a file that ends in .qrels, .csv, .tsv or .jsonl")
+    return found
 
 
 def _rows(report: Report) -> Iterator[Judgement]:

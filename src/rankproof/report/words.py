@@ -12,9 +12,11 @@ from ..views.grid import ABSENT, shown_number
 from ..views.ladder_grid import shown_time
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: a, b and c."""
-    safe = [shown(name) for name in names]
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names in a sentence: a, b and c; the last of many are counted."""
+    safe = [shown(name) for name in names[:most]]
+    if len(names) > most:
+        safe = [*safe[:-1], f"{len(names) - most + 1} others"]
     return safe[0] if len(safe) == 1 else f"{', '.join(safe[:-1])} and {safe[-1]}"
 
 

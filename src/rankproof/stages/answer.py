@@ -12,15 +12,17 @@ from ..asking.estimate import Estimate, estimate_of
 from ..asking.fence import cut_among
 from ..asking.prompt import refuse_prompt
 from ..data import checks
+from ..data.answers import ABSTENTION
 from ..data.answers import Answer as Given
 from ..data.corpus import Corpus
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..models.chat.port import ChatModel
 from . import settings
-from .answer_prompt import ABSTENTION, PROMPT, ask_of
+from .answer_prompt import PROMPT, ask_of
 from .answer_reply import Said, said_in
 from .base import Cost, Ground, Stage
+from .chunked import whole_documents_note
 from .clock import Clock
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
 
@@ -117,8 +119,8 @@ class AnswerSearcher:
         return {**self._asker.facts(), "top": self._stage.top, "passage_characters": self._stage.passage_characters}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say: what went wrong is counted query by query."""
-        return ()
+        """What the passages are; what went wrong is counted query by query."""
+        return whole_documents_note(self._stage.stage)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .answer import Answer
 
 SYSTEM = "You answer questions from passages. " + DATA_RULE
-ABSTENTION = "NO ANSWER"
 PROMPT = """Answer the question from the passages below and from nothing else, in as few words as will do.
 Name the numbers of the passages that the answer rests on as its sources.
 If the passages do not hold the answer, the answer is {abstention} and has no sources.

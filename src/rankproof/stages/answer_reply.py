@@ -9,6 +9,7 @@ from typing import Any
 from ..asking.asker import UnreadableError
 from ..asking.reading import json_in
 from ..asking.spoken import text_of
+from ..data.answers import abstains
 from ..models.chat.port import Reply
 
 _MARKS = re.compile(r"\s*\[((?:passage )?[0-9]{1,9}(?:\s*[,;]\s*[0-9]{1,9})*)\]", re.IGNORECASE)
@@ -37,7 +38,7 @@ def said_in(reply: Reply, *, count: int, abstention: str) -> Said:
     if not isinstance(answer, str):
         raise UnreadableError("no answer that is text")
     bare = _checked(_MARKS.sub("", answer).strip())
-    if _is_same(bare, abstention):
+    if abstains(bare, abstention):
         return Said(bare, by_text=int(found is None), abstained=True)
     named = [*_listed({} if found is None else found), *_marked(answer)]
     real = [number for number in named if isinstance(number, int) and 1 <= number <= count]
@@ -63,12 +64,6 @@ def _checked(text: str) -> str:
     except UnicodeEncodeError:
         raise UnreadableError("an answer with a lone surrogate") from None
     return text
-
-
-def _is_same(text: str, abstention: str) -> bool:
-    """Whether the text is the phrase, apart from case, blanks and marks around it."""
-    said, phrase = (" ".join(re.findall(r"\w+", each.casefold())) for each in (text, abstention))
-    return bool(phrase) and said == phrase
 
 
 def _listed(found: dict[str, Any]) -> list[object]:

@@ -19,6 +19,10 @@ from .chunks.collapse import RULE, RULES, Rule, collapsed
 from .chunks.units import TokenizerName, Unit
 from .clock import Clock
 
+WHOLE = (
+    "answers are read from whole documents: chunks only found them; put `chunked` over the answering system to answer from chunks"
+)
+
 
 @dataclass(frozen=True)
 class Chunked:
@@ -76,6 +80,15 @@ class Chunked:
         start = time.perf_counter()
         counts = [len(self.chunking.spans(document)) for document in ground.corpus.values()]
         return ChunkedSearcher(self, separator(ground.corpus), counts, time.perf_counter() - start)
+
+
+def whole_documents_note(stage: Stage) -> tuple[str, ...]:
+    """What to say of answers that are made above the stage, where chunks only found what they are read from."""
+    return (WHOLE,) if _is_chunked(stage) else ()
+
+
+def _is_chunked(stage: Stage) -> bool:
+    return isinstance(stage, Chunked) or any(map(_is_chunked, stage.below()))
 
 
 class ChunkedSearcher:

@@ -17,6 +17,7 @@ from ..data.ranking import Ranking
 from ..models.ports import Encoder, EncoderModel
 from . import settings
 from .base import Cost, Ground, Stage
+from .chunked import whole_documents_note
 from .chunks.sentences import sentences
 from .clock import Clock
 from .encoding import text_vectors
@@ -134,8 +135,8 @@ class ExtractSearcher:
         return {**self._scorer.facts(), "top": self._stage.top}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say."""
-        return ()
+        """What the passages are."""
+        return whole_documents_note(self._stage.stage)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ...errors import shown
+from ...evaluation import MeasureResult
 from ..evidence import Evidence
+from ..statistics.bootstrap import Interval
 from ..statistics.intervals import mean_interval, method_words
 from ..table import Column, Item, Table
 from ..wording import counted
@@ -15,7 +17,7 @@ def means_table(evidence: Evidence, *, level: float = 0.95, resamples: int = 10_
     sizes: list[int] = []
     for system in evidence.result.systems:
         for name, one in system.measures.items():
-            interval = mean_interval(one.values, level=level, resamples=resamples, seed=seed) if one.queries else None
+            interval = _interval(one, level, resamples, seed)
             rows.append((system.name, name, one.queries, one.value if one.queries else None, interval))
             sizes.append(one.queries)
     n = counted(len(evidence.result.queries), "question")
@@ -33,6 +35,12 @@ def means_table(evidence: Evidence, *, level: float = 0.95, resamples: int = 10_
         notes=_notes(evidence),
         facts={"n": len(evidence.result.queries), "level": level, "resamples": resamples, "seed": seed},
     )
+
+
+def _interval(one: MeasureResult, level: float, resamples: int, seed: int) -> Interval | None:
+    if not one.queries:
+        return None
+    return mean_interval(one.values, level=level, resamples=resamples, seed=seed, within=one.measure.range)
 
 
 def _notes(evidence: Evidence) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,20 +62,33 @@ def retrieval_table(subject: AnswerSubject, profile: Profile) -> Table:
     """A row a system: retrieval, answers, answers with and without a relevant passage; the verdict in words."""
     columns = (
         Column("system"),
+        Column("n", "count", "questions with an answer, a relevant document where retrieval is known, and no failure"),
         *(Column(name, "value", "of what the answers were made from") for name in RETRIEVAL),
-        Column("F1", "value", f"{F1}, over the questions that have an answer"),
+        Column("F1", "value", f"{F1}, over the same questions"),
         *(Column("given n", "count", "questions for which a relevant passage was given"), Column("given F1", "value")),
         *(Column("else n", "count", "questions for which none was"), Column("else F1", "value")),
     )
     rows = [_row(subject, system) for system in subject.answers]
     said = [sentence for system in subject.answers for sentence in verdicts(subject, system, profile)]
-    n = counted(sum(bool(one.answers) for one in subject.references.values()), "question")
-    return Table("retrieval and answers", f"What answers have to do with retrieval: n = {n}", columns, tuple(rows), tuple(said))
+    n = counted(max(len(f1_by_query(subject, system)) for system in subject.answers), "question")
+    title = f"What answers have to do with retrieval: n = {n}"
+    return Table("retrieval and answers", title, columns, tuple(rows), tuple(said), tuple(_untold(subject)))
+
+
+def _untold(subject: AnswerSubject) -> Iterator[str]:
+    """Systems whose answers say only here and there what they were made from."""
+    for system, answers in subject.answers.items():
+        silent = sum(not one.given for one in answers.values())
+        if not answers.says_given and silent < len(answers):
+            count = f"{silent} of {counted(len(answers), 'answer')}"
+            yield f"{shown(system)}: {count} do not say what they were given, so nothing is said of retrieval"
 
 
 def f1_by_query(subject: AnswerSubject, system: str) -> dict[str, float]:
-    """F1(tokens='set') of every question that has an answer, unless the system's own failed."""
-    return {record.query: f1_of(record) for record in subject.records(system) if not record.failed}
+    """F1(tokens='set') of the questions that have an answer, and whose retrieval can be measured where it is, unless one failed."""
+    able = None if subject.retrieval is None else set(subject.retrieval[system][RETRIEVAL[0]].query_ids)
+    records = (record for record in subject.records(system) if able is None or record.query in able)
+    return {record.query: f1_of(record) for record in records if not record.failed}
 
 
 def verdicts(subject: AnswerSubject, system: str, profile: Profile) -> list[str]:
@@ -91,25 +104,30 @@ def verdicts(subject: AnswerSubject, system: str, profile: Profile) -> list[str]
             said.append(f"{shown(system)}: {told}, by the bands of {profile.name} ({numbers}; {mean}; n = {len(scores)}).")
     if subject.retrieval is not None:
         ranks = subject.retrieval[system][RETRIEVAL[0]].per_query
-        common = [query for query in scores if query in ranks]
-        found = together([ranks[query] for query in common], [scores[query] for query in common])
+        found = together([ranks[query] for query in scores], list(scores.values()))
         if found is not None:
             said.append(f"{shown(system)}: {found.words()}.")
     return said
 
 
 def retrieval_of(subject: AnswerSubject, system: str) -> dict[str, float]:
-    """The means of retrieval over the questions that answers are measured on."""
-    return {} if subject.retrieval is None else {name: one.value for name, one in subject.retrieval[system].items()}
+    """The means of retrieval over the questions that F1 runs over."""
+    scores = f1_by_query(subject, system)
+    if subject.retrieval is None or not scores:
+        return {}
+    ranked = {name: one.per_query for name, one in subject.retrieval[system].items()}
+    return {name: _mean([values[query] for query in scores]) for name, values in ranked.items()}
 
 
 def _row(subject: AnswerSubject, system: str) -> tuple[Item, ...]:
     scores = f1_by_query(subject, system)
-    found = {query: subject.found(system, query) for query in scores}
-    parts = [[scores[query] for query in scores if found[query] is way] for way in (True, False)]
+    mean = _mean(list(scores.values())) if scores else None
+    if subject.retrieval is None:
+        return (system, len(scores), *[None] * len(RETRIEVAL), mean, *[None] * 4)
+    parts = [[scores[query] for query in scores if subject.found(system, query) is way] for way in (True, False)]
     retrieved = retrieval_of(subject, system)
     return (
-        *(system, *(retrieved.get(name) for name in RETRIEVAL), _mean(list(scores.values())) if scores else None),
+        *(system, len(scores), *(retrieved.get(name) for name in RETRIEVAL), mean),
         *(item for part in parts for item in (len(part), _mean(part) if part else None)),
     )
 

@@ -19,6 +19,7 @@ from ...experiment.rung import Climb
 from ..diagnose.answers import AnswerRecord
 from ..evidence import Evidence, evidence_of_climb
 from ..measured import Values, measured
+from .cited import judged_documents, unjudged_citations
 
 RETRIEVAL = ("RR@10", "R@10")
 """What retrieval is judged by beside answers, as the rag profile has bands for both."""
@@ -52,9 +53,9 @@ class AnswerSubject:
         one = self.answers[system].get(query)
         judged = self.evidence.qrels.get(query, {})
         relevant = {doc for doc, grade in judged.items() if grade >= self.evidence.rel}
-        if one is None or not relevant or not one.given:
+        if not relevant or not _is_told(self.answers[system]):
             return None
-        return any(self.wholes.get(doc, doc) in relevant for doc in one.given)
+        return one is not None and any(self.wholes.get(doc, doc) in relevant for doc in one.given)
 
 
 def subject_of_climb(climb: Climb, measures: Sequence[str] | None = None, *, rel: int | None = None) -> AnswerSubject:
@@ -79,7 +80,7 @@ def subject_of_climb(climb: Climb, measures: Sequence[str] | None = None, *, rel
     runs = {name: everything.runs[name] for name in answers}
     rungs = tuple(rung for rung in climb.rungs if rung.name in answers)
     evidence = replace(everything, result=replace(result, systems=systems), runs=runs, rungs=rungs)
-    return AnswerSubject(evidence, _retrieval(evidence), answers, references, climb.wholes)
+    return AnswerSubject(evidence, _retrieval(evidence, references), answers, references, climb.wholes)
 
 
 def subject_of_files(
@@ -93,21 +94,38 @@ def subject_of_files(
 ) -> AnswerSubject:
     """Answers from elsewhere; what each was `given` is its ranking, where all say so and there are judgements."""
     references = references_of(queries)
-    result = evaluate_answers(answers, references, qrels, measures, Encoders(), rel=rel)
-    runs = {system: _given(system, each) for system, each in answers.items() if any(one.given for one in each.values())}
-    evidence = Evidence(name, "", qrels or Qrels.from_dict({}), runs, result, rel=rel, texts=queries)
-    judged = qrels is not None and len(runs) == len(answers) and any(query in qrels for query in references)
-    return AnswerSubject(evidence, _retrieval(evidence) if judged else None, answers, references, {})
+    judged = qrels or Qrels.from_dict({})
+    wholes = judged_documents(answers.values(), judged)
+    result = evaluate_answers(
+        answers, references, qrels, measures, Encoders(), rel=rel, document=lambda doc: wholes.get(doc, doc)
+    )
+    if qrels is not None:
+        noted = (replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, wholes))) for one in result.systems)
+        result = replace(result, systems=tuple(noted))
+    runs = {system: _given(system, each, wholes) for system, each in answers.items() if _is_told(each)}
+    evidence = Evidence(name, "", judged, runs, result, rel=rel, texts=queries)
+    retrieval = _retrieval(evidence, references) if len(runs) == len(answers) else None
+    return AnswerSubject(evidence, retrieval, answers, references, wholes)
 
 
-def _given(system: str, answers: Answers) -> Run:
-    rankings = [(list(one.given), -np.arange(len(one.given), dtype=np.float64)) for one in answers.values()]
-    return Run.of_rankings(system, list(answers), rankings)
+def _is_told(answers: Answers) -> bool:
+    """Whether it is known what each answer was made from."""
+    return answers.says_given and any(one.given for one in answers.values())
 
 
-def _retrieval(evidence: Evidence) -> Values | None:
-    """The rankings over the questions whose answer is known, as far as they are judged."""
-    judged = [query for query in evidence.result.queries if query in evidence.qrels]
-    if not judged or not evidence.runs:
+def _given(system: str, answers: Answers, wholes: Mapping[str, str]) -> Run:
+    """What each answer was given as a ranking of documents, each at the place of its first passage."""
+    docs = [list(dict.fromkeys(wholes.get(doc, doc) for doc in one.given)) for one in answers.values()]
+    return Run.of_rankings(system, list(answers), [(each, -np.arange(len(each), dtype=np.float64)) for each in docs])
+
+
+def _retrieval(evidence: Evidence, references: References) -> Values | None:
+    """The rankings over the questions that have an answer and a relevant document."""
+    able = tuple(query for query in evidence.result.queries if references[query].answers and _has_relevant(evidence, query))
+    if not able or not evidence.runs:
         return None
-    return measured(evidence, RETRIEVAL)
+    return measured(replace(evidence, result=replace(evidence.result, queries=able)), RETRIEVAL)
+
+
+def _has_relevant(evidence: Evidence, query: str) -> bool:
+    return any(grade >= evidence.rel for grade in evidence.qrels.get(query, {}).values())

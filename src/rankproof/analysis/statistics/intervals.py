@@ -16,10 +16,11 @@ FEW = 20
 """With fewer queries than this the interval is Student's t."""
 METHODS: dict[Method, str] = {"bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
 STUDENT = "Student's t"
+EVERYTHING: Interval = (-math.inf, math.inf)
 
 
 def interval_of(
-    values: FloatArray, means: FloatArray, method: Method, level: float = 0.95, within: Interval = (-math.inf, math.inf)
+    values: FloatArray, means: FloatArray, method: Method, level: float = 0.95, within: Interval = EVERYTHING
 ) -> Interval | None:
     """The interval of the mean of these values, no wider than what a mean can be; `means` are the resampled ones.
 
@@ -34,10 +35,16 @@ def interval_of(
 
 
 def mean_interval(
-    values: FloatArray, *, method: Method = "bca", level: float = 0.95, resamples: int = 10_000, seed: int = 0
+    values: FloatArray,
+    *,
+    method: Method = "bca",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    within: Interval = EVERYTHING,
 ) -> Interval | None:
-    """The interval of the mean of one row of values."""
-    return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level)
+    """The interval of the mean of one row of values, no wider than what a mean can be."""
+    return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level, within)
 
 
 def student_interval(values: FloatArray, level: float) -> Interval:

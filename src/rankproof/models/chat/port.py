@@ -41,8 +41,8 @@ class Reply:
     """What came back: its text, how it ended, what it cost, and how long the request took that brought it.
 
     `first` holds the likeliest first tokens with their log-probabilities, None where the server gave none; `requests` counts all
-    that were sent until it came, failed ones included; `model` is the name that the server gave; `estimated` where it did not say how
-    many tokens there were.
+    that were sent until it came, failed ones included; `model` is the name that the server gave, and `estimated` says that it did
+    not count the tokens.
     """
 
     text: str

@@ -15,6 +15,8 @@ from .scale import Scale, quality_scale
 from .svg import drawing
 
 _VALUE = 56.0
+_MOST_ASIDE = 0.3
+"""Of the width: the rest of an aside is told on hovering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +33,28 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where things stand: names end at `left`, values begin at `right`, asides behind them or, `stacked`, below the dots."""
+    """Where things stand: names end at `left`, values begin at `right`, asides behind them or, `stacked`, below the dots.
+
+    `room` is what an aside may take.
+    """
 
     scale: Scale
     left: float
     right: float
+    room: float
     stacked: bool
 
 
 def dots(rows: Sequence[Row], title: str, about: str, axis: str, *, width: float, step: float = 34) -> Markup:
     """A dot a row, its interval across it, its value at the right."""
-    asides = max((width_of(row.aside, SMALL) for row in rows), default=0.0)
-    stacked = bool(asides) and width < NARROW
+    widest = max((width_of(row.aside, SMALL) for row in rows), default=0.0)
+    stacked = bool(widest) and width < NARROW
+    asides = min(widest, _MOST_ASIDE * width)
     left = names_room([row.name for row in rows], width)
     right = width - _VALUE - (asides + 14 if asides and not stacked else 0)
     ends = [end for row in rows for end in (row.interval or (row.value, row.value))]
-    layout = _Layout(quality_scale(ends, left + 10, right - 14), left, right, stacked)
+    scale = quality_scale(ends, left + 10, right - 14)
+    layout = _Layout(scale, left, right, width - left - 10 if stacked else asides, stacked)
     step += 20 if stacked else 0
     bottom = 8 + step * len(rows)
     parts = across(layout.scale, 4, bottom, axis, most=4 if width < NARROW else 7)
@@ -64,5 +72,5 @@ def _row(row: Row, y: float, layout: _Layout) -> list[Markup]:
     parts.append(label(layout.right, y + 4.5, row.shown, room=_VALUE, class_=f"figure {word}".strip()))
     if row.aside:
         x, place = (layout.left + 10, y + 22) if layout.stacked else (layout.right + _VALUE, y + 4.5)
-        parts.append(label(x, place, row.aside, room=400, class_="aside", size=SMALL))
+        parts.append(label(x, place, row.aside, room=layout.room + 1, class_="aside", size=SMALL))
     return parts

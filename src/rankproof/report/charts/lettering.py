@@ -11,7 +11,7 @@ from .svg import element
 
 SIZE = 13.0
 SMALL = 11.5
-_NARROW, _USUAL, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), 0.6, 1.0
+_NARROW, _WIDE = frozenset("iljtfrI.,:;'|!()[] "), frozenset("mwMW@%<>=+~")
 
 
 def width_of(text: str, size: float = SIZE) -> float:
@@ -37,8 +37,9 @@ def label(x: float, y: float, text: str, *, room: float, anchor: str = "start", 
 
 
 def _share(char: str) -> float:
+    """The width of a character, as a share of the size of the letters."""
     if char in _NARROW:
         return 0.36
     if east_asian_width(char) in "WF" or ord(char) > 0xFFFF:
-        return _WIDE
-    return 0.72 if char.isupper() or char in "mwMW@%" else _USUAL
+        return 1.0
+    return 0.9 if char in _WIDE else 0.72 if char.isupper() else 0.6

@@ -18,7 +18,7 @@ _MILLISECONDS = 3
 
 def explorer_blocks(climb: Climb) -> dict[str, dict[str, Any]]:
     """`data`, which the table needs at once, and `details`, read when a query is opened; docs/report.md has their shape."""
-    grades = {query: {doc: grade for doc, grade in climb.qrels[query].items() if grade >= 0} for query in climb.queries}
+    grades = {query: {doc: grade for doc, grade in climb.qrels.get(query, {}).items() if grade >= 0} for query in climb.queries}
     ranked = ranked_systems(climb, grades)
     return {"data": _table(climb, grades, ranked), "details": _details(climb, grades, ranked)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...analysis.wording import counted
 from ...errors import shown
 from ...evaluation import MeasureResult
 from ...experiment.rung import Rung
@@ -16,6 +17,7 @@ from ..section import Chart, Section
 from ..words import signed
 from .sizes import NARROW, WIDE
 
+_MOST = 8
 _SAID = {
     "real gain": "More than chance better than the rung below",
     "real loss": "More than chance worse than the rung below",
@@ -30,7 +32,7 @@ def ladder(material: Material) -> Section:
         key="ladder",
         title="The ladder",
         question="What does each rung add to the one below it, and at what price?",
-        points=(*_steps(material), *approximations(material.climb), *sentences(material.climb)),
+        points=(*_steps(material), *approximations(material.climb), *_few(sentences(material.climb))),
         charts=(_chart(material),),
         tables=(rungs_sheet(material),),
     )
@@ -42,7 +44,17 @@ def _steps(material: Material) -> list[str]:
     for rung in material.climb.rungs:
         if rung.over is not None and (verdict := verdict_of(material, rung)):
             found.setdefault(verdict, []).append(f"{shown(rung.name)} ({_gain(material.values, rung)})")
-    return [f"{_SAID[verdict]}: {', '.join(found[verdict])}." for verdict in _SAID if verdict in found]
+    return [f"{_SAID[verdict]}: {_listed(found[verdict])}." for verdict in _SAID if verdict in found]
+
+
+def _listed(gains: list[str]) -> str:
+    return ", ".join(gains[:_MOST]) + (f" and {counted(len(gains) - _MOST, 'other')}" if len(gains) > _MOST else "")
+
+
+def _few(said: list[str]) -> list[str]:
+    """The first of many sentences, and how many there are besides."""
+    more = f"{counted(len(said) - _MOST, 'more rung does', 'more rungs do')} not gain either: the table below has all."
+    return said if len(said) <= _MOST else [*said[:_MOST], more]
 
 
 def _chart(material: Material) -> Chart:

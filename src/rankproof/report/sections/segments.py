@@ -17,6 +17,7 @@ from ..section import Section
 from ..sheet import Sheet, sheet_of
 
 _MOST_VALUES, _MOST_WAYS = 20, 6
+_LONGER = {"relevant": "number of relevant documents"}
 
 
 def segments(material: Material) -> Section | None:
@@ -31,7 +32,9 @@ def segments(material: Material) -> Section | None:
         key="segments",
         title="Segments",
         question="On which kind of query is a system weak, and is that more than chance?",
-        points=tuple(f"By {table.facts['by']}: {said}" for table in overviews for said in table.sentences),
+        points=tuple(
+            f"By {_LONGER.get(table.facts['by'], table.facts['by'])}: {said}" for table in overviews for said in table.sentences
+        ),
         tables=tuple(heat_sheet(by, tables) for by, tables in found.items()),
         folded=tuple(_details(by, tables) for by, tables in found.items()),
     )
