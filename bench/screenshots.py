@@ -15,7 +15,7 @@ from rankproof.report import page_of
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 MOST = 400_000
 SHOTS: dict[str, dict[str, Any]] = {
-    "report-light": {"viewport": {"width": 1280, "height": 1500}, "color_scheme": "light"},
+    "report-light": {"viewport": {"width": 1280, "height": 2190}, "color_scheme": "light"},
     "report-dark": {"viewport": {"width": 1280, "height": 1500}, "color_scheme": "dark"},
     "report-phone": {"viewport": {"width": 390, "height": 1800}, "color_scheme": "light"},
 }

@@ -22,6 +22,7 @@ from rankproof.asking.tally import Sums
 from rankproof.asking.usage import Usage, price
 from rankproof.errors import UsageError, WorldError
 from rankproof.experiment.replies import Books, JournalReplies
+from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.port import Ask, ChatFailedError, ChatUnusableError, Message, Reply
 from scripted_chat import ScriptedChat, reply
 
@@ -291,7 +292,7 @@ def test_a_server_never_sees_more_requests_than_the_budget_has(lanes: int, calls
 
     with ChatServer(shaky) as server, desk_of(Budget(calls=calls)) as desk:
         asker = desk.asker(server.model(concurrency=lanes), "u")
-        with pytest.raises(BudgetError, match="calls"):
+        with pytest.raises(BudgetError, match=r"the budget of [0-9]+ call"):
             in_lanes(desk, lambda number: asker.read(ask_of(str(number)), yes, Sums()), range(40), lanes)
         assert len(server.requests) == desk.purse.spent.calls <= calls
         if lanes == 1:
@@ -325,6 +326,47 @@ def test_no_language_takes_more_tokens_than_are_set_aside() -> None:
     with desk_of(Budget(tokens=3 * len(text) + 18)) as desk:
         desk.asker(ScriptedChat((said,)), "u").ask(ask_of(text), Sums())
         assert desk.purse.spent.tokens_in == len(text)
+
+
+def test_the_end_of_a_budget_tells_of_calls_under_way_and_whether_replies_are_kept() -> None:
+    purse = Purse(Budget(calls=1))
+    purse.reserve(Usage(1, 20, 10))
+    with pytest.raises(BudgetError, match="the budget of 1 call may not cover the next call") as found:
+        purse.reserve(Usage(1, 20, 10))
+    assert "(1 call, at most 30 tokens, counting what is under way); every reply so far is kept: raise" in str(found.value)
+    with pytest.raises(BudgetError, match=r"\(0 calls, 0 tokens\); no reply is kept, for want of a cache: raise") as found:
+        Purse(Budget(calls=0), keeps=False).reserve(Usage(1))
+    assert "go on" not in str(found.value)
+
+
+def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> None:
+    for books, said in ((Books(tmp_path), "every reply so far is kept"), (None, "no reply is kept")):
+        with Desk(books, Budget(calls=0)) as desk, pytest.raises(BudgetError, match=said):
+            desk.asker(ScriptedChat(()), "u").ask(ask_of("a"), Sums())
+        with Desk(books, patience=Patience(tries=1)) as desk:
+            asker = desk.asker(ScriptedChat(lambda ask: BUSY), "v")
+            for number in range(MOST_FAILURES - 1):
+                asker.read(ask_of(str(number)), yes, Sums())
+            with pytest.raises(WorldError, match=f"busy; {said}"):
+                asker.read(ask_of("last"), yes, Sums())
+
+
+def test_a_budget_of_money_is_refused_where_a_model_that_can_cost_has_no_price(tmp_path: Path) -> None:
+    with desk_of(Budget(money=1)) as desk:
+        with pytest.raises(UsageError, match="a model that is asked has no price; give price_in and price_out"):
+            desk.asker(ScriptedChat(()), "u")
+        desk.asker(ScriptedChat((), price_out=1.0), "u")
+        (tmp_path / "m.gguf").write_bytes(b"")
+        desk.asker(Llama(str(tmp_path / "m.gguf")), "u")
+
+
+def test_replies_whose_tokens_nobody_counted_are_counted() -> None:
+    sums = Sums()
+    with desk_of() as desk:
+        asker = desk.asker(ScriptedChat((reply("yes", estimated=True), "yes")), "u")
+        for text in "ab":
+            asker.ask(ask_of(text), sums)
+    assert sums.counts["estimated"] == 1
 
 
 def test_a_request_that_may_have_been_charged_counts_with_the_most_that_it_may_cost() -> None:

@@ -118,6 +118,51 @@ def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given
     assert "The budget covers it" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
 
 
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--no-cache",)])
+def test_a_budget_of_money_is_refused_for_a_model_without_a_price(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        _, err = ran(capsys, "--budget", "money=1", *options, code=2)
+        assert "system asked: the budget is of money, and a model that is asked has no price; give price_in" in err
+        assert server.requests == []
+
+
+def test_without_a_cache_nobody_is_told_that_replies_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", concurrency = 1')
+        _, err = ran(capsys, "--budget", "calls=4", "--no-cache", code=1)
+    assert "no reply is kept, for want of a cache: raise --budget and run the same command again" in err
+    assert "is kept:" not in err.replace("no reply is kept", "")
+
+
+def test_tokens_that_the_server_does_not_count_are_said_to_be_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    def untold(request: Request) -> Sent:
+        return Sent(body=json.dumps({**json.loads(yes(request).body), "usage": None}).encode())
+
+    with ChatServer(untold) as server:
+        written(server.address)
+        _, err = ran(capsys)
+        assert "tokens and money of 6 replies are estimated" in " ".join(err.split())
+        ran(capsys, "-o", "out")
+    asked = json.loads(Path("out/result.json").read_text())["systems"][1]
+    assert asked["counts"]["estimated"]["sum"] == 6
+    assert any("of 6 replies are estimated" in remark for remark in asked["remarks"])
+
+
+def test_a_server_that_refuses_every_request_is_not_said_to_be_down(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = Sent(400, json.dumps({"error": {"message": "max_tokens is unknown here"}}).encode())
+    with ChatServer(lambda request: refused) as server:
+        written(server.address)
+        _, err = ran(capsys)
+    told = " ".join(err.split())
+    assert "the server refused every ask" in told
+    assert "max_tokens is unknown here" in told
+    assert "likely causes: limit_key, max_tokens, or more than the model's context holds" in told
+    assert "when the server is well" not in told
+
+
 def test_a_ladder_without_a_language_model_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
     out, err = ran(capsys, "--dry-run")

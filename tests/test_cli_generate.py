@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_server import ChatServer, completion
+from chat_server import ChatServer, Request, Sent, body_of, completion
 from rankproof.cli.main import main
 from rankproof.formats import read_dataset
 from rankproof.formats.folder import write_folder
@@ -147,3 +147,17 @@ def test_wrong_usage_is_refused(
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "made")]) == 2
     assert "none.jsonl: no such file" in capsys.readouterr().err
+
+
+def test_what_asking_cost_is_bounded_by_known_prices_and_said_to_be_estimated_where_it_is(
+    corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def untold(request: Request) -> Sent:
+        return Sent(body=json.dumps({**body_of(well(request.body["messages"][-1]["content"])), "usage": None}).encode())
+
+    with ChatServer(untold) as server:
+        asked = ["generate", corpus, "-o", str(tmp_path / "made"), "--count", "2", *MODEL, "--base-url", server.address]
+        assert main([*asked, "--budget", "money=1"]) == 2
+        assert "--price-in" in capsys.readouterr().err
+        assert main(asked) == 0
+        assert f"tokens and money of {len(server.requests)} replies are estimated" in " ".join(capsys.readouterr().err.split())

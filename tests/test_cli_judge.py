@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chat_server import TOKENS_IN, ChatServer, Request, Sent, completion
+from chat_server import TOKENS_IN, ChatServer, Request, Sent, body_of, completion
 from rankproof.cli.main import main
 from rankproof.formats import read_qrels
 
@@ -235,3 +235,30 @@ def test_a_judge_that_is_killed_ends_with_one_judgement_a_pair_and_repeats_only_
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 kills over ")
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_budget_of_money_needs_prices(
+    server: ChatServer, folder: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judge(server, "--runs", "a.run", "--budget", "money=2", *more) == 2
+    assert "(--price-in, --price-out), or a budget of calls or tokens" in capsys.readouterr().err
+    assert server.requests == []
+    assert judge(server, "--runs", "a.run", "--budget", "money=2", "--price-in", "1", "--price-out", "1", *more) == 0
+
+
+def test_tokens_that_the_server_does_not_count_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    untold = Sent(body=json.dumps({**body_of('{"reason": "r", "grade": 1}'), "usage": None}).encode())
+    with ChatServer(lambda request: untold) as running:
+        assert judge(running, "--runs", "a.run") == 0
+    assert "tokens and money of 4 replies are estimated" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_cache_that_cannot_be_made_is_answered_with_options_that_there_are(
+    server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "file").write_text("")
+    assert judge(server, "--runs", "a.run", "--cache", "file/below") == 1
+    said = capsys.readouterr().err
+    assert "RANKPROOF_CACHE" in said
+    assert "--no-cache" not in said

@@ -133,3 +133,25 @@ def test_one_seen_pair_sets_nothing_right_and_values_without_spread_have_no_inte
 def _width(interval: tuple[float, float] | None) -> float:
     assert interval is not None
     return interval[1] - interval[0]
+
+
+def test_no_mean_and_no_interval_leaves_what_a_mean_can_be() -> None:
+    pairs = [Pair(f"q{at}", f"d{at}") for at in range(40)]
+    judge = {pair: int(at in (0, 20)) for at, pair in enumerate(pairs)}
+    human = {pair: int(at == 0) for at, pair in enumerate(pairs[:5])}
+    table = corrected_table(judge, human, {"all": pairs}, Thresholds())
+    assert len(table.rows) == 2
+    for row in table.rows:
+        for low, high in (cell for cell in row if isinstance(cell, tuple)):
+            assert low >= 0.0
+            assert high <= (1.0 if row[1] == "share relevant" else 3.0)
+        assert 0.0 in [cell[0] for cell in row if isinstance(cell, tuple)]
+
+
+def test_a_weight_of_nothing_is_not_negative() -> None:
+    pairs = [Pair(f"q{at}", f"d{at}") for at in range(8)]
+    judge = {pair: float(at % 2) for at, pair in enumerate(pairs)}
+    human = {pair: 1.0 for pair in pairs[:4]}
+    found = corrected_mean(judge, human)
+    assert found is not None
+    assert str(found.weight) == "0.0"

@@ -124,6 +124,32 @@ def test_what_could_not_be_written_is_refused_before_anybody_is_asked(tmp_path: 
     assert chat.log.calls == 0
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.csv.gz"])
+def test_ids_with_blanks_are_judged_to_a_file_whose_suffix_can_hold_them(name: str, tmp_path: Path) -> None:
+    chat, docs = model(), {"a b": "apple pie", "c": "bicycle"}
+    pairs = [Pair("q", doc) for doc in docs]
+    with Desk() as desk:
+        ground = JudgingGround(Queries([Query("q", "pie")]), corpus_of(docs), desk)
+        for count in (1, 2):
+            judge_pairs(LanguageJudge(chat), pairs[:count], ground, str(tmp_path / name), lambda *told: None)
+        found = read_qrels(tmp_path / name)
+        assert {query: dict(each) for query, each in found.items()} == {"q": {"a b": 3, "c": 0}}
+        assert set(found.marks.values()) == {LanguageJudge(chat).mark}
+        with pytest.raises(InputError, match="white space"):
+            judge_pairs(LanguageJudge(chat), pairs, ground, str(tmp_path / "out.qrels"), lambda *told: None)
+        with pytest.raises(UsageError, match="json has no place for who judged"):
+            judge_pairs(LanguageJudge(chat), pairs, ground, str(tmp_path / "out.json"), lambda *told: None)
+
+
+def test_nothing_hides_in_the_report(tmp_path: Path) -> None:
+    chat = ScriptedChat(lambda ask: json.dumps({"reason": "fine \u202e\x1b[31m", "grade": 3}))
+    start(tmp_path / "out", PAIRS[:1], chat)
+    written = (tmp_path / "out.json").read_text(encoding="utf-8")
+    assert json.loads(written)["judgements"][0]["why"] == "fine \u202e\x1b[31m"
+    assert "\u202e" not in written
+    assert "\x1b" not in written
+
+
 def test_a_plan_costs_nothing_and_counts_only_what_is_left(tmp_path: Path) -> None:
     chat = model(price_in=1000.0, price_out=2000.0)
     start(tmp_path / "out", PAIRS[:1], chat)

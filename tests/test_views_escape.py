@@ -91,7 +91,12 @@ def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> No
     assert for_csv(text).startswith('"')
 
 
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
+@pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200b", "\u2028", "\x1b", "\ufeff"])
+def test_nothing_hides_in_a_cell(hidden: str) -> None:
+    assert for_csv(f"a{hidden}b") == "a" + hidden.encode("unicode_escape").decode() + "b"
+
+
+@given(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"])))
 def test_csv_gives_every_other_id_back_as_it_was(text: str) -> None:
     rows = list(csv.reader(io.StringIO(f"{for_csv(text)},end\n", newline="")))
     assert len(rows) == 1

@@ -18,12 +18,11 @@ from .opened import OpenedFile, open_file
 from .opening import StrPath, path_text
 from .reading import is_remote, read_dataset, read_qrels
 from .rows import settled_run
-from .table import format_of_suffix
+from .table import KEEPS_MARKS, format_of_suffix
 from .writing import chosen_format, write_qrels, write_run
 
 ConvertKind = Literal["run", "qrels", "dataset"]
 _KEEPS_EMPTY = ("json",)
-KEEPS_MARKS = ("trec", "csv", "tsv", "beir", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ FORMATS: dict[str, Entry] = {
         Entry("parquet", "parquet", "PARQUET", (".parquet", ".pq")),
     )
 }
+KEEPS_MARKS = ("trec", "csv", "tsv", "beir", "jsonl")
+"""Formats of qrels that have a place for who judged."""
 _OF_SUFFIX = {suffix: entry.name for entry in FORMATS.values() for suffix in entry.suffixes}
 
 

@@ -13,12 +13,11 @@ from ..asking.usage import Usage
 from ..data.qrels import Judgement, Qrels
 from ..errors import InputError, UsageError, WorldError, shown
 from ..formats.atomic import write_blocks
-from ..formats.convert import KEEPS_MARKS
 from ..formats.harmless import for_json
 from ..formats.opened import open_file
 from ..formats.opening import all_bytes, open_source
 from ..formats.strict_json import parse
-from ..formats.table import format_of_suffix
+from ..formats.table import KEEPS_MARKS, format_of_suffix
 from ..formats.writing import qrels_blocks
 from ..version import __version__
 from .judge import Judge
