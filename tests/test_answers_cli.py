@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -153,7 +154,7 @@ def test_the_f1_of_one_answer_is_taken_apart(results: Path, tokens: str, f1: str
         (("answers", "-m", "nDCG@10"), "nDCG@10 measures rankings, not answers"),
         (("answers", "--qrels", "x"), "a results folder stands alone"),
         (("answers", "--by", "nothing"), "no query has a field nothing"),
-        (("explain", "-m", "EM", "--query", "q003"), "EM of one answer has no parts"),
+        (("explain", "-m", "F1(stop_words=english)", "--query", "q003"), "of one answer has no parts"),
         (("explain", "-m", "F1", "--query", "q022"), "no answer to query q022 can be explained"),
     ],
 )
@@ -248,3 +249,34 @@ def test_the_page_names_every_note_of_answers() -> None:
     codes = re.findall(r'^\s+\(?"([a-z]+(?:-[a-z]+)*)",', source, re.MULTILINE)
     assert len(codes) >= 6
     assert [code for code in codes if f"`{code}`" not in PAGE] == []
+
+
+@pytest.mark.parametrize("measure", ["F1", "F1(tokens=set)", "EM", "Contains", "ROUGE-L", "CiteP", "CiteR"])
+def test_an_explained_answer_names_whose_it_is_what_was_asked_said_and_expected(
+    measure: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    said = next(one for one in map(json.loads, summary) if (one["system"], one["query"]) == ("extract", "q003"))
+    asked = next(one for one in map(json.loads, (results / "queries.jsonl").read_text().splitlines()) if one["_id"] == "q003")
+    out = shown(*("explain", results, "-m", measure, "--system", "extract", "--query", "q003", "--format", "json"), capsys=capsys)
+    (table,) = json.loads(out)["tables"]
+    assert " of extract on query q003: " in table["title"]
+    assert table["sentences"][:3] == [
+        f"Question: {asked['text']}",
+        f"Answer: {said['answer']}",
+        f"Reference: {asked['answers'][0]}",
+    ]
+
+
+def test_what_is_explained_is_the_value_of_the_table(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (results / "answers.csv").open(encoding="utf-8", newline="") as file:
+        row = next(row for row in csv.DictReader(file) if (row["method"], row["query"]) == ("extract", "q003"))
+    for measure in ("F1(tokens='bag')", "EM", "Contains", "ROUGE-L", "CiteP", "CiteR"):
+        out = shown("explain", results, "-m", measure, "--system", "extract", "--query", "q003", capsys=capsys)
+        assert f"{measure} of extract on query q003: {float(row[measure]):.4f}\n" in out
+
+
+def test_the_ladder_shows_citations_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "e.toml").write_text(LADDER)
+    out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)
+    assert re.search(r"^system +CiteP +CiteR$", out, re.MULTILINE)

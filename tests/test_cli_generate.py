@@ -85,7 +85,7 @@ def test_failed_documents_are_counted_and_a_server_that_is_down_ends_it(
     with ChatServer(lambda request: completion(sometimes(request.body["messages"][-1]["content"]))) as server:
         options = [*MODEL, "--base-url", server.address, "--count", "6", "--categories", "factual"]
         assert main(["generate", corpus, "-o", str(tmp_path / "made"), *options]) == 0
-        assert "1 documents failed" in capsys.readouterr().err
+        assert "1 document failed" in capsys.readouterr().err
     with ChatServer(lambda request: completion("no")) as server:
         options = [*MODEL, "--base-url", server.address, "--count", "2", "--categories", "keyword"]
         assert main(["generate", corpus, "-o", str(tmp_path / "other"), *options]) == 1

@@ -200,6 +200,10 @@ def test_results_made_with_a_machines_judgements_still_say_so(folder: Path, caps
         ("data", "--by", "keywords", "--model", "m", "--runs", "a.run"),
         ("data", "--by", "keywords", "--runs", "a.run", "--sample", "3"),
         ("data", "--by", "keywords", "--runs", "a.run", "-o", "missing/out"),
+        ("data", "--by", "keywords", "--runs", "a.run", "-o", "out.parquet"),
+        ("data", "--by", "keywords", "--qrels", "people.qrels", "--rel", "9"),
+        ("data", "--by", "keywords", "--qrels", "people.qrels", "--judge-rel", "7"),
+        ("data", "--by", "keywords", "--qrels", "people.qrels", "--rel", "4", "--judge-rel", "1"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_one_line(
@@ -214,7 +218,7 @@ def test_wrong_usage_ends_with_2_and_one_line(
 def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mixed.qrels").write_text("q1 0 d1 3\nq1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 0
-    assert "1 judgements of mixed.qrels were made by a machine" in capsys.readouterr().err
+    assert "1 judgement of mixed.qrels made by a machine" in capsys.readouterr().err
     (folder / "mixed.qrels").write_text("q1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 2
 

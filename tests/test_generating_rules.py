@@ -37,15 +37,13 @@ def test_each_rule_makes_a_query_of_its_document() -> None:
         assert len(set(words(one.text)) & own) >= (1 if category == "misspelt" else 2)
 
 
-def test_the_answer_of_a_factual_query_stands_in_the_document_and_not_in_the_query() -> None:
+def test_a_factual_query_asks_for_a_fact_without_it_and_claims_no_answer() -> None:
     found = made(6, categories=["factual"]).made
-    assert {one.answers for one in found} >= {("45",), ("1987",)}
     for one in found:
-        assert one.answers[0] in PAGES[one.source.docs[0]][1]
-        assert one.answers[0].lower() not in words(one.text)
-    asking = {one.answers[0]: one.text for one in found}
-    assert asking["1987"].startswith("when ")
-    assert asking["45"].startswith("how many ")
+        assert one.answers == ()
+        assert "answers" not in one.fields()
+        assert not {"45", "1987"} & set(words(one.text))
+    assert {one.text.split()[0] for one in found} >= {"when", "how"}
 
 
 def test_paraphrases_have_no_word_of_the_title() -> None:

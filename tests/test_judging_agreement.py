@@ -100,7 +100,7 @@ def test_failed_pairs_are_counted_beside_the_grades_and_never_as_one() -> None:
     assert kappa(pairs, "kappa").pairs == 11
     assert agreed(pairs, "same").value == 1
     table = agreement_table(pairs, "llm:m:0", Thresholds())
-    assert "5 of 16 pairs (31.2%) have no grade by the judge and are left out here." in table.sentences
+    assert "Without a grade by the judge, and left out here: 5 of 16 pairs (31.2%)." in table.sentences
     *counts, mean = confusion_table(pairs).rows[-1]
     assert (counts, mean) == (["all", 6, 0, 0, 5, 5, 16], 15 / 11)
 

@@ -151,7 +151,7 @@ def test_no_mean_and_no_interval_leaves_what_a_mean_can_be() -> None:
 def test_a_weight_of_nothing_is_not_negative() -> None:
     pairs = [Pair(f"q{at}", f"d{at}") for at in range(8)]
     judge = {pair: float(at % 2) for at, pair in enumerate(pairs)}
-    human = {pair: 1.0 for pair in pairs[:4]}
+    human = dict.fromkeys(pairs[:4], 1.0)
     found = corrected_mean(judge, human)
     assert found is not None
     assert str(found.weight) == "0.0"

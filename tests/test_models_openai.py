@@ -108,7 +108,7 @@ def test_tokens_that_nobody_counted_are_estimated_and_that_is_said(usage: Any) -
     with ChatServer(lambda request: Sent(body=json.dumps({**body_of("x" * 10), "usage": usage}).encode())) as server:
         chat = server.model().load()
         reply = chat.reply(ASK)
-        assert (reply.tokens_in, reply.tokens_out) == (3 + 3, 3)
+        assert (reply.tokens_in, reply.tokens_out, reply.estimated) == (3 + 3, 3, True)
         assert chat.facts()["usage_estimated"] == 1
         chat.close()
 

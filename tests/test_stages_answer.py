@@ -245,7 +245,7 @@ def test_answers_are_part_of_a_climb_and_asked_once(tmp_path: Any) -> None:
     assert int(rung.counts["calls"].sum()) == 2
     assert rung.money == 20.0
     assert np.array_equal(rung.times["generate"], [250.0, 250.0])
-    assert any("1 sources that answers name were never given" in note for note in rung.notes)
+    assert any("1 source was named by answers and never given" in note for note in rung.notes)
     assert any("plain text" in note for note in rung.notes)
     again = climb(experiment, Settings(cache=tmp_path)).rung("says")
     assert model.log.calls == 2

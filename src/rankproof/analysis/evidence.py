@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..data.qrels import Qrels
 from ..data.queries import Queries
@@ -21,7 +22,8 @@ class Evidence:
 
     `fingerprint` and `dataset` are the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`.
     `runs` may read its files when they are first asked for. `documents` is the size of the corpus, None where it is not known.
-    `skip_missing` says that means run over the queries that a run has.
+    `skip_missing` says that means run over the queries that a run has. `drawn_up` holds what was made of these runs once
+    and may be asked for again.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Evidence:
     rungs: tuple[Rung, ...] = ()
     documents: int | None = None
     skip_missing: bool = False
+    drawn_up: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
     dataset: str = ""
 
     @property

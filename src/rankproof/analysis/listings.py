@@ -30,9 +30,16 @@ EMPTY = Listing((), np.zeros(0), np.zeros(0))
 
 def listings(evidence: Evidence, system: str, only: Collection[str] | None = None) -> dict[str, Listing]:
     """The lists of the judged queries that the system has, or of those among `only`."""
+    if only is None:
+        if system not in evidence.drawn_up:
+            evidence.drawn_up[system] = _listings(evidence, system, evidence.result.queries)
+        return dict(evidence.drawn_up[system])
+    return _listings(evidence, system, only)
+
+
+def _listings(evidence: Evidence, system: str, queries: Collection[str]) -> dict[str, Listing]:
     rows, _ = settled(evidence.runs[system], evidence.reading)
-    wanted = evidence.result.queries if only is None else only
-    return {query: _listing(evidence, query, rows[query]) for query in wanted if query in rows}
+    return {query: _listing(evidence, query, rows[query]) for query in queries if query in rows}
 
 
 def all_hits(evidence: Evidence) -> dict[str, Hits]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..data.counting import counted as counted
 from ..errors import shown
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ LEAST_P = 1e-4
 def p_words(p: float) -> str:
     """A p-value, as in `p = 0.0312`."""
     return f"p = {p:.4f}" if p >= LEAST_P else f"p < {LEAST_P:.4f}"
-
-
-def counted(count: int, one: str, more: str = "") -> str:
-    """How many there are of something, as in `1 query` and `2 queries`."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def brief(value: float) -> str:

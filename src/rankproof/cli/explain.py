@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError, shown
+from ..errors import UsageError
 from .answer_evidence import asks_for_answers
 from .evidence import add_inputs, evidence_of, show_tables
 from .terminal import Terminal
@@ -24,7 +24,7 @@ examples:
   rankproof explain results --system hybrid-rrf --query 12 --doc 184
   rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
   rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
-  rankproof explain results -m F1 --query 12                  the words that an answer shares
+  rankproof explain results -m F1 --query 12                  what an answer shares with its reference
   rankproof explain --answer "Paris, of course" --reference "It is Paris"
 
 the parts add up to the number: contributions of queries to the mean, of ranks to a query's value,
@@ -88,13 +88,14 @@ def _system(asked: str | None, evidence: Evidence, measure: str, terminal: Termi
 
 def _tables(args: argparse.Namespace, evidence: Evidence, system: str, measures: list[str]) -> list[Table]:
     from ..analysis.evidence import known_system
+    from ..analysis.explain.answered import explain_answered
     from ..analysis.explain.mean import TOP, explain_difference, explain_mean
     from ..analysis.explain.query import ROWS, explain_query
 
     if args.doc is not None:
         return [_score(args, evidence, system)]
     if args.query is not None and asks_for_answers(measures):
-        return [_answered(evidence, system, args.query, one) for one in measures]
+        return [explain_answered(evidence, system, args.query, one) for one in measures]
     if args.query is not None:
         each = [explain_query(evidence, system, one, args.query, rows=args.top or ROWS) for one in measures]
         return [table for tables in each for table in tables]
@@ -103,27 +104,6 @@ def _tables(args: argparse.Namespace, evidence: Evidence, system: str, measures:
         against = known_system(evidence, args.against)
         return [explain_difference(evidence, system, against, one, top=top) for one in measures]
     return [explain_mean(evidence, system, one, top=top) for one in measures]
-
-
-def _answered(evidence: Evidence, system: str, query: str, measure: str) -> Table:
-    """The words of a system's answer beside those of the reference that it is nearest to."""
-    from ..analysis.explain.answer import explain_answer, explain_bag
-    from ..analysis.explain.score import rung_of
-    from ..data.answers import Answers
-    from ..data.queries import Queries
-    from ..data.references import references_of
-    from ..measures.answers import token_bag_f1, token_set_f1
-
-    ways = {"F1(tokens='set')": (explain_answer, token_set_f1), "F1(tokens='bag')": (explain_bag, token_bag_f1)}
-    if measure not in ways:
-        raise UsageError(f"{measure} of one answer has no parts", fix=f"choose from: {', '.join(ways)}")
-    answers = rung_of(evidence, system).answers or Answers({})
-    references = references_of(evidence.texts or Queries([]))
-    if query not in answers or query not in references:
-        raise UsageError(f"no answer to query {shown(query)} can be explained", fix="name a query that has a reference")
-    explained, f1 = ways[measure]
-    said = "" if answers[query].state == "abstained" else answers[query].text
-    return explained(said, max(references[query].wanted, key=lambda each: f1(said, each)))
 
 
 def _score(args: argparse.Namespace, evidence: Evidence, system: str) -> Table:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..data.counting import counted
 from ..errors import UsageError, shown
 from .dataset import is_sample, read_named
 from .terminal import Terminal
@@ -71,7 +72,7 @@ def chosen_pairs(args: argparse.Namespace, terminal: Terminal) -> Chosen:
     pairs = joined(pools.values())
     both = drawn((pair for pair in pairs if pair in human), args.sample, args.seed)
     if args.qrels is not None and not both and not args.holes:
-        terminal.note(f"people judged none of the {len(pairs)} pairs, so that nothing can be held against them")
+        terminal.note(f"people judged none of {counted(len(pairs), 'pair')}, so that nothing can be held against them")
     every = {"all": pairs} if len(pools) > 1 else {}
     return Chosen(pairs, {**every, **pools}, {pair: human[pair] for pair in both}, highest)
 
@@ -110,7 +111,8 @@ def _by_people(qrels: Qrels, terminal: Terminal) -> dict[Pair, int]:
 
     found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.marks}
     if qrels.marks:
-        terminal.note(f"{len(qrels.marks)} judgements of {shown(qrels.source)} were made by a machine, and are left out here")
+        made = counted(len(qrels.marks), "judgement")
+        terminal.note(f"{made} of {shown(qrels.source)} made by a machine: left out here")
     if not found:
         raise UsageError(f"{shown(qrels.source)} has no judgement by people", fix="name a file that has")
     return found

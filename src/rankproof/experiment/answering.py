@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..data.answers import Answers
 from ..data.arrays import Matrix
 from ..data.corpus import Corpus
+from ..data.counting import counted
 from ..data.qrels import Qrels
 from ..data.queries import Queries
 from ..data.references import references_of
@@ -104,7 +105,11 @@ class Encoders:
     def notes(self) -> tuple[str, ...]:
         """Texts that were not read to their end."""
         return tuple(
-            f"{count} answers or references are longer than {shown(name)} reads and were cut"
+            counted(
+                count,
+                f"answer or reference is longer than {shown(name)} reads and was cut",
+                f"answers or references are longer than {shown(name)} reads and were cut",
+            )
             for name, count in self._cut.items()
             if count
         )

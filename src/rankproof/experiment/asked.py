@@ -11,6 +11,7 @@ import numpy as np
 from ..asking.tally import COUNTS
 from ..data.answers import Answer
 from ..data.arrays import FloatArray, IntArray
+from ..data.counting import counted
 from ..data.ranking import Ranking
 from ..stages.base import Block
 from ..stages.clock import PARTS, Clock
@@ -40,9 +41,13 @@ class Asked:
         count, asked, pairs = int(np.count_nonzero(self.cut_queries)), len(self.cut_queries), int(self.cut.sum())
         told = {
             f"{count} of {asked} queries ({count / max(asked, 1):.0%})": count,
-            f"{pairs} pairs of query and passage": pairs,
+            counted(pairs, "pair of query and passage", "pairs of query and passage"): pairs,
         }
-        cut = (f"{what} are longer than the model reads and were cut" for what, found in told.items() if found)
+        cut = (
+            f"{what} {'is' if found == 1 else 'are'} longer than the model reads and {'was' if found == 1 else 'were'} cut"
+            for what, found in told.items()
+            if found
+        )
         return (*cut, *notes_of_counts(self.counts))
 
 

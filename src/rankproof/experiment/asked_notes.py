@@ -8,6 +8,7 @@ import numpy as np
 
 from ..asking.tally import Count, estimation_note
 from ..data.arrays import IntArray
+from ..data.counting import counted
 
 Counts = Mapping[str, IntArray]
 
@@ -71,12 +72,13 @@ def _answers(sums: Mapping[str, int]) -> list[str]:
     """What answers lack: the form that was asked for, and sources that there are."""
     plain, strange = 0 if sums["graded"] else sums["by_text"], sums["dropped"]
     told = {
-        f"{plain} replies are plain text and not the JSON that was asked for": plain,
-        f"{strange} sources that answers name were never given to them, and are left out": strange,
+        f"{counted(plain, 'reply is', 'replies are')} plain text and not the JSON that was asked for": plain,
+        counted(strange, "source was", "sources were") + " named by answers and never given to them, and left out": strange,
     }
     return [note for note, count in told.items() if count]
 
 
 def _unreadable(sums: Mapping[str, int]) -> str:
     count = sums["unreadable"]
-    return f"{count} replies were not in the form that was asked for, or were cut or refused" if count else ""
+    one = "reply was not in the form that was asked for, or was cut or refused"
+    return counted(count, one, "replies were not in the form that was asked for, or were cut or refused") if count else ""

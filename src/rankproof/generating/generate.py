@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from ..data.corpus import Corpus
+from ..data.counting import counted
 from ..data.qrels import Judgement, Qrels
 from ..data.queries import Queries, Query
 from ..errors import RankproofError, UsageError, WorldError, nearest, shown
@@ -109,7 +110,7 @@ def generate(corpus: Corpus, lexicon: Lexicon, drawing: Drawing, maker: Maker, w
 
 def _nothing_made(found: Generated) -> RankproofError:
     if found.lost:
-        return WorldError(f"no query came of {len(found.lost)} documents; of the last one: {found.lost[-1].why}")
+        return WorldError(f"no query came of {counted(len(found.lost), 'document')}; of the last one: {found.lost[-1].why}")
     reasons = Counter(one.reason for one in found.dropped)
     told = (
         "; ".join(f"{REASONS[reason]} ({count})" for reason, count in reasons.most_common(3))

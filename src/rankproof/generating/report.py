@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..data.corpus import Corpus
+from ..data.counting import counted
 from ..version import __version__
 from .draft import REASONS
 from .drawing import LEAST_WORDS, Drawing
@@ -42,7 +43,12 @@ def report_of(
 
 def shortfalls(found: Generated) -> list[str]:
     """What a reader must know of the numbers."""
-    told = [f"{category}: {count} queries fewer than wanted" for category, count in found.lacking().items() if count]
+    told = [
+        f"{category}: {counted(count, 'query', 'queries')} fewer than wanted"
+        for category, count in found.lacking().items()
+        if count
+    ]
     if found.lost:
-        told.append(f"{len(found.lost)} documents failed: the model gave no reply of use; they are listed in the report")
+        failed = counted(len(found.lost), "document")
+        told.append(f"{failed} failed: the model gave no reply of use; the report has the reasons")
     return told

@@ -48,7 +48,7 @@ def keyword(page: Page) -> Draft | None:
 
 
 def factual(page: Page) -> Draft | None:
-    """The other telling words of a sentence that has a number or a name, which is the answer."""
+    """The other telling words of a sentence that has a number or a name; words in a row are no question, so it has no answer."""
     body = page.document.text.strip() or page.text
     facts = [
         (sentence, found) for sentence in sentences(body) for found in (*_NUMBER.finditer(sentence), *_NAME.finditer(sentence))
@@ -58,7 +58,7 @@ def factual(page: Page) -> Draft | None:
         rest = sentence[: found.start()] + " " + sentence[found.end() :]
         chosen = page.lexicon.telling(rest, _LONGEST_FACT, without=page.lexicon.terms.of(found.group()))
         if len(chosen) > 1:
-            return Draft(f"{_asking(found.group())} {' '.join(page.lexicon.in_order(rest, chosen))}", (found.group(),))
+            return Draft(f"{_asking(found.group())} {' '.join(page.lexicon.in_order(rest, chosen))}")
     return None
 
 

@@ -108,15 +108,15 @@ def _said(main: Statistic, rated: Sequence[Rated], failed: int) -> list[str]:
     if len(given) == 1 and len(rated) - failed > 1:
         said.append(f"The judge gave grade {given.pop()} to every pair: it tells nothing apart.")
     if failed:
-        share = f"{failed} of {len(rated)} pairs ({failed / len(rated):.1%})"
-        said.append(f"{share} have no grade by the judge and are left out here.")
+        share = f"{failed} of {counted(len(rated), 'pair')} ({failed / len(rated):.1%})"
+        said.append(f"Without a grade by the judge, and left out here: {share}.")
     return said
 
 
 def _notes(rated: Sequence[Rated], queries: int, how: Thresholds) -> list[str]:
     notes = []
     if queries < FEW_QUERIES:
-        notes.append(f"{counted(queries, 'query', 'queries')} are few for a bootstrap: the intervals are too narrow")
+        notes.append(f"{counted(queries, 'query is', 'queries are')} few for a bootstrap: the intervals are too narrow")
     strange = sorted({each.human for each in rated} - set(GRADES))
     if strange:
         notes.append(f"people also gave the grades {', '.join(map(str, strange))}, which the judge cannot give")

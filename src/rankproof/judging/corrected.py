@@ -59,9 +59,7 @@ class Corrected:
         return self.queries < FEW_QUERIES or self.seen < FEW_PAIRS
 
 
-def corrected_mean(
-    judge: Mapping[Pair, float], human: Mapping[Pair, float], within: Interval = EVERYTHING
-) -> Corrected | None:
+def corrected_mean(judge: Mapping[Pair, float], human: Mapping[Pair, float], within: Interval = EVERYTHING) -> Corrected | None:
     """The mean over the pairs of `judge`, some of which people judged; None where they judged fewer than two.
 
     `within` is what a mean can be: none, nor the end of an interval, is outside.
@@ -78,8 +76,8 @@ def corrected_mean(
     weight = _weight(people.pulls, apart) if unseen else 0.0
     pulls = people.pulls + weight * apart
     both = _Part(people.mean + weight * (rest.mean - same.mean), pulls, people.queries, fitted=2 if weight else 1)
-    means = (part.whole(within) for part in (all_of_it, people, both))
-    return Corrected(*means, weight, len(seen), len(unseen), people.queries)
+    by_judge, by_people, by_both = (part.whole(within) for part in (all_of_it, people, both))
+    return Corrected(by_judge, by_people, by_both, weight, len(seen), len(unseen), people.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

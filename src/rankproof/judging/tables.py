@@ -74,14 +74,17 @@ def _failures(report: Report) -> list[str]:
     told = "; ".join(f"{shown(why)} ({count})" for why, count in reasons.most_common(5))
     pairs = few([f"{verdict.pair.query} {verdict.pair.doc}" for verdict in report.failed], 3)
     return [
-        f"{counted(len(report.failed), 'pair')} ({share:.1%}) failed and count as unjudged, never as grade 0: {told}.",
+        f"{counted(len(report.failed), 'pair')} ({share:.1%}) failed: unjudged, and never grade 0: {told}.",
         f"For example: {pairs}.",
     ]
 
 
 def _reading(report: Report) -> list[str]:
     cut = sum(verdict.cut for verdict in report.verdicts.values())
-    return [f"{counted(cut, 'passage')} were longer than the judge reads and were cut"] if cut else []
+    one, more = (
+        f"{noun} longer than the judge reads and {verb} cut" for noun, verb in (("passage is", "was"), ("passages are", "were"))
+    )
+    return [counted(cut, one, more)] if cut else []
 
 
 def _cost(report: Report, spent: Usage) -> list[str]:
@@ -92,5 +95,5 @@ def _cost(report: Report, spent: Usage) -> list[str]:
     return [
         *filter(None, (estimated,)),
         f"this start sent {counted(spent.calls, 'request')} and found {found} in the journal; "
-        "a judge's cost is its own and no system's"
+        "a judge's cost is its own and no system's",
     ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import checks
 from ..data.corpus import Corpus
+from ..data.counting import counted
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..data.versions import behind, version_of
@@ -124,7 +125,7 @@ class BM25Searcher:
         if not self.index.vocabulary:
             return [f"no document has a word in {fields}: nothing is retrieved"]
         silent = int(np.count_nonzero(self.index.lengths == 0))
-        return [f"{silent} documents have no word in {fields} and cannot be found"] if silent else []
+        return [f"{counted(silent, 'document has', 'documents have')} no word in {fields} and cannot be found"] if silent else []
 
     def close(self) -> None:
         """Nothing is open."""

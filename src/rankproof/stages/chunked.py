@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..data import checks
+from ..data.counting import counted
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..data.ranking import Ranking
@@ -123,7 +124,11 @@ class ChunkedSearcher:
     def notes(self) -> Sequence[str]:
         """Documents that no query can find."""
         silent = sum(not count for count in self._counts)
-        return [f"{silent} documents have neither title nor text: they give no chunk and cannot be found"] if silent else []
+        return (
+            [f"{counted(silent, 'document has', 'documents have')} neither title nor text, and so no chunk: not to be found"]
+            if silent
+            else []
+        )
 
     def close(self) -> None:
         """Nothing is open."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..data import checks
+from ..data.counting import counted
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError
@@ -136,7 +137,8 @@ class RM3Searcher:
     def notes(self) -> Sequence[str]:
         """Queries that no feedback came to."""
         many = len(self._unfed)
-        return [f"{many} queries got no feedback term and were asked as they are"] if many else []
+        one, more = "query got no feedback term and was asked as it is", "queries got no feedback term and were asked as they are"
+        return [counted(many, one, more)] if many else []
 
     def close(self) -> None:
         """Nothing is open."""

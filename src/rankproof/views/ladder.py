@@ -31,7 +31,7 @@ def render(climb: Climb, look: Look) -> str:
         printer.line()
         for line in wrap(answers_title(climb.answers), look.width):
             printer.line(line)
-        printer.summary(answers_grid(climb.answers, lambda grid: fits(grid, look)))
+        printer.summary(answers_grid(climb.answers))
     return printer.text()
 
 
@@ -96,8 +96,8 @@ def _headline(climb: Climb) -> str:
     dataset = climb.provenance.get("dataset")
     parts = [
         f"{climb.name}{f' on {dataset}' if dataset else ''}",
-        *([f"{documents} documents"] if documents is not None else []),
-        f"{len(climb.queries)} queries",
+        *([f"{documents} {'document' if documents == 1 else 'documents'}"] if documents is not None else []),
+        f"{len(climb.queries)} {'query' if len(climb.queries) == 1 else 'queries'}",
         f"{len(climb.rungs)} {'system' if len(climb.rungs) == 1 else 'systems'}",
     ]
     return ", ".join(parts)

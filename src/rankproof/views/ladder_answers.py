@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..evaluation import Result
@@ -11,15 +10,14 @@ from .grid import ABSENT, Cell, Grid, summary_grid
 
 def answers_title(answers: Result) -> str:
     """What stands above the grid."""
-    return f"Answers, over the {len(answers.queries)} queries whose answer is known (rankproof answers says more):"
+    n = len(answers.queries)
+    known = "the query" if n == 1 else f"the {n} queries"
+    return f"Answers, over {known} whose answer is known (rankproof answers says more):"
 
 
-def answers_grid(answers: Result, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:
-    """As many measures as fit, the last left out first; before them each system's n where answers failed."""
-    grid = _with_n(answers, summary_grid(answers))
-    while not fits(grid) and len(grid.columns) > 1:
-        grid = grid.part(range(len(grid.columns) - 1))
-    return grid
+def answers_grid(answers: Result) -> Grid:
+    """Every measure; before them each system's n where answers failed."""
+    return _with_n(answers, summary_grid(answers))
 
 
 def _with_n(answers: Result, grid: Grid) -> Grid:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
-from ...data.answers import Answers
+from ...data.answers import Answer, Answers
 from ...data.qrels import Qrels
 from ...evaluation.notes import Note
 from ...stages.chunks.chunking import document_of, separator
@@ -15,11 +15,15 @@ UNJUDGED = "unjudged-citations"
 
 def judged_documents(answers: Iterable[Answers], qrels: Qrels) -> dict[str, str]:
     """From an id that is written as our chunks are (d1#c1) to the judged document that it is of."""
-    judged = _named(qrels)
-    mark = separator(judged)
-    passages = {doc for each in answers for one in each.values() for doc in (*one.given, *one.cited)} - judged
+    return documents_of((one for each in answers for one in each.values()), _named(qrels))
+
+
+def documents_of(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
+    """The same for any known documents; what is none of their chunks is not in it."""
+    mark = separator(known)
+    passages = {doc for one in answers for doc in (*one.given, *one.cited)} - known
     wholes = {passage: document_of(passage, mark) for passage in sorted(passages) if passage.rpartition(mark)[2].isdigit()}
-    return {passage: whole for passage, whole in wholes.items() if whole in judged}
+    return {passage: whole for passage, whole in wholes.items() if whole in known}
 
 
 def unjudged_citations(answers: Answers, qrels: Qrels, wholes: Mapping[str, str]) -> tuple[Note, ...]:

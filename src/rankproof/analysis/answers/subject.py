@@ -100,7 +100,9 @@ def subject_of_files(
         answers, references, qrels, measures, Encoders(), rel=rel, document=lambda doc: wholes.get(doc, doc)
     )
     if qrels is not None:
-        noted = (replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, wholes))) for one in result.systems)
+        noted = (
+            replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, wholes))) for one in result.systems
+        )
         result = replace(result, systems=tuple(noted))
     runs = {system: _given(system, each, wholes) for system, each in answers.items() if _is_told(each)}
     evidence = Evidence(name, "", judged, runs, result, rel=rel, texts=queries)

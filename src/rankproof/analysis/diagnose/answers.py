@@ -10,6 +10,7 @@ from typing import Literal
 from ...errors import shown
 from ...measures.answers import shared_words, token_set_f1
 from ..table import Column, Table
+from ..wording import counted
 
 Reason = Literal["fine", "failed", "empty", "verbose", "context missing", "paraphrased or wrong"]
 LOW = 0.40
@@ -88,7 +89,9 @@ def reasons_of_systems(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
     sizes = {system: len(each) for system, each in records.items()}
     n = max(sizes.values(), default=0)
     columns = (Column("answers"), *(Column(system, "count") for system in counts))
-    return Table("reasons", f"Why answer F1 is low: n = {n} answers a system", columns, rows, (*said, *met), facts={"n": sizes})
+    return Table(
+        "reasons", f"Why answer F1 is low: n = {counted(n, 'answer')} a system", columns, rows, (*said, *met), facts={"n": sizes}
+    )
 
 
 def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
@@ -98,7 +101,7 @@ def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
     rows = tuple((name, counts[name], counts[name] / max(len(found), 1), about) for name, about in MEANINGS.items())
     columns = (Column("answers"), Column("n", "count"), Column("share", "share"), Column("what it means"))
     whose = f" of {shown(system)}" if system else ""
-    title = f"Why answer F1{whose} is low: n = {len(found)} answers"
+    title = f"Why answer F1{whose} is low: n = {counted(len(found), 'answer')}"
     return Table("answers", title, columns, rows, tuple(_said(counts)), facts={"n": len(found), "system": system})
 
 
@@ -109,6 +112,6 @@ def _said(counts: Counter[Reason]) -> Iterator[str]:
     if low:
         reasons = [(name, counts[name]) for name in MEANINGS if name not in ("fine", "failed")]
         worst, times = max(reasons, key=lambda each: each[1])
-        yield f"Of {measured} answers {low} have an F1 under {LOW}; the most common reason: {worst} ({times})."
+        yield f"Of {counted(measured, 'answer')} {low} {'has' if low == 1 else 'have'} an F1 under {LOW}; the most common reason: {worst} ({times})."
     if counts["failed"]:
         yield f"{counts['failed']} of {counts.total()} answers failed and are not measured."

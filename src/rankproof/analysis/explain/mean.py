@@ -13,7 +13,7 @@ from ...evaluation import MeasureResult
 from ..evidence import Evidence
 from ..listings import result_of
 from ..table import Column, Item, Table
-from ..wording import clipped
+from ..wording import clipped, counted
 
 TOP = 5
 _QUERY = Column("query", about="the query's id")
@@ -34,7 +34,7 @@ def explain_mean(evidence: Evidence, system: str, measure: str, *, top: int = TO
     )
     return Table(
         name="explain-mean",
-        title=f"{measure} of {shown(system)}: {one.value:.4f} over n = {len(values)} queries",
+        title=f"{measure} of {shown(system)}: {one.value:.4f} over n = {counted(len(values), 'query', 'queries')}",
         columns=columns,
         rows=tuple((*row, *_text(evidence, row[0])) for row in rows),
         sentences=_mean_sentences(one, system, measure),
@@ -65,7 +65,7 @@ def explain_difference(evidence: Evidence, system: str, against: str, measure: s
     up, down = math.fsum(parts[parts > 0].tolist()), math.fsum(parts[parts < 0].tolist())
     return Table(
         name="explain-difference",
-        title=f"{measure}: {shown(system)} {one.value:.4f}, {shown(against)} {other.value:.4f}, n = {len(parts)} queries",
+        title=f"{measure}: {shown(system)} {one.value:.4f}, {shown(against)} {other.value:.4f}, n = {counted(len(parts), 'query', 'queries')}",
         columns=columns,
         rows=tuple((*row, *_text(evidence, row[0])) for row in rows),
         sentences=(
@@ -87,9 +87,13 @@ def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str,
     if one.summary == "geometric":
         return (f"{measure} is a geometric mean: it is no sum over queries and cannot be taken apart so; AP can.",)
     zeros, n = int((one.values == 0).sum()), len(one.values)
-    said = [f"The contributions of all {n} queries add up to {one.value:.4f}, the {one.summary} of {shown(system)}."]
+    said = [
+        f"The contributions of all {counted(n, 'query', 'queries')} add up to {one.value:.4f}, the {one.summary} of {shown(system)}."
+    ]
     if one.summary == "mean" and zeros:
-        said.append(f"{zeros} queries have 0; were they all 1, the mean would be {one.value + zeros / n:.4f}.")
+        said.append(
+            f"{counted(zeros, 'query has 0; were it', 'queries have 0; were they all')} 1, the mean would be {one.value + zeros / n:.4f}."
+        )
     return tuple(said)
 
 

@@ -7,7 +7,8 @@ from .citations import CiteP, CiteR
 from .contains import Contains
 from .exact_match import EM
 from .f1 import AnswerF1, SharedWords, shared_words, token_bag_f1, token_set_f1, word_bag
-from .rouge_l import ROUGE_L
+from .normalised import normalised
+from .rouge_l import ROUGE_L, rouge_words
 from .similarity import Similarity
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Encode",
     "SharedWords",
     "Similarity",
+    "normalised",
+    "rouge_words",
     "shared_words",
     "token_bag_f1",
     "token_set_f1",

@@ -25,6 +25,11 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
     return len(one) - row.bit_count()
 
 
+def rouge_words(text: str) -> list[str]:
+    """What ROUGE-L looks at: words in lower case, articles too."""
+    return _WORD.findall(spaced(lowered(text)))
+
+
 class RougeL(TextMeasure):
     """The F-measure of the longest common subsequence."""
 
@@ -37,7 +42,7 @@ class RougeL(TextMeasure):
     source = "Lin 2004; on ASCII text as rouge-score's rougeL fmeasure with use_stemmer=False"
 
     def score(self, answer: str, reference: str) -> float:
-        said, wanted = (_WORD.findall(spaced(lowered(text))) for text in (answer, reference))
+        said, wanted = (rouge_words(text) for text in (answer, reference))
         return 2 * longest_common(said, wanted) / (len(said) + len(wanted)) if said and wanted else 0.0
 
 
