@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,23 @@ def test_whoever_says_that_it_is_an_answer_is_believed(tmp_path: Path, capsys: p
     asked = {"_id": "q1", "text": "what did the oracle reply?", "answers": ["No answer"]}
     arguments = written(tmp_path, [line("q1", "No answer", state="answered")], [asked])
     assert tables(arguments, capsys)["answer measures"]["rows"][0]["value"] == 1.0
+
+
+def test_one_is_not_said_to_be_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "queries.jsonl").write_text(json.dumps(QUERIES[0]) + "\n")
+    (data / "corpus.jsonl").write_text('{"_id": "d1", "text": "Paris is the capital of France."}\n{"_id": "d2", "text": ""}\n')
+    (data / "qrels.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "e.toml").write_text(
+        f'dataset = "{data}"\n[systems.bm25]\nstage = "bm25"\n[systems.x]\nstage = "extract"\nof = "bm25"\n'
+    )
+    assert main(["run", str(tmp_path / "e.toml"), "-o", str(tmp_path / "out"), "--no-cache"]) == 0
+    assert main(["answers", str(tmp_path / "out")]) == 0
+    assert main(["explain", str(tmp_path / "out"), "-m", "EM", "--system", "x"]) == 0
+    found = capsys.readouterr()
+    said = " ".join((found.out + found.err).split())
+    assert "1 document has no word in title and text" in said
+    assert "over the query whose answer is known" in said
+    assert "Of 1 answer 1 has an F1 under 0.4" in said
+    assert not re.search(r"(?<![\d.,])1 (queries|documents|answers|replies|pairs|calls|judgements)\b", said)

@@ -15,17 +15,19 @@ from matplotlib.text import Text
 from plot_cases import HOSTILE, hostile_climb, wide_climb, wide_evidence
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
 from rankproof.analysis.front import front
+from rankproof.analysis.latency import stage_means
 from rankproof.analysis.segments.groups import grouped
+from rankproof.analysis.statistics.many import intervals_of
 from rankproof.errors import UsageError
 from rankproof.plots.canvas import drawing, width_of
 from rankproof.plots.differences import gaps_of
 from rankproof.plots.heat import MOST, means_by
-from rankproof.plots.latency import parts_of
 from rankproof.plots.lettering import fitted, plain, wrapped
 from rankproof.plots.order import of_measure
 from rankproof.plots.palette import style_of
 from rankproof.plots.pictures import KINDS
 from rankproof.plots.sheet import Chart, PlotSettings
+from rankproof.report.material import Material
 
 CASES = {
     "hostile": evidence_of_climb(hostile_climb()),
@@ -133,6 +135,47 @@ def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple
         assert (name in best) is not beaten
 
 
+@pytest.mark.parametrize(("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "less is better, better upwards")])
+def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str, label: str) -> None:
+    evidence = evidence_of_climb(wide_climb(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
+    (chart,) = drawn("pareto", evidence)
+    (axis,) = chart.figure.axes
+    values = evidence.result.means
+    places = {name: float(axis.transData.transform((1.0, each[measure]))[1]) for name, each in values.items()}
+    choose = min if measure == "Unjudged@10" else max
+    assert max(places, key=places.__getitem__) == choose(values, key=lambda name: values[name][measure])
+    assert axis.get_ylabel() == f"{measure} ({label})"
+
+
+def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
+    climb = wide_climb(["bm25", "says"], [f"q{at}" for at in range(5)])
+    first, second = climb.rungs
+    (chart,) = drawn("pareto", evidence_of_climb(replace(climb, rungs=(first, replace(second, kind="answer")))))
+    assert "bm25" in said(chart)
+    assert "says" not in said(chart)
+
+
+def test_intervals_of_many_queries_say_how_often_they_were_drawn_again() -> None:
+    evidence = wide_evidence(2, 1250)
+    assert "bootstrap, BCa, 8,000 resamples" in said(drawn("bars", evidence)[0])
+    assert "bootstrap, BCa, 8,000 resamples" in said(drawn("differences", evidence)[0])
+    assert "bootstrap, BCa, 10,000 resamples" in said(drawn("pareto", wide_evidence(2, 40))[0])
+
+
+def test_the_report_and_the_charts_have_the_same_intervals() -> None:
+    climb = wide_climb(["a", "b"], [f"q{at}" for at in range(1250)], measures=["nDCG@10"])
+    values = of_measure(evidence_of_climb(climb), "nDCG@10")
+    mine = intervals_of(values)
+    assert {name: Material(climb).intervals[name, "nDCG@10"] for name in values} == mine
+
+
+def test_a_count_names_no_winner_in_bold() -> None:
+    evidence = evidence_of_climb(wide_climb(["a", "b"], [f"q{at}" for at in range(25)], measures=["nDCG@10", "Judged@10"]))
+    (chart,) = drawn("bars", evidence)
+    bold = [[text.get_weight() for text in axis.texts] for axis in chart.figure.axes]
+    assert [each.count("bold") for each in bold] == [1, 0]
+
+
 def test_differences_fall_and_their_counts_are_all_queries() -> None:
     evidence = wide_evidence(3, 25)
     settings = PlotSettings(system=evidence.systems[0], against=evidence.systems[2])
@@ -186,7 +229,7 @@ def test_of_very_many_segments_the_largest_are_drawn() -> None:
 
 def test_the_stages_of_a_bar_add_up_to_the_whole() -> None:
     for rung in wide_evidence(5, 9).rungs:
-        assert sum(parts_of(rung).values()) == pytest.approx(rung.time_of("total")["mean"])
+        assert sum(stage_means(rung).values()) == pytest.approx(rung.time_of("total")["mean"])
 
 
 def test_no_two_of_77_systems_look_alike() -> None:

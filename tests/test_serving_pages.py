@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from hostile import STRINGS
+from plot_cases import wide_climb
 from rankproof.errors import UsageError
+from rankproof.experiment import Climb
 from rankproof.report import page_of
+from rankproof.serving.assets import page
+from rankproof.serving.comparing import compared
 from rankproof.serving.kept import Kept
 from rankproof.serving.shelf import Shelf
 from serving_cases import Visitor, saved, serving
@@ -111,6 +115,7 @@ def test_the_report_is_the_page_that_report_writes_with_a_way_back(guest: Visito
     whole = page_of(Shelf([str(home / "new")]).climb(Shelf([str(home / "new")]).spots()[0]))
     assert seen.status == 200
     assert re.sub(r' <span class="beside"><a href="/">.*?</span>', "", seen.text, count=1) == whole
+    assert "&lt;a href" not in seen.text
     assert "/" in Elements(seen.text).links()
 
 
@@ -146,6 +151,28 @@ def test_two_experiments_on_the_same_data_are_compared_in_words(guest: Visitor) 
     assert "newer/bm25 and small/bm25 are the same on every query in nDCG@10" in seen.text
     assert "late vs dense" in seen.text
     assert "late vs rerank" not in seen.text
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, int]) -> None:
+    queries = [f"q{at}" for at in range(40)]
+    whole = wide_climb(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
+    parts = [_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new")]
+    found = compared(parts[order[0]], parts[order[1]], ("one", "two"))
+    assert found.lead.startswith("strong is better than good in nDCG@10")
+    assert [one.title for one in found.verdicts] == ["nDCG@10", "RR@10"]
+    pairs = {frozenset((mine, theirs)) for mine in ("poor", "good") for theirs in ("fair", "strong")}
+    for one in found.verdicts:
+        assert {frozenset(row.split(" vs ")) for row in one.sheet.grid.rows} == pairs
+        assert len(one.sentences) == len(one.sheet.grid.rows) == 4
+        assert sum(int(count.rpartition(" ")[2]) for count in one.counts.split(", ")) == 4
+
+
+def _only(climb: Climb, names: tuple[str, ...], name: str) -> Climb:
+    """The climb with these systems only."""
+    rungs = tuple(replace(rung, over=None) for rung in climb.rungs if rung.name in names)
+    systems = tuple(system for system in climb.result.systems if system.name in names)
+    return replace(climb, name=name, rungs=rungs, result=replace(climb.result, systems=systems))
 
 
 def test_different_data_are_not_compared(guest: Visitor) -> None:
@@ -220,3 +247,18 @@ def test_what_was_asked_for_least_lately_is_given_up_first() -> None:
     for key in "abacb":
         kept.of(key, lambda key=key: made.append(key) or key)  # type: ignore[misc,func-returns-value]
     assert made == ["a", "b", "c", "b"]
+
+
+def test_what_could_not_be_made_leaves_nothing_behind_and_is_tried_again() -> None:
+    kept: Kept[str] = Kept(2)
+    for key in range(5):
+        with pytest.raises(ZeroDivisionError):
+            kept.of(key, lambda: str(1 // 0))
+    assert not kept._making
+    assert kept.of(1, lambda: "made") == "made"
+
+
+def test_a_template_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    page("refusal.html.j2", title="a", why="b")
+    monkeypatch.setattr("rankproof.serving.assets._text", lambda *_: pytest.fail("read again"))
+    assert b"second" in page("refusal.html.j2", title="a", why="second").body

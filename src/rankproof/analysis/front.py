@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from ..experiment.rung import Rung
+
+
+def contenders(rungs: Iterable[Rung]) -> list[str]:
+    """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+    return [rung.name for rung in rungs if rung.kind != "answer" or rung.over is None]
 
 
 def front(times: Mapping[str, float], worths: Mapping[str, float]) -> list[str]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..align.hits import Hits
 from ..data.arrays import BoolArray, FloatArray, IntArray
-from ..data.order import best_first, order_key, settled
-from ..data.run import RunRow
+from ..data.order import Columns, best_first, settled_columns
 from ..evaluation import MeasureResult
 from ..evaluation.inputs import align, judge
 from .evidence import Evidence
@@ -38,8 +37,8 @@ def listings(evidence: Evidence, system: str, only: Collection[str] | None = Non
 
 
 def _listings(evidence: Evidence, system: str, queries: Collection[str]) -> dict[str, Listing]:
-    rows, _ = settled(evidence.runs[system], evidence.reading)
-    return {query: _listing(evidence, query, rows[query]) for query in queries if query in rows}
+    columns = settled_columns(evidence.runs[system], evidence.reading)
+    return {query: _listing(evidence, query, columns[query]) for query in queries if query in columns}
 
 
 def all_hits(evidence: Evidence) -> dict[str, Hits]:
@@ -64,13 +63,11 @@ def relevant_docs(grades: Mapping[str, int], rel: int) -> list[str]:
     return sorted((doc for doc, grade in grades.items() if grade >= rel), key=lambda doc: -grades[doc])
 
 
-def _listing(evidence: Evidence, query: str, rows: list[RunRow]) -> Listing:
+def _listing(evidence: Evidence, query: str, columns: Columns) -> Listing:
     reading = evidence.reading
-    docs = [row.doc for row in rows]
-    keys = np.array([order_key(row, reading) for row in rows], dtype=np.float64)
+    docs, scores, keys = columns
     order: IntArray = best_first(docs, keys)[: reading.depth]
     if reading.judged_only:
         grades = evidence.qrels[query]
         order = np.array([at for at in order.tolist() if grades.get(docs[at], -1) >= 0], dtype=np.int64)
-    scores = np.array([row.score for row in rows], dtype=np.float64)
     return Listing(tuple(docs[at] for at in order.tolist()), scores[order], keys[order])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..data.run import Run
 from ..errors import UsageError
 from ..evaluation import MeasureResult, Result, evaluate_runs
-from ..measures import parse
+from ..measures import Measure, parse
 from .evidence import Evidence
 
 Values = dict[str, dict[str, MeasureResult]]
@@ -48,6 +48,16 @@ SAME = 1e-12
 """Means that differ by no more than this differ by the order in which they were summed."""
 
 
+def worth(one: MeasureResult) -> float:
+    """A value that is higher where it is better."""
+    return -one.value if one.measure.higher_is_better is False else one.value
+
+
+def is_contest(measure: Measure) -> bool:
+    """Whether the measure says which system is better: a count does not."""
+    return measure.kind != "count" and measure.higher_is_better is not None
+
+
 def leaders(values: Mapping[str, float]) -> list[str]:
     """The systems that have the highest value, more than one where they tie."""
     highest = max(values.values())
@@ -56,8 +66,7 @@ def leaders(values: Mapping[str, float]) -> list[str]:
 
 def best_of(values: Mapping[str, MeasureResult]) -> str:
     """The system with the best value; the first of equal ones."""
-    worth = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in values.items()}
-    return max(worth, key=worth.__getitem__)
+    return max(values, key=lambda name: worth(values[name]))
 
 
 def deepest_recall(result: Result) -> str | None:

@@ -12,7 +12,6 @@ from ..errors import UsageError, shown
 from .agreement import FEW_QUERIES, RESAMPLES, Rated, Statistic, agreed, at_threshold, confusion, kappa
 from .rubric import GRADES, HIGHEST
 
-
 FEW_PAIRS = 10
 """With fewer pairs of a grade than this, agreement on it cannot be told."""
 

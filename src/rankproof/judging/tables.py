@@ -74,7 +74,7 @@ def _failures(report: Report) -> list[str]:
     told = "; ".join(f"{shown(why)} ({count})" for why, count in reasons.most_common(5))
     pairs = few([f"{verdict.pair.query} {verdict.pair.doc}" for verdict in report.failed], 3)
     return [
-        f"{counted(len(report.failed), 'pair')} ({share:.1%}) failed: unjudged, and never grade 0: {told}.",
+        f"{counted(len(report.failed), 'pair')} ({share:.1%}) failed, to count as unjudged and never as grade 0: {told}.",
         f"For example: {pairs}.",
     ]
 

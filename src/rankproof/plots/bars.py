@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.evidence import Evidence
-from ..analysis.measured import SAME
+from ..analysis.measured import is_contest, leaders, worth
 from ..analysis.statistics.bootstrap import Interval
+from ..analysis.statistics.many import intervals_of
 from ..analysis.wording import counted
 from ..evaluation import MeasureResult
 from ..views.grid import shown_number
 from .canvas import MIDDLE, SMALL
-from .intervals import how, intervals_of
+from .intervals import how
 from .lettering import fitted, wrapped
-from .order import of_measure, systems_of, worth
+from .order import of_measure, systems_of
 from .palette import BLACK, BLUE, GREY, SKY
 from .sheet import Chart, PlotSettings, full_name, sheet, where
 
@@ -54,12 +55,11 @@ def bars(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
 
 
 def _panel(axis: Axes, values: dict[str, MeasureResult], ranges: list[Interval | None]) -> None:
-    best = max(map(worth, values.values()))
-    told = len({one.value for one in values.values()}) > 1 and next(iter(values.values())).measure.higher_is_better is not None
+    best = _best(values)
     ends = [max(one.value, span[1] if span else 0.0) for one, span in zip(values.values(), ranges, strict=True)]
     most = max(*ends, 0.0, 1e-9)
-    for at, (one, span, end) in enumerate(zip(values.values(), ranges, ends, strict=True)):
-        won = told and worth(one) >= best - SAME
+    for at, ((name, one), span, end) in enumerate(zip(values.items(), ranges, ends, strict=True)):
+        won = name in best
         axis.barh(at, one.value, height=0.68, color=BLUE if won else SKY, edgecolor=BLACK, linewidth=0.5)
         if span:
             axis.errorbar(one.value, at, xerr=[[one.value - span[0]], [span[1] - one.value]], color=BLACK, lw=1, capsize=2.5)
@@ -70,3 +70,9 @@ def _panel(axis: Axes, values: dict[str, MeasureResult], ranges: list[Interval |
     axis.grid(axis="x")
     axis.tick_params(axis="y", length=0)
     axis.tick_params(axis="x", color=GREY)
+
+
+def _best(values: dict[str, MeasureResult]) -> list[str]:
+    """The systems that lead; none where all are equal or the measure names no winner."""
+    told = len({one.value for one in values.values()}) > 1 and is_contest(next(iter(values.values())).measure)
+    return leaders({name: worth(one) for name, one in values.items()}) if told else []

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.evidence import Evidence, known_system
-from ..analysis.statistics.intervals import mean_interval
+from ..analysis.measured import best_of
+from ..analysis.statistics.intervals import mean_interval, method_words
+from ..analysis.statistics.many import draws
 from ..analysis.statistics.paired import differences as apart
 from ..analysis.wording import amount
 from ..data.arrays import FloatArray
@@ -16,7 +18,7 @@ from ..errors import UsageError
 from ..evaluation import MeasureResult
 from ..measures import Measure
 from .lettering import fitted
-from .order import means_of, of_measure, part_name, worth
+from .order import means_of, of_measure, part_name
 from .palette import BLACK, BLUE, VERMILLION
 from .sheet import Chart, PlotSettings, empty, full_name, legend_above, sheet, where
 
@@ -78,7 +80,7 @@ def _pair(evidence: Evidence, values: dict[str, MeasureResult], settings: PlotSe
 
 
 def _best(values: dict[str, MeasureResult], other: str | None) -> str:
-    return max((name for name in values if name != other), key=lambda name: worth(values[name]))
+    return best_of({name: one for name, one in values.items() if name != other})
 
 
 def _chart(evidence: Evidence, name: str, settings: PlotSettings) -> Chart:
@@ -100,12 +102,13 @@ def _chart(evidence: Evidence, name: str, settings: PlotSettings) -> Chart:
 
 def _mean(gaps: Gaps, measure: Measure) -> str:
     mean = float(gaps.sizes.mean())
-    span = mean_interval(gaps.sizes)
+    n = len(gaps.sizes)
+    span = mean_interval(gaps.sizes, resamples=draws(n))
     words = f"mean {'+' if mean > 0 else ''}{amount(mean, measure)}"
     if span is None:
         return words
     low, high = (amount(end, measure).removesuffix(" pp") for end in span)
-    return f"{words} (95% interval {low} to {high})"
+    return f"{words} (95% interval {low} to {high}; {method_words('bca', draws(n), n, n)})"
 
 
 def _ends(gaps: Gaps) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.evidence import Evidence
+from ..analysis.latency import stage_means
 from ..experiment.rung import Rung
-from ..stages.clock import PARTS
 from ..views.ladder_grid import shown_time
 from .canvas import MIDDLE, SMALL
 from .lettering import fitted
-from .palette import BLACK, BLUE, GREY, ORANGE, PALE, SKY, VERMILLION
+from .palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from .scale import time_axis
 from .sheet import Chart, PlotSettings, empty, legend_above, sheet, where
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 NO_TIMES = "No times are known: run files hold rankings alone. Name a results folder that `rankproof run` wrote."
 _TITLE = "Latency of a query by stage"
 _STYLES = {"embed": (SKY, ""), "search": (BLUE, ""), "rerank": (ORANGE, "///"), "generate": (VERMILLION, "xxx")}
-_REST = "other"
-_LEAST_REST = 0.005
 _ROW = 0.27
 
 
@@ -46,23 +44,15 @@ def latency(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
     return [Chart("latency", _TITLE, figure)]
 
 
-def parts_of(rung: Rung) -> dict[str, float]:
-    """The mean of each stage in ms, and what of the whole is none of them where that is not next to nothing."""
-    means: dict[str, float] = {part: rung.time_of(part)["mean"] for part in PARTS}
-    whole = rung.time_of("total")["mean"]
-    rest = whole - sum(means.values())
-    return {**means, _REST: rest if rest > _LEAST_REST * whole else 0.0}
-
-
 def _stacked(axis: Axes, rungs: tuple[Rung, ...]) -> dict[str, Artist]:
     """What was drawn, by name."""
-    means = [parts_of(rung) for rung in rungs]
-    used = [part for part in (*PARTS, _REST) if any(each[part] for each in means)]
+    means = [stage_means(rung) for rung in rungs]
+    used = [part for part in means[0] if any(each[part] for each in means)]
     left = [0.0] * len(rungs)
     drawn: dict[str, Artist] = {}
     for part in used:
         sizes = [each[part] for each in means]
-        colour, hatch = _STYLES.get(part, (PALE, "..."))
+        colour, hatch = _STYLES[part]
         bars = axis.barh(range(len(rungs)), sizes, 0.68, left, color=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.5)
         drawn[part] = bars[0]
         left = [start + size for start, size in zip(left, sizes, strict=True)]

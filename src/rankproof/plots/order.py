@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis.evidence import Evidence
+from ..analysis.measured import worth
 from ..evaluation import MeasureResult
 from .sheet import PlotSettings
 
@@ -14,11 +15,6 @@ def systems_of(evidence: Evidence) -> list[str]:
         return names
     values = {system.name: next(iter(system.measures.values())) for system in evidence.result.systems}
     return sorted(names, key=lambda name: worth(values[name]), reverse=True)
-
-
-def worth(one: MeasureResult) -> float:
-    """A value that is higher where it is better."""
-    return -one.value if one.measure.higher_is_better is False else one.value
 
 
 def of_measure(evidence: Evidence, measure: str) -> dict[str, MeasureResult]:

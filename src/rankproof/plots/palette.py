@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-BLACK, GREY, PALE = "#000000", "#555555", "#DDDDDD"
+BLACK, GREY = "#000000", "#555555"
 SCALE = "cividis"
 """The scale of heat maps: as good for the colour-blind, and it only gets lighter."""
 

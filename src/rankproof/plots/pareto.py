@@ -7,14 +7,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..analysis.evidence import Evidence
-from ..analysis.front import front
+from ..analysis.front import contenders, front
+from ..analysis.measured import worth
 from ..analysis.statistics.bootstrap import Interval
+from ..analysis.statistics.many import intervals_of
 from ..evaluation import MeasureResult
+from ..measures import Measure
 from .canvas import SMALL
-from .intervals import how, intervals_of
+from .intervals import how
 from .latency import NO_TIMES
 from .lettering import fitted
-from .order import means_of, of_measure, part_name, worth
+from .order import means_of, of_measure, part_name
 from .palette import GREY, style_of
 from .placing import Point, placed
 from .scale import time_axis
@@ -37,8 +40,9 @@ def pareto(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
 
 
 def _chart(evidence: Evidence, measure: str, settings: PlotSettings) -> Chart:
-    values = of_measure(evidence, measure)
-    times = {rung.name: max(rung.time_of("total")["p50"], 1e-6) for rung in evidence.rungs}
+    rivals = contenders(evidence.rungs)
+    values = {name: one for name, one in of_measure(evidence, measure).items() if name in rivals}
+    times = {rung.name: max(rung.time_of("total")["p50"], 1e-6) for rung in evidence.rungs if rung.name in rivals}
     best = front(times, {name: worth(one) for name, one in values.items()})
     one, ranges = next(iter(values.values())), intervals_of(values)
     title = f"{full_name(one.measure)}, against latency"
@@ -47,12 +51,19 @@ def _chart(evidence: Evidence, measure: str, settings: PlotSettings) -> Chart:
     axis = figure.subplots()
     _points(axis, times, values, ranges, best)
     axis.set_xlabel("milliseconds a query, p50 (faster to the left)")
-    axis.set_ylabel(str(one.measure))
+    _upwards(axis, one.measure)
     axis.grid()
     time_axis(axis, list(times.values()), width=settings.width - (2.8 if len(values) > _NAMED else 0.8))
     axis.margins(y=0.12)
     _name(axis, times, values, best, _lines(times, values, ranges, best))
     return Chart(part_name("pareto", measure, settings), title, figure)
+
+
+def _upwards(axis: Axes, measure: Measure) -> None:
+    """The best on top, whichever end of the measure is the better one."""
+    less = measure.higher_is_better is False
+    axis.set_ylabel(f"{measure} ({'less is better, ' if less else ''}better upwards)")
+    axis.yaxis.set_inverted(less)
 
 
 def _points(

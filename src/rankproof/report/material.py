@@ -17,7 +17,7 @@ from ..analysis.statistics.many import intervals_of
 from ..errors import UsageError
 from ..evaluation import MeasureResult
 from ..experiment.rung import Climb, Rung
-from .effort import comparison_settings, draws
+from .effort import comparison_settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Material:
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
         """System and measure to the 95% interval of its mean."""
         values = {(system.name, name): one for system in self.climb.result.systems for name, one in system.measures.items()}
-        return intervals_of(values, resamples=draws(self.one.queries, 10_000))
+        return intervals_of(values)
 
     @cached_property
     def holes(self) -> Holes:

@@ -17,13 +17,17 @@ from .section import Section
 from .sections import FINDINGS, GROUNDS
 
 
-def page_of(climb: Climb) -> str:
-    """The whole report as one HTML file; the same climb gives the same bytes."""
+def page_of(climb: Climb, ways: Sequence[tuple[str, str]] = ()) -> str:
+    """The whole report as one HTML file; the same climb gives the same bytes.
+
+    `ways` are links beside the maker's name, address and words, for a page that is one of several.
+    """
     material = Material(climb)
     findings, grounds = _made(FINDINGS, material), _made(GROUNDS, material)
     return rendered(
         "page.html.j2",
         climb=climb,
+        ways=ways,
         facts=_facts(climb),
         findings=findings,
         grounds=grounds,

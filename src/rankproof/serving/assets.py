@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -12,6 +12,9 @@ from ..report.assets import environment, template_text
 from ..report.assets import style as report_style
 from ..report.policy import policy
 from .reply import HTML, Reply
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _SHARED = ("sheet.html.j2",)
 """Templates of the report that these pages use."""
@@ -31,10 +34,15 @@ def judge_script() -> str:
 
 def page(template: str, *, status: int = 200, script: str = "", **values: Any) -> Reply:
     """A template filled in as a whole page, with a policy that allows its own script and style alone."""
-    found = environment(_template).get_template(template)
-    shown = found.render(style=Markup(style()), script=Markup(script), **values)
+    shown = _environment().get_template(template).render(style=Markup(style()), script=Markup(script), **values)
     rules = policy([script] if script else [], [style()], connect="'self'" if script else "'none'")
     return Reply(status, HTML, shown.encode(errors="backslashreplace"), policy=rules)
+
+
+@cache
+def _environment() -> Environment:
+    """Made once: a template is read and compiled when a page first needs it."""
+    return environment(_template)
 
 
 def _template(name: str) -> str:

@@ -6,13 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.compare.compare import compare
+from ..analysis.compare.compare import limits
+from ..analysis.compare.join import join
+from ..analysis.compare.letters import letters
+from ..analysis.compare.pairs import comparisons
+from ..analysis.compare.settings import ComparisonSettings
+from ..analysis.compare.tables import facts_of, verdicts
+from ..analysis.compare.words import sentence
 from ..analysis.evidence import Evidence, evidence_of_climb
 from ..analysis.joining import joined
 from ..analysis.measured import best_of
 from ..analysis.table import Table
 from ..evaluation import Result
 from ..experiment.rung import Climb
+from ..measures import Measure
 from ..report.sheet import Sheet, sheet_of
 
 MAIN = ("nDCG@10", "RR@10", "R@100")
@@ -44,13 +51,21 @@ def compared(one: Climb, other: Climb, labels: tuple[str, str]) -> Rivalry:
     found = [evidence_of_climb(climb) for climb in (one, other)]
     names = _names(found, labels)
     both = joined([replace(each, name=name) for each, name in zip(found, names, strict=True)])
-    tables = compare(both.result, measures=_measures(found))
+    values, settings = join(both.result, _measures(found)), ComparisonSettings()
+    pairs, n = comparisons(values, None, settings), len(values.queries)
+    facts = facts_of(values, settings, len(pairs))
+    notes = (*values.notes, *limits(pairs, n, settings))
+    means = letters(values, pairs, settings.words(n, len(pairs)), notes, facts)
     mine, theirs = both.systems[: len(one.rungs)], both.systems[len(one.rungs) :]
-    across = {_pair(first, second) for first in mine for second in theirs}
-    verdicts = [_of_pairs(table, across) for table in tables if table.name == "verdicts"]
-    best = _pair(*(_best(both.result, side, verdicts[0]) for side in (mine, theirs)))
-    means = next(table for table in tables if table.name == "letters")
-    return Rivalry(names, _sentence(verdicts[0], best), sheet_of(means, told=True), tuple(map(_verdicts, verdicts)))
+    across = [pair for pair in pairs if (pair.seen.one in mine) != (pair.seen.other in mine)]
+    bests = {_best(both.result, side, str(values.measures[0])) for side in (mine, theirs)}
+    lead = next(pair for pair in across if {pair.seen.one, pair.seen.other} == bests)
+    tables = [
+        verdicts(measure, None, [pair for pair in across if pair.seen.measure == measure], settings, facts)
+        for measure in values.measures
+    ]
+    shown = (_verdicts(measure, table) for measure, table in zip(values.measures, tables, strict=True))
+    return Rivalry(names, sentence(lead, settings), sheet_of(means, told=True), tuple(shown))
 
 
 def _names(found: Sequence[Evidence], labels: tuple[str, str]) -> tuple[str, str]:
@@ -67,33 +82,11 @@ def _measures(found: Sequence[Evidence]) -> list[str] | None:
     return [name for name in MAIN if all(name in each for each in have)] or None
 
 
-def _pair(one: str, other: str) -> str:
-    """What the tables of verdicts call it."""
-    return f"{one} vs {other}"
-
-
-def _of_pairs(table: Table, wanted: set[str]) -> Table:
-    """The rows of these pairs and their sentences: a sentence for each row, in the same order."""
-    kept = [at for at, row in enumerate(table.rows) if row[0] in wanted]
-    return replace(table, rows=tuple(table.rows[at] for at in kept), sentences=tuple(table.sentences[at] for at in kept))
-
-
-def _best(result: Result, side: Sequence[str], table: Table) -> str:
-    measure = _measure(table)
+def _best(result: Result, side: Sequence[str], measure: str) -> str:
     return best_of({system.name: system.measures[measure] for system in result.systems if system.name in side})
 
 
-def _sentence(table: Table, pair: str) -> str:
-    return next(said for row, said in zip(table.rows, table.sentences, strict=True) if row[0] == pair)
-
-
-def _verdicts(table: Table) -> Verdicts:
-    at = [column.name for column in table.columns].index("verdict")
-    counts = Counter(str(row[at]) for row in table.rows)
+def _verdicts(measure: Measure, table: Table) -> Verdicts:
+    counts = Counter(str(row["verdict"]) for row in table.records())
     words = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
-    return Verdicts(_measure(table), words, sheet_of(table), table.sentences)
-
-
-def _measure(table: Table) -> str:
-    """The measure that a table of verdicts is about: its title begins with it."""
-    return table.title.partition(": ")[0]
+    return Verdicts(str(measure), words, sheet_of(table), table.sentences)

@@ -28,7 +28,12 @@ class Kept(Generic[T]):
                 if key in self._values:
                     self._values.move_to_end(key)
                     return self._values[key]
-            made = make()
+            try:
+                made = make()
+            except BaseException:
+                with self._lock:
+                    self._making.pop(key, None)
+                raise
             with self._lock:
                 self._values[key] = made
                 while len(self._values) > self._most:

@@ -22,7 +22,6 @@ _REPORTS = 4
 _COMPARISONS = 32
 _PILES = 8
 _ID = "([0-9]{1,9})"
-_MAKER = '<p class="maker">rankproof'
 _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
 """A report brings its own policy, with the hashes of its script and style; this one is beside it."""
 
@@ -74,7 +73,10 @@ class Site:
         return Reply(200, HTML, body, policy=_REPORT_POLICY)
 
     def _rendered(self, spot: Spot) -> bytes:
-        return _with_ways(page_of(self._shelf.climb(spot)), spot, judge=self._bench is not None)
+        ways = [("/", "All results"), (f"/r/{spot.id}/compare", "Compare")]
+        if self._bench is not None:
+            ways.append((f"/r/{spot.id}/judge", "Judge"))
+        return page_of(self._shelf.climb(spot), ways).encode(errors="backslashreplace")
 
     def _rivals(self, spot: Spot) -> Reply:
         summary = self._known(spot)
@@ -123,10 +125,3 @@ class Site:
 
     def _refusal(self, status: int, what: str, why: str) -> Reply:
         return page("refusal.html.j2", status=status, title=what, why=why)
-
-
-def _with_ways(report: str, spot: Spot, *, judge: bool) -> bytes:
-    """The report with links to the list and to what else can be done, beside the maker's name."""
-    ways = {"/": "All results", f"/r/{spot.id}/compare": "Compare", **({f"/r/{spot.id}/judge": "Judge"} if judge else {})}
-    links = " · ".join(f'<a href="{path}">{name}</a>' for path, name in ways.items())
-    return report.replace(_MAKER, f'{_MAKER} <span class="beside">{links}</span>', 1).encode(errors="backslashreplace")

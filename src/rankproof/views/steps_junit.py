@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..analysis.compare.pairs import turned
 from ..analysis.gate.decide import Gate
 from ..analysis.gate.decision import Decision
 from ..analysis.table import Item, Table
@@ -11,8 +12,6 @@ from ..analysis.wording import p_words
 from ..errors import shown
 from ..experiment.rung import Climb, Rung
 from .junit import as_junit
-
-_TURNED = {"better": "worse", "worse": "better"}
 
 
 def as_steps_junit(climb: Climb, details: Table | None) -> str:
@@ -31,7 +30,7 @@ def _decisions(climb: Climb, rung: Rung, rows: Mapping[tuple[str, frozenset[str]
             yield Decision("system", rung.name, True, sentence, measure)
             continue
         verdict = str(row["verdict"])
-        own = verdict if row["system"] == rung.name else _TURNED.get(verdict, verdict)
+        own = verdict if row["system"] == rung.name else turned(verdict)
         below, p = climb.result.means[rung.over][measure], row["p"]
         told = f"{measure} is {value:.4f}, that of {shown(rung.over)} {below:.4f} ({p_words(p if isinstance(p, float) else 1.0)})"
         yield Decision("drop", rung.name, own != "worse", f"{shown(rung.name)} is {own}: {told}", measure)

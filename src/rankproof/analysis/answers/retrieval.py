@@ -85,7 +85,7 @@ def _untold(subject: AnswerSubject) -> Iterator[str]:
 
 
 def f1_by_query(subject: AnswerSubject, system: str) -> dict[str, float]:
-    """F1(tokens='set') of the questions that have an answer, and a relevant document where retrieval is known; none that failed."""
+    """F1(tokens='set') of the questions with an answer, and a relevant document where retrieval is known, but for failures."""
     able = None if subject.retrieval is None else set(subject.retrieval[system][RETRIEVAL[0]].query_ids)
     records = (record for record in subject.records(system) if able is None or record.query in able)
     return {record.query: f1_of(record) for record in records if not record.failed}

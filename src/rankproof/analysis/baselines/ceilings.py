@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...data.arrays import FloatArray
 from ...data.run import Run
 from ...measures import parse
 from ...measures.gain import NAMED, Gain, gains
@@ -53,12 +54,12 @@ def oracle(evidence: Evidence, gain: Gain = "linear") -> Run:
 
 
 def _best_order(evidence: Evidence, pool: Mapping[str, Sequence[str]], name: str, gain: Gain) -> Run:
-    scores = {query: _scores(docs, evidence.qrels.get(query, {}), gain) for query, docs in pool.items()}
-    return Run.from_dict(scores, name=name)
+    rankings = (_ranking(docs, evidence.qrels.get(query, {}), gain) for query, docs in pool.items())
+    return Run.of_rankings(name, list(pool), rankings)
 
 
-def _scores(docs: Sequence[str], grades: Mapping[str, int], gain: Gain) -> dict[str, float]:
-    """A score for each document that falls by one from rank to rank."""
+def _ranking(docs: Sequence[str], grades: Mapping[str, int], gain: Gain) -> tuple[list[str], FloatArray]:
+    """The documents in the best order, and scores that fall by one from rank to rank."""
     worth = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
     order = np.argsort(-worth, kind="stable").tolist()
-    return {docs[at]: -float(place) for place, at in enumerate(order)}
+    return [docs[at] for at in order], -np.arange(len(order), dtype=np.float64)

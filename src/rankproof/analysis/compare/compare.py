@@ -50,7 +50,7 @@ def compare(
     joined = join(result, measures)
     found = comparisons(joined, baseline, settings)
     facts, n = facts_of(joined, settings, len(found)), len(joined.queries)
-    notes = (*joined.notes, *_limits(found, n, settings))
+    notes = (*joined.notes, *limits(found, n, settings))
     shown = [
         verdicts(measure, baseline, [one for one in found if one.seen.measure == measure], settings, facts)
         for measure in joined.measures
@@ -58,7 +58,7 @@ def compare(
     return [*shown, letters(joined, found, settings.words(n, len(found)), notes, facts), details(found, notes, facts)]
 
 
-def _limits(found: Sequence[Comparison], n: int, settings: ComparisonSettings) -> Iterator[str]:
+def limits(found: Sequence[Comparison], n: int, settings: ComparisonSettings) -> Iterator[str]:
     """What the settings cannot show, whatever the systems are."""
     flat = sum(one.seen.t_p is None for one in found)
     if settings.test == "randomisation" or flat:

@@ -24,6 +24,7 @@ from .join import Joined
 from .settings import ComparisonSettings
 
 Verdict = Literal["better", "worse", "equivalent", "same", "cannot tell"]
+_TURNED = {"better": "worse", "worse": "better"}
 Pair = tuple[int, int, int]
 """A measure and two systems, by their places."""
 
@@ -58,6 +59,11 @@ class Comparison:
     detectable: float | None
     needed: int | None
     verdict: Verdict
+
+
+def turned(verdict: str) -> str:
+    """The same verdict, told of the other system."""
+    return _TURNED.get(verdict, verdict)
 
 
 def comparisons(joined: Joined, baseline: str | None, settings: ComparisonSettings) -> list[Comparison]:

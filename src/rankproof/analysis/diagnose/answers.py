@@ -112,6 +112,7 @@ def _said(counts: Counter[Reason]) -> Iterator[str]:
     if low:
         reasons = [(name, counts[name]) for name in MEANINGS if name not in ("fine", "failed")]
         worst, times = max(reasons, key=lambda each: each[1])
-        yield f"Of {counted(measured, 'answer')} {low} {'has' if low == 1 else 'have'} an F1 under {LOW}; the most common reason: {worst} ({times})."
+        have = f"{low} {'has' if low == 1 else 'have'} an F1 under {LOW}"
+        yield f"Of {counted(measured, 'answer')} {have}; the most common reason: {worst} ({times})."
     if counts["failed"]:
         yield f"{counts['failed']} of {counts.total()} answers failed and are not measured."

@@ -62,10 +62,11 @@ def explain_difference(evidence: Evidence, system: str, against: str, measure: s
         Column("contribution", "difference", "what the query adds to the difference of the summaries"),
         *_text_column(evidence),
     )
+    n = counted(len(parts), "query", "queries")
     up, down = math.fsum(parts[parts > 0].tolist()), math.fsum(parts[parts < 0].tolist())
     return Table(
         name="explain-difference",
-        title=f"{measure}: {shown(system)} {one.value:.4f}, {shown(against)} {other.value:.4f}, n = {counted(len(parts), 'query', 'queries')}",
+        title=f"{measure}: {shown(system)} {one.value:.4f}, {shown(against)} {other.value:.4f}, n = {n}",
         columns=columns,
         rows=tuple((*row, *_text(evidence, row[0])) for row in rows),
         sentences=(
@@ -87,13 +88,11 @@ def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str,
     if one.summary == "geometric":
         return (f"{measure} is a geometric mean: it is no sum over queries and cannot be taken apart so; AP can.",)
     zeros, n = int((one.values == 0).sum()), len(one.values)
-    said = [
-        f"The contributions of all {counted(n, 'query', 'queries')} add up to {one.value:.4f}, the {one.summary} of {shown(system)}."
-    ]
+    every = counted(n, "query", "queries")
+    said = [f"The contributions of all {every} add up to {one.value:.4f}, the {one.summary} of {shown(system)}."]
     if one.summary == "mean" and zeros:
-        said.append(
-            f"{counted(zeros, 'query has 0; were it', 'queries have 0; were they all')} 1, the mean would be {one.value + zeros / n:.4f}."
-        )
+        if_not = counted(zeros, "query has 0; were it", "queries have 0; were they all")
+        said.append(f"{if_not} 1, the mean would be {one.value + zeros / n:.4f}.")
     return tuple(said)
 
 

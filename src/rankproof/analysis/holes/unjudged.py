@@ -47,7 +47,9 @@ def holes_of(evidence: Evidence) -> Holes:
     lists = {system: listings(evidence, system) for system in evidence.systems}
     unjudged = {
         query: frozenset(
-            doc for each in lists.values() for doc in each.get(query, EMPTY).docs if not is_judged(evidence.qrels[query], doc)
+            doc
+            for doc in set().union(*(each.get(query, EMPTY).docs for each in lists.values()))
+            if not is_judged(evidence.qrels[query], doc)
         )
         for query in evidence.result.queries
     }

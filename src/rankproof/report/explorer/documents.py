@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
 LENGTHS = (300, 240, 180, 120, 80, 50, 25, 0)
@@ -26,7 +27,8 @@ class Documents:
     def columns(self, snippets: Mapping[str, str]) -> dict[str, list[str]]:
         """Ids, and beginnings of texts, all cut at the same length, the longest that leaves the page small enough."""
         texts = [snippets.get(doc, "") for doc in self._places]
-        length = next((one for one in LENGTHS if _room(texts, one) <= ROOM), LENGTHS[-1])
+        place = bisect_left(LENGTHS, -ROOM, key=lambda length: -_room(texts, length))
+        length = LENGTHS[min(place, len(LENGTHS) - 1)]
         return {"ids": list(self._places), "texts": [cut(text, length) for text in texts]}
 
 
@@ -36,4 +38,4 @@ def cut(text: str, length: int) -> str:
 
 
 def _room(texts: Iterable[str], length: int) -> int:
-    return sum(len(json.dumps(cut(text, length))) for text in texts)
+    return len(json.dumps([cut(text, length) for text in texts]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...data.order import best_first
 from ...data.run import Run
@@ -24,46 +25,32 @@ class Ranked:
 
 def ranked_systems(climb: Climb, grades: Grades) -> dict[str, Ranked]:
     """Every system; looked up are judged documents, and those at the top of the systems that stand over it."""
-    orders = {rung.name: _Orders(rung.run) for rung in climb.rungs}
-    tops = {name: tuple(tuple(one.of(query)[:TOP]) for query in climb.queries) for name, one in orders.items()}
+    orders = {rung.name: _orders(rung.run, climb.queries) for rung in climb.rungs}
+    tops = {name: tuple(docs[:TOP] for docs in each) for name, each in orders.items()}
     above = {name: [tops[rung.name] for rung in climb.rungs if rung.over == name] for name in orders}
     return {
         name: Ranked(
             tops[name],
-            tuple(_ranks(orders[name].of(query), wanted) for query, wanted in _wanted(climb, grades, above[name])),
-            tuple(map(orders[name].count, climb.queries)),
+            tuple(map(_ranks, orders[name], _wanted(climb, grades, above[name]))),
+            tuple(map(len, orders[name])),
         )
         for name in orders
     }
 
 
-def _wanted(climb: Climb, grades: Grades, above: list[tuple[tuple[str, ...], ...]]) -> Iterator[tuple[str, set[str]]]:
+def _wanted(climb: Climb, grades: Grades, above: list[tuple[tuple[str, ...], ...]]) -> Iterator[set[str]]:
     for at, query in enumerate(climb.queries):
-        yield query, set(grades[query]).union(*(tops[at] for tops in above))
+        yield set(grades[query]).union(*(tops[at] for tops in above))
 
 
-def _ranks(docs: list[str], wanted: set[str]) -> dict[str, int]:
+def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
     return {doc: rank for rank, doc in enumerate(docs, 1) if doc in wanted}
 
 
-class _Orders:
-    """A run's documents by query, best first."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._places = {query: at for at, query in enumerate(run.queries)}
-
-    def count(self, query: str) -> int:
-        start, end = self._span(query)
-        return end - start
-
-    def of(self, query: str) -> list[str]:
-        start, end = self._span(query)
-        docs = self._run.docs[start:end]
-        return [docs[at] for at in best_first(docs, self._run.scores[start:end]).tolist()]
-
-    def _span(self, query: str) -> tuple[int, int]:
-        if query not in self._places:
-            return 0, 0
-        at = self._places[query]
-        return int(self._run.offsets[at]), int(self._run.offsets[at + 1])
+def _orders(run: Run, queries: Sequence[str]) -> list[tuple[str, ...]]:
+    """The run's documents for each of the queries, best first; none for a query that it lacks."""
+    found = {}
+    for query, (start, end) in zip(run.queries, pairwise(run.offsets.tolist()), strict=True):
+        docs = run.docs[start:end]
+        found[query] = tuple(docs[at] for at in best_first(docs, run.scores[start:end]).tolist())
+    return [found.get(query, ()) for query in queries]
