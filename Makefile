@@ -29,6 +29,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.searching
 	$(BIN)/python -m bench.fusing
 	$(BIN)/python -m bench.flips
+	$(BIN)/python -m bench.page
 	$(BIN)/python -m benchmarks.nulls
 
 fuzz:

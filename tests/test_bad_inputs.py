@@ -54,7 +54,7 @@ WORDS = {
     "c08_json_null_score": r"run\.json:1: score of document d1 for query q1 is null",
     "c10_json_nan_literal": r"run\.json:1:13: NaN is not valid JSON",
     "c16_json_deep": r"run\.json:1: nested too deep",
-    "c17_json_huge_int": r"run\.json:1: score 10+… is outside the range",
+    "c17_json_huge_int": r"run\.json:1: score 10+…0+ is outside the range",
     "c18_jsonl_bad_line": r"run\.jsonl:2:\d+: not JSON \(Expecting value\)",
     "c19_csv_semicolon": r"run\.csv:1: one column found; .*--delimiter \";\"",
     "c20_csv_quote": r"run\.csv:2: a quote is opened and never closed",

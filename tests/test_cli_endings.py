@@ -37,7 +37,7 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
         (["eval", "--sample", "--rel", "1" * 20], f"argument --rel/-l: '{'1' * 20}' is not a whole number of at least 1"),
         (["eval", "--sample", "--rel", "1e20"], "argument --rel/-l: '1e20' is not a whole number of at least 1"),
         (["eval", "--sample", "--depth", "0"], "argument --depth/-M: '0' is not a whole number of at least 1"),
-        (["eval", "--sample", "--depth", "9" * 5000], f"argument --depth/-M: '{'9' * 79}… is not a whole number"),
+        (["eval", "--sample", "--depth", "9" * 5000], f"argument --depth/-M: '{'9' * 49}…{'9' * 29}' is not a whole number"),
         (["eval", "", "r"], "a file has no name; name each file, or - for standard input"),
         (["eval", "q", "r", "--queries", ""], "a file has no name; name each file, or - for standard input"),
         (["eval", "--sample", "-o", ""], "the output has no name; name a file, or - for standard output"),

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
@@ -80,6 +81,42 @@ def test_json_is_the_result_with_every_value(climb: Climb) -> None:
 def test_measures_may_be_chosen(climb: Climb) -> None:
     frame = pl.read_parquet(written("values.parquet", "-m", "P@5"))
     assert frame.filter(pl.col("kind") == "measure")["measure"].unique().to_list() == ["P@5"]
+
+
+def test_a_subset_of_the_queries_is_one_in_every_number(climb: Climb) -> None:
+    counts = {"calls": np.arange(40), "prompt_tokens": np.arange(40) * 7}
+    rungs = tuple(replace(rung, counts=counts) for rung in climb.rungs)
+    save(replace(climb, chunks=climb.result, rungs=rungs), "results")
+    Path("some.txt").write_text("q3\nq11\nq0\n")
+    chosen = {"q0", "q3", "q11"}
+    frame = pl.read_parquet(written("values.parquet", "--queries", "some.txt"))
+    assert set(frame.filter(pl.col("level") == "query")["query"]) == chosen
+    assert set(frame.filter(pl.col("level") == "query")["kind"]) == {"measure", "chunks", "time", "cost"}
+    whole = frame.filter((pl.col("level") == "system") & (pl.col("system") == "weak"))
+    found = {(kind, measure): value for kind, measure, value in whole.select("kind", "measure", "value").rows()}
+    each = climb.result.per_query("weak")["nDCG@10"]
+    mean = sum(each[query] for query in chosen) / 3
+    assert found["measure", "nDCG@10"] == pytest.approx(mean)
+    assert found["chunks", "nDCG@10"] == pytest.approx(mean)
+    assert found["time", "total_ms_mean"] == pytest.approx(float(climb.rungs[0].times["total"][[0, 3, 11]].mean()))
+    assert found["cost", "prompt_tokens"] == 7 * 14
+    assert json.loads(written("values.json", "--queries", "some.txt").read_text())["query_ids"] == ["q0", "q3", "q11"]
+
+
+def test_money_is_not_told_of_a_subset(climb: Climb, capsys: pytest.CaptureFixture[str]) -> None:
+    rungs = tuple(replace(rung, counts={"calls": np.ones(40, dtype=np.int64)}, money=2.5) for rung in climb.rungs)
+    save(replace(climb, rungs=rungs), "results")
+    Path("some.txt").write_text("q3\n")
+    assert main(["export", "results", "--queries", "some.txt"]) == 2
+    assert "what weak cost is known for all queries together; leave out --queries" in capsys.readouterr().err
+    assert main(["export", "results"]) == 0
+
+
+def test_the_folder_is_read_once(climb: Climb, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("rankproof.experiment.results.folder.load", lambda path: read.append(path) or climb)  # type: ignore[func-returns-value]
+    written("values.csv")
+    assert read == ["results"]
 
 
 def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(climb: Climb) -> None:
@@ -181,6 +218,8 @@ def test_standard_output_gets_csv_unless_told(climb: Climb, capsys: pytest.Captu
         (["results", "--experiment", "x"], "are MLflow's; add --to mlflow"),
         (["results", "-o", "results/summary.csv"], "would be written over"),
         (["results", "-o", "a.tex", "-m", "nonsense"], "nonsense"),
+        (["results", "-m", "ROUGE-L"], "-m chooses measures of rankings; leave those of answers out"),
+        (["results", "--name", "a", "--name", "b"], "2 names for one results folder"),
     ],
 )
 def test_what_cannot_be_exported_is_refused(argv: list[str], told: str, climb: Climb, capsys: pytest.CaptureFixture[str]) -> None:

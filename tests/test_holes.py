@@ -160,6 +160,21 @@ def test_systems_that_tie_are_not_said_to_lead() -> None:
     assert said == "a and b tie; none of the listed pairs favours b."
 
 
+def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
+    """b's bounds overlap those of a, yet whatever the grade of x and y is, b is never ahead."""
+    runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"x": 3.0, "y": 2.0, "d": 1.0}}}
+    evidence = evidence_of({"q": {"d": 1}}, runs, ["RR"])
+    said = audit_holes(evidence, holes_of(evidence)).sentences
+    assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other."
+    assert said[1].startswith("Each bound is taken for its system alone,")
+    for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
+        means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
+        assert means["b"]["RR"] <= means["a"]["RR"]
+    apart: dict[str, Scores] = {"a": {"q": {"d": 1.0}}, "b": {"q": {"x": 1.0}}}
+    sure = evidence_of({"q": {"d": 1}}, apart, ["RR"])
+    assert not any("alone" in sentence for sentence in audit_holes(sure, holes_of(sure)).sentences)
+
+
 def test_a_lead_too_small_for_four_decimals_is_not_said_to_be_0() -> None:
     qrels = {f"q{at}": {"d": 1} for at in range(300)}
     whole: Scores = {query: {"d": 1.0} for query in qrels}

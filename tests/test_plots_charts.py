@@ -22,7 +22,7 @@ from rankproof.errors import UsageError
 from rankproof.plots.canvas import drawing, width_of
 from rankproof.plots.differences import gaps_of
 from rankproof.plots.heat import MOST, means_by
-from rankproof.plots.lettering import fitted, plain, wrapped
+from rankproof.plots.lettering import fitted, fitted_names, plain, wrapped
 from rankproof.plots.order import of_measure
 from rankproof.plots.palette import style_of
 from rankproof.plots.pictures import KINDS
@@ -169,10 +169,19 @@ def test_the_report_and_the_charts_have_the_same_intervals() -> None:
     assert {name: Material(climb).intervals[name, "nDCG@10"] for name in values} == mine
 
 
+def test_a_difference_has_the_interval_that_compare_gives_it() -> None:
+    climb = wide_climb(["a", "b", "c"], [f"q{at}" for at in range(40, 0, -1)], measures=["nDCG@10"])
+    gaps = gaps_of(evidence_of_climb(climb), "nDCG@10", PlotSettings(system="b", against="a"))
+    pair = Material(climb).comparison("b", "a")
+    assert pair
+    assert pair.seen.one == "b"
+    assert gaps.interval == pytest.approx(pair.seen.interval, abs=1e-12)
+
+
 def test_a_count_names_no_winner_in_bold() -> None:
     evidence = evidence_of_climb(wide_climb(["a", "b"], [f"q{at}" for at in range(25)], measures=["nDCG@10", "Judged@10"]))
     (chart,) = drawn("bars", evidence)
-    bold = [[text.get_weight() for text in axis.texts] for axis in chart.figure.axes]
+    bold = [[text.get_fontweight() for text in axis.texts] for axis in chart.figure.axes]
     assert [each.count("bold") for each in bold] == [1, 0]
 
 
@@ -243,6 +252,25 @@ def test_names_keep_their_room_and_both_their_ends(text: str) -> None:
         assert width_of(short, 8.5) <= 1.0
         assert short == plain(text) or (short[0] == plain(text)[0] and short[-1] == plain(text)[-1] and "…" in short)
         assert all(width_of(line, 8.5) <= 2 for line in wrapped(f"{text} {text} {text}", size=8.5, room=2))
+
+
+def test_names_that_would_look_alike_when_cut_are_told_apart() -> None:
+    names = [f"{'the same beginning ' * 3}{middle}{' and the same end' * 3}" for middle in "ba"]
+    with drawing():
+        short = fitted_names([*names, "other"], room=1.5)
+        assert all(width_of(name, 8.5) <= 1.5 for name in short)
+    assert short[0].endswith("(2)")
+    assert short[1].endswith("(1)")
+    assert short[2] == "other"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_chart_shows_two_systems_under_one_name(kind: str) -> None:
+    names = [f"{'the same beginning ' * 3}{middle}{' and the same end' * 3}" for middle in "ba"]
+    evidence = evidence_of_climb(wide_climb(names, [f"q{at}" for at in range(25)], measures=["nDCG@10"]))
+    text = said(drawn(kind, evidence)[0])
+    assert "(1)" in text
+    assert "(2)" in text
 
 
 def test_the_settings_of_the_user_are_neither_changed_nor_used() -> None:

@@ -42,7 +42,13 @@ def test_any_text_is_one_text_of_the_picture(text: str) -> None:
 def test_a_fitted_text_has_room(text: str, room: float) -> None:
     found = fitted(text, room)
     assert width_of(found) <= room
-    assert visible(text).startswith(found.removesuffix("…"))
+    whole, kept = visible(text), len(found) - 1
+    last = 2 * kept // 5
+    assert found in (whole, f"{whole[: kept - last]}…{whole[len(whole) - last :]}")
+
+
+def test_names_that_differ_at_their_end_differ_when_cut() -> None:
+    assert len({fitted(f"{'a system ' * 20}{number}", 120) for number in range(1, 4)}) == 3
 
 
 @given(st.lists(times, min_size=1, max_size=20))
@@ -59,6 +65,12 @@ def test_values_stay_in_the_frame_and_ticks_are_few(values: list[float]) -> None
     scale = quality_scale(values, 300, 10)
     assert all(10 <= scale(value) <= 300 for value in values)
     assert len(scale.ticks(6)) <= 8
+
+
+@pytest.mark.parametrize(("values", "low", "high"), [([0.0], 0.0, 0.05), ([1.0], 0.94, 1.0), ([0.0, 1.0], 0.0, 1.0)])
+def test_an_axis_ends_where_its_measure_does(values: list[float], low: float, high: float) -> None:
+    scale = quality_scale(values, 10, 300, (0.0, 1.0))
+    assert (scale.low, scale.high) == pytest.approx((low, high))
 
 
 def test_ticks_are_round() -> None:

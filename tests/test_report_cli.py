@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,20 @@ def test_a_wrong_place_is_refused(results: Path, argv: list[str], said: str, cap
     assert (results / "result.json").read_bytes() == before
 
 
+def test_titles_of_documents_come_back_from_the_folder(tmp_path: Path) -> None:
+    climb = replace(small_climb(), snippets={"d1": "Salt · pepper · both", "d2": "no · title"}, titles={"d1": 13})
+    save(climb, tmp_path / "out")
+    assert load(tmp_path / "out").titles == {"d1": 13}
+
+
 def test_run_leaves_a_page_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["run", "--systems", "bm25", "--limit", "5", "-o", str(tmp_path / "out")]
     assert main(asked) == 0
     assert f"open {tmp_path / 'out' / 'report.html'} in a browser to see them" in capsys.readouterr().err
-    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == page_of(load(tmp_path / "out"))
+    climb = load(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == page_of(climb)
+    assert climb.titles
+    assert all(climb.snippets[doc][length : length + 3] == " · " for doc, length in climb.titles.items())
     assert main([*asked, "--no-report"]) == 0
     assert "report.html" not in capsys.readouterr().err
     assert not (tmp_path / "out" / "report.html").exists()

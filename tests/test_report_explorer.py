@@ -16,6 +16,7 @@ from rankproof.data.answers import Answer, Answers
 from rankproof.data.qrels import Qrels
 from rankproof.data.queries import Queries, Query
 from rankproof.experiment import Climb
+from rankproof.report import page_of
 from rankproof.report.assets import SCRIPTS, script, style
 from rankproof.report.blocks import json_block
 from rankproof.report.explorer import explorer_blocks
@@ -163,8 +164,16 @@ def test_numbers_are_short_and_never_infinite() -> None:
 def test_texts_are_cut_alike_and_shorter_where_there_are_many() -> None:
     documents = Documents()
     documents.places([f"d{at}" for at in range(60_000)])
-    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)})["texts"]
-    assert {len(text) for text in texts} == {181}
+    texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {})["texts"]
+    assert {len(str(text)) for text in texts} == {181}
+
+
+def test_a_title_is_as_long_as_it_was_written_and_counted_as_javascript_does() -> None:
+    snippets = {"a": "Salt · pepper · both are", "b": "no title · but a dot", "c": "\U0001f9c2 salt", "d": "short"}
+    climb = small_climb(("one",), ("q1",), tuple(snippets))
+    titles = {"a": len("Salt · pepper"), "c": 1, "d": 99}
+    documents = explorer_blocks(replace(climb, snippets=snippets, titles=titles))["details"]["documents"]
+    assert dict(zip(documents["ids"], documents["titles"], strict=True)) == {"a": 13, "b": 0, "c": 2, "d": 5}
 
 
 def test_the_order_of_the_judgements_does_not_change_a_byte(kitchen: Climb) -> None:
@@ -174,8 +183,9 @@ def test_the_order_of_the_judgements_does_not_change_a_byte(kitchen: Climb) -> N
     assert json_block(explorer_blocks(again)) == json_block(explorer_blocks(kitchen))
 
 
-def test_the_table_of_the_sample_is_far_below_three_megabytes(kitchen: Climb) -> None:
+def test_the_report_of_the_sample_is_far_below_three_megabytes(kitchen: Climb) -> None:
     assert len(page_alone(kitchen)) < 500_000
+    assert len(page_of(kitchen).encode(errors="backslashreplace")) < 1_500_000
 
 
 def test_a_thousand_queries_of_five_systems_take_little_more_than_their_numbers() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_sections_come_in_their_order() -> None:
     [
         (without_times(climb_of()), {"pareto", "latency"}),
         (climb_of(systems=1), {"pareto", "movement"}),
-        (small_climb(measures=["NumRet"]), {"segments", "movement"}),
+        (small_climb(measures=["NumRet"]), {"pareto", "segments", "movement"}),
         (replace(climb_of(), texts=Queries([]), snippets={}), {"segments"}),
         (small_climb(("a",), ("q",)), {"pareto", "movement", "segments"}),
     ],
@@ -104,15 +104,26 @@ def test_answers_and_chunks_have_sections_where_there_are_some() -> None:
     assert {"nDCG@10", "F1(tokens='set')"} <= {term.word for term in found["definitions"].terms}
 
 
-def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> None:
-    names, queries = ("good", "twin", "bad"), [f"q{at}" for at in range(40)]
-    docs, asked = [f"d{at}" for at in range(4)], list(enumerate(queries))
-    periods = {"good": 40, "twin": 39, "bad": 1}
+def climb_of_periods(periods: Mapping[str, int], count: int = 40) -> Climb:
+    """Systems that have the relevant document first, but for the first query and every so many after it."""
+    queries, docs = [f"q{at}" for at in range(count)], [f"d{at}" for at in range(4)]
     scores = {
-        name: {query: {docs[(place + (at % period == 0)) % 4]: 1 / (1 + place) for place in range(4)} for at, query in asked}
+        name: {
+            query: {docs[(place + (at % period == 0)) % 4]: 1 / (1 + place) for place in range(4)}
+            for at, query in enumerate(queries)
+        }
         for name, period in periods.items()
     }
-    found = sections_of(small_climb(names, queries, docs, scores=scores))["verdict"]
+    return small_climb(tuple(periods), queries, docs, scores=scores)
+
+
+def twin_climb() -> Climb:
+    """Two systems that differ on next to no query, and a worse one."""
+    return climb_of_periods({"good": 40, "twin": 39, "bad": 1})
+
+
+def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> None:
+    found = sections_of(twin_climb())["verdict"]
     assert found.lead.startswith("good has the highest nDCG@10 of 3 systems")
     assert found.lead.endswith("but these queries cannot tell it from twin.")
     assert any(sentence.startswith("Cannot tell good from twin in nDCG@10") for sentence in found.sentences)
@@ -136,6 +147,74 @@ def test_a_system_that_answers_is_no_rival_of_the_ranking_that_it_answers_from()
     same = replace(climb, rungs=(bm25, replace(says, run=bm25.run)))
     assert Material(same).leaders == ["bm25"]
     assert Material(same).rivals == []
+
+
+def test_answers_have_a_sentence_in_the_verdict() -> None:
+    found = sections_of(answering_climb())["verdict"]
+    assert found.lead.endswith("there is no other ranking to hold it against.")
+    (said,) = [sentence for sentence in found.sentences if sentence.startswith("says answers, with F1")]
+    assert re.search(r"F1\(tokens='set'\) \d\.\d{4} over \d+ queries whose answer is known", said)
+    unknown = sections_of(replace(answering_climb(), answers=None))["verdict"]
+    assert "says answers, and no right answer is known to hold that against." in unknown.sentences
+
+
+def test_what_the_test_cannot_tell_apart_is_not_said_to_be_beaten() -> None:
+    climb = twin_climb()
+    slow = {name: np.full(len(climb.queries), time) for name, time in (("good", 1.0), ("twin", 9.0), ("bad", 20.0))}
+    rungs = tuple(replace(rung, times={**rung.times, "total": slow[rung.name]}) for rung in climb.rungs)
+    said = " ".join(sections_of(replace(climb, rungs=rungs))["pareto"].sentences)
+    assert "good cannot be told from twin in quality" in said
+    assert "and is faster: 1.00 ms against 9.00 ms." in said
+    assert "good beats bad" in said
+    assert "beats twin" not in said
+
+
+def test_systems_that_tie_are_all_named_the_best() -> None:
+    same = {query: {"d1": 1.0} for query in ("q1", "q2")}
+    worse = {query: {"d4": 1.0, "d1": 0.5} for query in ("q1", "q2")}
+    scores = {"one": same, "two": same, "last": worse}
+    card = sections_of(small_climb(("one", "two", "last"), ("q1", "q2"), scores=scores))["verdict"].figures[0]
+    assert (card.label, card.value, card.about) == ("Best systems", "one and two", "of 3: these tie")
+
+
+def test_one_system_is_neither_the_slowest_nor_in_an_order() -> None:
+    found = sections_of(small_climb(("bm25",), ("q",)))
+    assert found["latency"].sentences[0].startswith("bm25 takes ")
+    assert "order" not in found["verdict"].warnings[0]
+    assert found["verdict"].figures[0].label == "System"
+    page = page_of(small_climb(("bm25",), ("q",)))
+    assert "n = 1 queries" not in page
+
+
+def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
+    climb = climb_of_periods({"a": 40, "b": 20, "c": 13})
+    material = Material(climb)
+    found = [pair.detectable for pair in material.comparisons if pair.verdict == "cannot tell" and pair.detectable]
+    least, most = (f"{100 * each:.2f}" for each in (min(found), max(found)))
+    assert least != most
+    assert any(f"under {least} to {most} pp, by the pair," in warning for warning in sections_of(climb)["verdict"].warnings)
+
+
+def test_an_interval_without_0_beside_cannot_tell_is_explained() -> None:
+    climb = climb_of_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
+    pairs = [pair for pair in Material(climb).comparisons if pair.verdict == "cannot tell" and pair.seen.interval]
+    assert any(pair.seen.interval and pair.seen.interval[0] > 0 for pair in pairs)
+    notes = sections_of(climb)["verdict"].folded[0].notes
+    assert any("an interval without 0 may come with 'cannot tell'" in note for note in notes)
+
+
+def test_a_table_without_rows_explains_no_columns() -> None:
+    climb = small_climb(("bm25",), ("q1", "q2"))
+    page = page_of(climb)
+    assert "No query fails." in page
+    assert "<summary>What the columns mean" not in page.split("No query fails.")[1].split("</div>")[0]
+
+
+def test_definitions_say_which_gain_is_counted() -> None:
+    climb = small_climb(measures=["nDCG@10", "nDCG(gain='exp')@10"])
+    meant = {term.word: term.meaning for term in sections_of(climb)["definitions"].terms}
+    assert meant["nDCG@10"].endswith("Here: the grade.")
+    assert meant["nDCG(gain='exp')@10"].endswith("Here: 2^grade - 1.")
 
 
 def test_few_queries_and_holes_are_told_of() -> None:

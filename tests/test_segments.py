@@ -58,6 +58,13 @@ def test_a_small_segment_is_shown_and_not_tested() -> None:
     assert table.notes == ("segments of fewer than 10 queries, too few to claim anything: 1 (weak)",)
 
 
+def test_the_lowest_of_the_larger_segments_is_not_said_to_be_the_lowest_of_all() -> None:
+    evidence = weak_and_strong(weak=4, systems=("one", "two"))
+    overview, *_ = segments(evidence, grouped(evidence, "category"), "RR@10", FAST)
+    (said,) = overview.sentences
+    assert said.startswith("strong has the lowest RR@10 of the segments with 10 or more queries for 2 of 2 systems,")
+
+
 def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> None:
     ranks: dict[str, int | None] = {f"q{at:02}": 1 + at % 2 for at in range(40)}
     ranks["q00"] = 2

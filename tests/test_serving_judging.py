@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rankproof.formats import read_qrels
+from rankproof.serving.pile import pile_of
 from serving_cases import Visitor, many_pairs, saved, serving
 from small_climbs import small_climb
 
@@ -148,3 +149,22 @@ def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, ju
         page = visitor.enter().get("/r/1/judge").text
     assert "There is nothing to judge here" in page
     assert "Nothing is left" not in page
+
+
+def test_of_too_many_pairs_those_that_systems_rank_most_differently_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    climb = many_pairs()
+    whole = pile_of(climb)
+    monkeypatch.setattr("rankproof.serving.pile.CANDIDATES", 50)
+    some = pile_of(climb)
+    assert (whole.passed_over, some.passed_over) == (False, True)
+    assert len(some.questions) == 50 < len(whole.questions)
+    assert set(some.questions) <= set(whole.questions)
+    asked = list(some.questions)
+    assert [pair for pair in whole.questions if pair in some.questions] == asked
+    assert set(list(whole.questions)[:40]) <= set(asked)
+
+
+def test_a_page_whose_pairs_are_some_of_many_says_so(guest: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankproof.serving.pile.CANDIDATES", 3)
+    assert "too many unjudged pairs to look at all" in guest.get("/r/1/judge").text
+    assert len(data_of(guest)["pairs"]) == 3

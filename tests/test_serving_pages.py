@@ -11,13 +11,15 @@ import pytest
 
 from hostile import STRINGS
 from plot_cases import wide_climb
-from rankproof.errors import UsageError
+from rankproof.errors import RankproofError, UsageError
 from rankproof.experiment import Climb
+from rankproof.experiment.results.folder import load
 from rankproof.report import page_of
 from rankproof.serving.assets import page
 from rankproof.serving.comparing import compared
 from rankproof.serving.kept import Kept
 from rankproof.serving.shelf import Shelf
+from rankproof.serving.summary import summary_in
 from serving_cases import Visitor, saved, serving
 from small_climbs import small_climb
 
@@ -78,6 +80,48 @@ def test_what_cannot_be_read_is_listed_with_the_reason(guest: Visitor) -> None:
     assert "qrels.tsv: the file is not the one that was written with the results" in page
     assert "foreign/result.json: this is no result of rankproof" in page
     assert "5 folders" in page
+
+
+def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results", small_climb(("bm25", "dense")))
+    for path in [*(folder / "runs").iterdir(), folder / "snippets.jsonl", folder / "queries.jsonl"]:
+        path.unlink()
+    with serving([folder]) as visitor:
+        assert list(ids(visitor.enter())) == ["small"]
+        seen = visitor.get("/r/1")
+        assert (seen.status, "the file is missing" in seen.text) == (422, True)
+
+
+def test_why_a_folder_cannot_be_read_is_found_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = saved(tmp_path / "results")
+    (folder / "qrels.tsv").write_bytes(b"")
+    shelf = Shelf([str(folder)])
+    (spot,) = shelf.spots()
+    first = shelf.summary(spot)
+    monkeypatch.setattr("rankproof.serving.shelf.summary_in", lambda _: pytest.fail("read again"))
+    assert isinstance(first, RankproofError)
+    assert shelf.summary(spot) is first
+
+
+def test_the_summary_is_that_of_the_results_read_whole(home: Path) -> None:
+    for name in ("old", "new", "other"):
+        climb, found = load(home / name), summary_in(str(home / name))
+        assert found.systems == tuple(rung.name for rung in climb.rungs)
+        assert (found.name, found.queries, found.measure) == (climb.name, len(climb.result.queries), "nDCG@10")
+        assert found.value == max(means["nDCG@10"] for means in climb.result.means.values())
+        assert found.value == climb.result.means[found.best[0]]["nDCG@10"]
+        assert found.data == (climb.qrels.fingerprint(), climb.fingerprint)
+
+
+def test_systems_that_tie_are_all_named_and_one_that_answers_is_no_rival(tmp_path: Path) -> None:
+    best, poor = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
+    names = ("poor", "one", "two", "answers")
+    climb = small_climb(names, scores={"poor": poor, "one": best, "two": best, "answers": best})
+    rungs = tuple(replace(rung, kind="answer", over="two") if rung.name == "answers" else rung for rung in climb.rungs)
+    folder = saved(tmp_path / "results", climb, rungs=rungs)
+    assert summary_in(str(folder)).best == ("one", "two")
+    with serving([folder]) as visitor:
+        assert "best of 3:</span> one and two" in visitor.enter().get("/").text
 
 
 def test_a_folder_that_is_mended_is_read_again(tmp_path: Path) -> None:
@@ -166,6 +210,13 @@ def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, 
         assert {frozenset(row.split(" vs ")) for row in one.sheet.grid.rows} == pairs
         assert len(one.sentences) == len(one.sheet.grid.rows) == 4
         assert sum(int(count.rpartition(" ")[2]) for count in one.counts.split(", ")) == 4
+
+
+def test_only_the_pairs_that_are_shown_count_as_tests() -> None:
+    whole = wide_climb(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
+    found = compared(_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new"), ("one", "two"))
+    assert "over 8 tests" in found.means.told[0]
+    assert sum(len(one.sentences) for one in found.verdicts) == 8
 
 
 def _only(climb: Climb, names: tuple[str, ...], name: str) -> Climb:

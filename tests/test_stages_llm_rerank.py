@@ -400,3 +400,14 @@ def test_a_climb_that_is_repeated_asks_nothing_and_says_the_same(tmp_path: Path)
     assert first.rungs[0].notes == again.rungs[0].notes
     assert "9 of 9 compared pairs (100%) are ties: the model went by which one came first" in first.rungs[0].notes
     assert first.rungs[0].counts["disagreed"].tolist() == again.rungs[0].counts["disagreed"].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize(("said", "told"), [("[3] > [1] > [2]", True), ("[1] > [2] > [3]", False)])
+def test_an_order_that_comes_back_whatever_the_passages_is_told(said: str, told: bool) -> None:
+    value = Listwise(ScriptedChat(lambda ask: said), window=3, step=2)
+    scorer = value.build(ground_with([1, 2, 3]))
+    for at in range(10):
+        assert not scorer.notes()
+        scorer.scores(Query(f"q{at}", f"apple {at}"), ["d00", "d01", "d02"])
+    notes = [f"10 of 10 windows came back in one order, {said}: the model does not seem to read the passages"]
+    assert list(scorer.notes()) == (notes if told else [])

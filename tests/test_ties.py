@@ -81,7 +81,7 @@ def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.Mon
 def test_scores_without_ties_leave_nothing_open() -> None:
     table = audit_ties(evidence_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0, "d2": 2.0}}}, ["nDCG@10", "RR"]))
     assert table.rows == ()
-    assert table.sentences == ("Ties can change 0 of 2 values of 1 systems over n = 1 queries.",)
+    assert table.sentences == ("Ties can change 0 of 2 values of 1 systems over n = 1 query.",)
 
 
 def test_tied_documents_of_equal_worth_leave_nothing_open() -> None:

@@ -35,6 +35,8 @@ def test_the_ladder_at_80_columns() -> None:
         "any reranker; where they are put in order, nDCG@10 and RR@10.\n"
         "bm25 loses 56.93 pp nDCG@10 against bm25-title and costs 0.50 ms more a query\n"
         "(p50).\n"
+        "These are differences of means; `rankproof compare` tells which of them are more\n"
+        "than chance.\n"
     )
 
 
@@ -52,10 +54,10 @@ def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
 def test_a_rung_that_adds_nothing_is_told_with_the_time_that_it_costs_or_saves() -> None:
     same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
     climb = small_climb(("a", "b"), scores={"a": same, "b": same})
-    assert ladder.sentences(climb) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
+    assert ladder.sentences(climb, ()) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
     first, second = climb.rungs
     quick = replace(second, times={part: values / 4 for part, values in first.times.items()})
-    sentences = ladder.sentences(replace(climb, rungs=(first, quick)))
+    sentences = ladder.sentences(replace(climb, rungs=(first, quick)), ())
     assert sentences == ["b adds nothing to the nDCG@10 of a and saves 1.22 ms a query (p50)."]
     assert ladder.sentences(small_climb(("a",))) == []
 
@@ -70,12 +72,37 @@ def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
 def test_where_less_is_better_a_rise_is_the_loss() -> None:
     judged, not_judged = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
     worse = small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": not_judged})
-    assert ladder.sentences(worse) == [
+    assert ladder.sentences(worse, ()) == [
         "b raises Unjudged@1, of which less is better, by 100.00 pp over a and costs 0.50 ms more a query (p50)."
     ]
     assert ladder.sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
-    (same,) = ladder.sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}))
+    (same,) = ladder.sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}), ())
     assert same.startswith("b takes nothing from the Unjudged@1 of a and costs")
+
+
+def test_a_loss_that_no_test_tells_from_chance_is_said_to_be_one_and_an_untested_one_names_the_test() -> None:
+    climb = small_climb(("a", "b"), scores={"a": _ranked("d1", "d4"), "b": _ranked("d4", "d1")})
+    (sure,) = ladder.sentences(climb, ())
+    assert "against a and costs 0.50 ms" in sure
+    (unsure,) = ladder.sentences(climb, {"b"})
+    assert "against a, which these queries cannot tell from chance, and costs 0.50 ms" in unsure
+    assert ladder.sentences(climb)[0] == sure
+    assert "`rankproof compare`" in ladder.sentences(climb)[1]
+
+
+def test_a_loss_of_nothing_that_can_be_shown_for_no_time_is_left_out() -> None:
+    many = {f"q{at}": {"d1": 2.0, "d4": 1.0} for at in range(20_000)}
+    climb = small_climb(
+        ("a", "b"), list(many), scores={"a": many, "b": {**many, "q7": {"d1": 1.0, "d4": 2.0}}}, measures=["RR@10"]
+    )
+    first, second = climb.rungs
+    (said,) = ladder.sentences(climb, ())
+    assert said.startswith("b loses less than 0.01 pp RR@10 against a and costs")
+    assert ladder.sentences(replace(climb, rungs=(first, replace(second, times=first.times))), ()) == []
+
+
+def _ranked(first: str, second: str) -> dict[str, dict[str, float]]:
+    return {query: {first: 2.0, second: 1.0} for query in ("q1", "q2", "q3")}
 
 
 def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 SHOWN_LENGTH = 80
 LONGEST_NAME = 100
+_TAIL = 30
 
 
 def is_hidden(char: str) -> bool:
@@ -32,9 +33,9 @@ def visible(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """An id or value as a message shows it: visible, and cut when it is very long."""
+    """An id or value as a message shows it: visible, and cut in the middle when it is very long: names differ at their end."""
     safe = visible(text)
-    return safe if len(safe) <= SHOWN_LENGTH else f"{safe[:SHOWN_LENGTH]}…"
+    return safe if len(safe) <= SHOWN_LENGTH else f"{safe[: SHOWN_LENGTH - _TAIL]}…{safe[-_TAIL:]}"
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from explorer_pages import many_queries
 from plot_cases import wide_climb
 from rankproof.experiment import Climb
 from rankproof.report import page_of
@@ -71,19 +72,21 @@ def test_the_first_stop_of_the_tab_key_skips_to_the_report(opened: Opened, text:
 
 
 def test_dark_and_light_follow_the_reader(opened: Opened, text: str) -> None:
-    grounds = {
-        scheme: opened(text, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
-        for scheme in ("light", "dark")
-    }
+    page = opened(text)
+    grounds = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        grounds[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert grounds["light"] == "rgb(255, 255, 255)"
     assert grounds["dark"] != grounds["light"]
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1100, 1280])
-def test_the_page_never_scrolls_sideways(opened: Opened, text: str, width: int) -> None:
-    page = opened(text, viewport={"width": width, "height": 800})
+def test_the_page_never_scrolls_sideways(opened: Opened, text: str) -> None:
+    page = opened(text)
     page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
-    assert page.evaluate(OVERFLOW) <= 0
+    for width in (320, 390, 768, 1100, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(OVERFLOW) <= 0, width
 
 
 def test_contents_stay_in_reach_on_a_phone(opened: Opened, text: str) -> None:
@@ -95,8 +98,9 @@ def test_contents_stay_in_reach_on_a_phone(opened: Opened, text: str) -> None:
 
 
 def test_charts_are_named_and_drawn_for_the_width(opened: Opened, text: str) -> None:
+    page = opened(text)
     for size, shown, hidden in ((DESKTOP, ".for-wide", ".for-narrow"), (PHONE, ".for-narrow", ".for-wide")):
-        page = opened(text, viewport=size)
+        page.set_viewport_size(size)
         assert page.locator(f"#ladder {shown} svg").is_visible()
         assert not page.locator(f"#ladder {hidden} svg").is_visible()
         named = "all => all.every(one => one.querySelector(':scope > title') && one.querySelector(':scope > desc'))"
@@ -126,12 +130,54 @@ def test_it_prints_with_folded_parts_open_and_without_controls(opened: Opened, t
     assert not page.locator(".contents").is_visible()
 
 
+def test_an_opened_query_is_printed_and_values_keep_their_colours(opened: Opened, text: str) -> None:
+    page = opened(text, "#queries?query=q7", color_scheme="dark")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 690, "height": 1000})
+    assert page.locator("#queries .panel h3").is_visible()
+    assert page.locator("#queries .ranking").count() == 5
+    assert not page.locator("#queries .grid").is_visible()
+    assert not page.locator("#queries .steps").is_visible()
+    assert page.evaluate(OVERFLOW) <= 0
+    colours = page.eval_on_selector_all("td.heat", "all => all.map(one => getComputedStyle(one).backgroundColor)")
+    assert len(set(colours)) > 2
+    assert "rgb(242, 246, 250)" in colours
+
+
+def test_a_linked_query_is_there_at_once(opened: Opened, text: str) -> None:
+    page = opened(text, "#queries?query=q7", reduced_motion="no-preference")
+    assert page.evaluate("document.querySelector('.panel').getBoundingClientRect().top") < DESKTOP["height"]
+
+
+def test_one_system_is_not_offered_as_two(opened: Opened) -> None:
+    page = opened(wide_climb(["alone"], ["q1", "q2"]))
+    assert page.locator(".explorer .control label").all_inner_texts()[:2] == ["Find", "Measure"]
+    assert page.locator(".explorer").get_by_text("System B").count() == 0
+    assert page.locator(".explorer .head").get_by_text("A − B").count() == 0
+    assert page.locator(".explorer .row .value").count() == 2
+
+
 @pytest.mark.parametrize(
     "options",
-    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": PHONE}],
-    ids=["light", "dark", "phone"],
+    [{"color_scheme": "light"}, {"color_scheme": "dark", "viewport": PHONE}],
+    ids=["light", "dark phone"],
 )
 def test_nothing_keeps_people_out(opened: Opened, text: str, options: dict[str, Any]) -> None:
     page = opened(text, **options)
     page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
     assert faults_of(page) == []
+
+
+def test_the_whole_report_of_thousands_of_queries_opens_and_sorts(opened: Opened) -> None:
+    text = page_of(many_queries(2_100, 5))
+    assert len(text) < 12_000_000
+    page = opened(text)
+    grid = page.get_by_role("grid", name="Every query")
+    assert grid.get_attribute("aria-rowcount") == "2101"
+    assert page.eval_on_selector_all("main > section", "all => all.map(one => one.id)")[0] == "verdict"
+    page.get_by_role("button", name="Worst first in A").click()
+    values = page.locator(".explorer .row .cell.value[data-label='system 4']").all_inner_texts()
+    assert page.locator(".explorer .row").count() < 50
+    assert values == sorted(values)
+    page.locator(".explorer .row").first.click()
+    assert page.locator(".ranking").count() == 5

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import shown
 from .evidence import Evidence
 from .table import Column
+from .wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Counts:
 
     def __str__(self) -> str:
         sizes = sorted({len(queries) for queries in self.queries.values()})
-        return f"n = {sizes[0]} queries" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]} queries"
+        return f"n = {counted(sizes[0], 'query', 'queries')}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]} queries"
 
 
 def counts_of(evidence: Evidence) -> Counts:

@@ -33,8 +33,8 @@ def apart(difference: float) -> str:
 
 
 def amount(difference: float, measure: Measure) -> str:
-    """A difference of means in percentage points, or as it is where the measure is no share of 1."""
-    return f"{100 * difference:.2f} pp" if measure.range == (0.0, 1.0) else f"{difference:.4f}"
+    """A difference of means in percentage points, or as it is where the measure is no share of 1; never -0.00."""
+    return f"{100 * difference:z.2f} pp" if measure.range == (0.0, 1.0) else f"{difference:z.4f}"
 
 
 def clipped(text: str, length: int = 60) -> str:

@@ -35,10 +35,11 @@ def answered(climb: Climb, measures: Sequence[str], queries: Collection[str] | N
     from ..analysis.answers.subject import subject_of_climb
 
     evidence = subject_of_climb(climb, measures).evidence
-    return evidence if queries is None else replace(evidence, result=_subset(evidence.result, set(queries)))
+    return evidence if queries is None else replace(evidence, result=on_queries(evidence.result, set(queries)))
 
 
-def _subset(result: Result, queries: Collection[str]) -> Result:
+def on_queries(result: Result, queries: Collection[str]) -> Result:
+    """The part of a result that is about these queries; refused where there is none."""
     from dataclasses import replace
 
     chosen = tuple(query for query in result.queries if query in queries)

@@ -86,7 +86,7 @@ def _from_folders(args: argparse.Namespace) -> Evidence:
     if asks_for_answers(args.measures):
         found = [answered(load(path), args.measures, _subset(args)) for path in args.files]
     else:
-        found = [_measured(evidence_of_climb(load(path)), args) for path in args.files]
+        found = [measured_anew(evidence_of_climb(load(path)), args) for path in args.files]
     names = args.name or _names([one.name for one in found], args.files)
     return joined([replace(one, name=name) for one, name in zip(found, names, strict=True)])
 
@@ -103,7 +103,7 @@ def _names(experiments: list[str], paths: list[str]) -> list[str]:
     return next((names for names in (experiments, folders) if len(set(names)) == len(names)), paths)
 
 
-def _measured(evidence: Evidence, args: argparse.Namespace) -> Evidence:
+def measured_anew(evidence: Evidence, args: argparse.Namespace) -> Evidence:
     """The evidence under the measures and options asked for, where any are."""
     from dataclasses import replace
 

@@ -7,9 +7,12 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from .evidence import MAIN, add_evidence, evidence_of
-from .output import write_or_show
+from .answer_evidence import asks_for_answers
+from .evidence import MAIN, add_evidence, measured_anew
+from .export_subset import narrowed
+from .output import check_output, write_or_show
 from .terminal import STDOUT, Terminal
+from .values import query_ids
 
 if TYPE_CHECKING:
     from ..experiment.rung import Climb
@@ -80,6 +83,11 @@ def _check(args: argparse.Namespace) -> None:
 
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
         raise UsageError("export takes one results folder", fix="name a folder that `rankproof run` wrote")
+    if len(args.name) > 1:
+        raise UsageError(f"{len(args.name)} names for one results folder", fix="give it one, or none")
+    if asks_for_answers(args.measures):
+        what = "-m chooses measures of rankings"
+        raise UsageError(what, fix="leave those of answers out: csv, parquet, json and mlflow have them all")
     if args.to and (args.output or args.format):
         raise UsageError("a tracking store is no file", fix="leave out -o and --format, or --to")
     if not args.to and (args.tracking_uri or args.experiment):
@@ -97,13 +105,21 @@ def _format(args: argparse.Namespace) -> str:
 
 
 def _climb(args: argparse.Namespace) -> Climb:
-    """The results, evaluated anew where measures or what counts were asked for."""
+    """The results on the queries asked for, evaluated anew by the measures and what counts."""
     from dataclasses import replace
 
+    from ..analysis.evidence import evidence_of_climb
     from ..experiment.results.folder import load
 
-    evidence = evidence_of(args)
-    return replace(load(args.files[0]), result=evidence.result, rel=evidence.rel)
+    check_output(args.output, [*args.files, args.queries])
+    climb = load(args.files[0])
+    evidence = evidence_of_climb(climb)
+    if args.queries is not None:
+        queries = query_ids(args.queries, args.encoding)
+        climb = narrowed(climb, queries)
+        evidence = replace(evidence, result=replace(evidence.result, queries=tuple(queries)))
+    anew = measured_anew(evidence, argparse.Namespace(**{**vars(args), "queries": None}))
+    return replace(climb, name=(args.name or [climb.name])[0], result=anew.result, rel=anew.rel)
 
 
 def _track(climb: Climb, args: argparse.Namespace, terminal: Terminal) -> int:

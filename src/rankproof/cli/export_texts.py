@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .terminal import Terminal
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from ..experiment.rung import Climb
 
 
-def _compared(climb: Climb, terminal: Terminal) -> dict[str, Table]:
-    """The tables of `compare` by name, the verdicts of the last measure only; none where there is nothing to compare."""
+def _compared(climb: Climb, terminal: Terminal, name: Literal["letters", "details"]) -> Table | None:
+    """That table of `compare`, which is about all measures; None where there is nothing to compare."""
     from ..analysis.compare.compare import compare
 
     if len(climb.result.systems) < 2 or len(climb.result.queries) < 2:
-        return {}
+        return None
     tables = compare(climb.result)
     for note in dict.fromkeys(note for table in tables for note in table.notes):
         terminal.note(note)
-    return {table.name: table for table in tables}
+    return next(table for table in tables if table.name == name)
 
 
 def _csv(climb: Climb, terminal: Terminal) -> str:
@@ -41,20 +41,20 @@ def _markdown(climb: Climb, terminal: Terminal) -> str:
     from ..views.ladder_machine import as_markdown
 
     look = terminal.look(to_file=True)
-    tables = [table for name, table in _compared(climb, terminal).items() if name == "letters"]
-    return as_markdown(climb, look) + (f"\n{as_tables(tables, look)}" if tables else "")
+    letters = _compared(climb, terminal, "letters")
+    return as_markdown(climb, look) + ("" if letters is None else f"\n{as_tables([letters], look)}")
 
 
 def _latex(climb: Climb, terminal: Terminal) -> str:
     from ..views.paper import as_paper
 
-    return as_paper(climb, _compared(climb, terminal).get("letters"))
+    return as_paper(climb, _compared(climb, terminal, "letters"))
 
 
 def _junit(climb: Climb, terminal: Terminal) -> str:
     from ..views.steps_junit import as_steps_junit
 
-    return as_steps_junit(climb, _compared(climb, terminal).get("details"))
+    return as_steps_junit(climb, _compared(climb, terminal, "details"))
 
 
 WRITERS: dict[str, Callable[[Climb, Terminal], str]] = {

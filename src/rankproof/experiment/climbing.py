@@ -27,7 +27,7 @@ from .provenance import provenance
 from .replies import Books
 from .rung import Climb, Rung
 from .settings import Settings
-from .snippets import snippets_of, urls_of
+from .snippets import snippets_of, titles_of, urls_of
 from .toml.text import toml_of
 
 
@@ -60,6 +60,7 @@ def climb(experiment: Experiment, settings: Settings | None = None) -> Climb:
         qrels=levels.dataset.qrels,
         texts=texts,
         snippets=snippets,
+        titles=titles_of(levels.dataset, snippets),
         urls=urls_of(levels.dataset, snippets),
         experiment=written,
         provenance=_provenance(experiment, levels, settings, time.monotonic() - start),

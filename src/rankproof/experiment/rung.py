@@ -77,10 +77,10 @@ class Climb:
 
     `queries` are those that were asked, in the order of every rung's times: judged ones, then those asked for answers alone;
     `result` has a system for each rung, in the same order; `snippets` holds the beginning of each document that a ranking or a
-    judgement shows, `urls` the URL of those that have one; `rel` is the least grade that counted as relevant. `chunks` has the
-    values of the systems that rank chunks, before their rankings are collapsed to documents; `answers` the measures of those that
-    answer, over the queries whose answer is known, and `wholes` the judged document of each passage that an answer was given,
-    where that is another.
+    judgement shows, `titles` how many characters of it are a title, `urls` the URL of those that have one; `rel` is the least
+    grade that counted as relevant. `chunks` has the values of the systems that rank chunks, before their rankings are collapsed
+    to documents; `answers` the measures of those that answer, over the queries whose answer is known, and `wholes` the judged
+    document of each passage that an answer was given, where that is another.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Climb:
     chunks: Result | None = None
     answers: Result | None = None
     urls: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, int] = field(default_factory=dict)
     wholes: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..data.dataset import Dataset
 from ..data.run import Run
@@ -18,6 +18,12 @@ def snippets_of(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
         for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
             wanted.update(dict.fromkeys(run.docs[start : min(end, start + _TOP)]))
     return {doc: _snippet(dataset, doc) for doc in sorted(wanted) if doc in dataset.corpus}
+
+
+def titles_of(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
+    """How many characters of each snippet are the document's title, for those that have one."""
+    titles = ((doc, dataset.corpus[doc].title) for doc in snippets if doc in dataset.corpus)
+    return {doc: min(len(title), len(snippets[doc])) for doc, title in titles if title}
 
 
 def urls_of(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:

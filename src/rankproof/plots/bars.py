@@ -13,7 +13,7 @@ from ..evaluation import MeasureResult
 from ..views.grid import shown_number
 from .canvas import MIDDLE, SMALL
 from .intervals import how
-from .lettering import fitted, wrapped
+from .lettering import fitted, fitted_names, wrapped
 from .order import of_measure, systems_of
 from .palette import BLACK, BLUE, GREY, SKY
 from .sheet import Chart, PlotSettings, full_name, sheet, where
@@ -47,7 +47,7 @@ def bars(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
         lines = [str(measures[name].measure), *wrapped(measures[name].measure.title, size=SMALL, room=room, most=2)]
         axis.set_title("\n".join([fitted(lines[0], room=room), *lines[1:]]), loc="left", size=SMALL)
     for row in axes:
-        row[0].set_yticks(range(len(systems)), [fitted(name) for name in systems], size=MIDDLE)
+        row[0].set_yticks(range(len(systems)), fitted_names(systems), size=MIDDLE)
     axes[0][0].set_ylim(len(systems) - 0.4, -0.6)
     for spare in range(len(measures), down * across):
         axes[spare // across][spare % across].set_axis_off()

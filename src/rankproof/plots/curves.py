@@ -12,7 +12,7 @@ from ..analysis.measured import Values, measured
 from ..analysis.wording import counted
 from ..measures import parse
 from .canvas import SMALL
-from .lettering import fitted
+from .lettering import fitted_names
 from .order import systems_of
 from .palette import style_of
 from .sheet import Chart, PlotSettings, sheet, where
@@ -83,7 +83,8 @@ def _legend(axis: Axes, title: str, ends: Mapping[str, float], settings: PlotSet
     """The systems beside the chart, or below it where it is narrow, the best first, each with its number."""
     lines = dict(zip(ends, axis.get_lines(), strict=True))
     names = sorted(ends, key=lambda name: -ends[name])
-    labels = [f"{ends[name]:.3f}  {fitted(name, size=SMALL, room=1.5)}" for name in names]
+    shown = fitted_names(names, size=SMALL, room=1.5)
+    labels = [f"{ends[name]:.3f}  {text}" for name, text in zip(names, shown, strict=True)]
     handles = [lines[name] for name in names]
     place = (0.0, -0.22) if settings.narrow else (1.01, 1.0)
     axis.legend(

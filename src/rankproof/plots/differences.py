@@ -9,6 +9,7 @@ import numpy as np
 
 from ..analysis.evidence import Evidence, known_system
 from ..analysis.measured import best_of
+from ..analysis.statistics.bootstrap import Interval
 from ..analysis.statistics.intervals import mean_interval, method_words
 from ..analysis.statistics.many import draws
 from ..analysis.statistics.paired import differences as apart
@@ -17,7 +18,7 @@ from ..data.arrays import FloatArray
 from ..errors import UsageError
 from ..evaluation import MeasureResult
 from ..measures import Measure
-from .lettering import fitted
+from .lettering import fitted, fitted_names
 from .order import means_of, of_measure, part_name
 from .palette import BLACK, BLUE, VERMILLION
 from .sheet import Chart, PlotSettings, empty, full_name, legend_above, sheet, where
@@ -32,12 +33,13 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What one system has more than the other on each query, the most first."""
+    """What one system has more than the other on each query, the most first; `interval` is that of the mean."""
 
     one: str
     other: str
     queries: tuple[str, ...]
     sizes: FloatArray
+    interval: Interval | None
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -61,10 +63,17 @@ def gaps_of(evidence: Evidence, measure: str, settings: PlotSettings) -> Gaps:
     values = of_measure(evidence, measure)
     one, other = _pair(evidence, values, settings)
     mine, theirs = values[one].per_query, values[other].per_query
-    queries = [query for query in mine if query in theirs]
+    queries = sorted(query for query in mine if query in theirs)
     sizes = apart(np.array([mine[query] for query in queries]), np.array([theirs[query] for query in queries]))
     order = sorted(range(len(queries)), key=lambda at: (-sizes[at], queries[at]))
-    return Gaps(one, other, tuple(queries[at] for at in order), sizes[order])
+    return Gaps(one, other, tuple(queries[at] for at in order), sizes[order], _interval(sizes, values[one].measure))
+
+
+def _interval(sizes: FloatArray, measure: Measure) -> Interval | None:
+    """The interval of the comparison: that of differences in the order of query ids."""
+    low, high = measure.range
+    within = (low - high, high - low)
+    return mean_interval(sizes, resamples=draws(len(sizes)), within=within) if len(sizes) else None
 
 
 def _pair(evidence: Evidence, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
@@ -86,7 +95,7 @@ def _best(values: dict[str, MeasureResult], other: str | None) -> str:
 def _chart(evidence: Evidence, name: str, settings: PlotSettings) -> Chart:
     gaps = gaps_of(evidence, name, settings)
     measure = of_measure(evidence, name)[gaps.one].measure
-    one, other = fitted(gaps.one, room=1.7), fitted(gaps.other, room=1.7)
+    one, other = fitted_names([gaps.one, gaps.other], room=1.7)
     title = f"{one} less {other} on each query, {full_name(measure)}"
     if not gaps.queries:
         return empty("differences", settings, title, [where(evidence, 0)], "The two systems have no query in common.")
@@ -103,11 +112,10 @@ def _chart(evidence: Evidence, name: str, settings: PlotSettings) -> Chart:
 def _mean(gaps: Gaps, measure: Measure) -> str:
     mean = float(gaps.sizes.mean())
     n = len(gaps.sizes)
-    span = mean_interval(gaps.sizes, resamples=draws(n))
     words = f"mean {'+' if mean > 0 else ''}{amount(mean, measure)}"
-    if span is None:
+    if gaps.interval is None:
         return words
-    low, high = (amount(end, measure).removesuffix(" pp") for end in span)
+    low, high = (amount(end, measure).removesuffix(" pp") for end in gaps.interval)
     return f"{words} (95% interval {low} to {high}; {method_words('bca', draws(n), n, n)})"
 
 

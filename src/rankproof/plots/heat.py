@@ -14,7 +14,7 @@ from ..analysis.segments.rows import LEAST
 from ..data.arrays import FloatArray
 from ..evaluation import MeasureResult
 from .canvas import SMALL, width_of
-from .lettering import fitted
+from .lettering import fitted_names
 from .order import means_of, of_measure, part_name
 from .palette import SCALE, lightness
 from .sheet import Chart, PlotSettings, empty, full_name, sheet, where
@@ -92,15 +92,16 @@ def _heat_of(sizes: dict[str, int], means: FloatArray, values: dict[str, Measure
     """What there is more of goes down the side, where there is room for it."""
     one = next(iter(values.values()))
     cells = np.vstack([means, [each.value for each in values.values()]])
-    labels = [*(_label(name, size) for name, size in sizes.items()), f"{_ALL} (n = {one.queries:,})"]
-    systems = [fitted(name, room=1.5) for name in values]
+    named = zip(fitted_names(list(sizes), room=1.4), sizes.values(), strict=True)
+    labels = [*(_label(name, size) for name, size in named), f"{_ALL} (n = {one.queries:,})"]
+    systems = fitted_names(list(values), room=1.5)
     if len(systems) > max(len(labels), _UPRIGHT):
         return Heat(systems, labels, cells.T, turned=True)
     return Heat(labels, systems, cells, turned=False)
 
 
 def _label(name: str, size: int) -> str:
-    return f"{fitted(name, room=1.4)} (n = {size:,}){'*' if size < LEAST else ''}"
+    return f"{name} (n = {size:,}){'*' if size < LEAST else ''}"
 
 
 def _draw(figure: Figure, axis: Axes, heat: Heat, measure: str) -> None:
@@ -140,7 +141,7 @@ def _texts(cells: FloatArray, room: float) -> tuple[list[list[str]], float]:
 
 def _name(axis: Axes, heat: Heat, *, aslant: bool) -> None:
     axis.set_yticks(range(len(heat.rows)), heat.rows)
-    axis.set_xticks(range(len(heat.columns)), [fitted(name, size=SMALL, room=_ASLANT) for name in heat.columns])
+    axis.set_xticks(range(len(heat.columns)), fitted_names(heat.columns, size=SMALL, room=_ASLANT))
     if aslant:
         for label in axis.get_xticklabels():
             label.set(rotation=40, ha="right", rotation_mode="anchor")

@@ -9,7 +9,7 @@ from ..analysis.latency import stage_means
 from ..experiment.rung import Rung
 from ..views.ladder_grid import shown_time
 from .canvas import MIDDLE, SMALL
-from .lettering import fitted
+from .lettering import fitted_names
 from .palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from .scale import time_axis
 from .sheet import Chart, PlotSettings, empty, legend_above, sheet, where
@@ -39,7 +39,7 @@ def latency(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
     drawn = {**_stacked(stack, rungs), **_spread(spread, rungs, room)}
     legend_above(figure, list(drawn.values()), list(drawn))
     for axis in (stack, spread)[: panels[0]]:
-        axis.set_yticks(range(len(rungs)), [fitted(rung.name, room=1.6) for rung in rungs], size=MIDDLE)
+        axis.set_yticks(range(len(rungs)), fitted_names([rung.name for rung in rungs], room=1.6), size=MIDDLE)
     stack.set_ylim(len(rungs) - 0.4, -0.6)
     return [Chart("latency", _TITLE, figure)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ..errors import visible
@@ -29,6 +30,21 @@ def fitted(text: str, *, size: float = MIDDLE, room: float = NAME, bold: bool = 
         middle = (low + high + 1) // 2
         low, high = (middle, high) if width_of(_cut(whole, middle, tail), size, bold=bold) <= room else (low, middle - 1)
     return _cut(whole, low, tail)
+
+
+def fitted_names(names: Sequence[str], *, size: float = MIDDLE, room: float = NAME) -> list[str]:
+    """Each name as it fits; those that would look alike get a number, by the order of the alphabet."""
+    short = [fitted(name, size=size, room=room) for name in names]
+    alike = {text: sorted({name for name, each in zip(names, short, strict=True) if each == text}) for text in set(short)}
+    return [
+        text if len(alike[text]) == 1 else _numbered(name, alike[text].index(name) + 1, size, room)
+        for name, text in zip(names, short, strict=True)
+    ]
+
+
+def _numbered(name: str, number: int, size: float, room: float) -> str:
+    mark = f" ({number})"
+    return f"{fitted(name, size=size, room=room - width_of(mark, size))}{mark}"
 
 
 def _cut(text: str, kept: int, tail: float) -> str:

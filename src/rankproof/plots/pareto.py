@@ -16,7 +16,7 @@ from ..measures import Measure
 from .canvas import SMALL
 from .intervals import how
 from .latency import NO_TIMES
-from .lettering import fitted
+from .lettering import fitted, fitted_names
 from .order import means_of, of_measure, part_name
 from .palette import GREY, style_of
 from .placing import Point, placed
@@ -105,7 +105,7 @@ def _name(
 ) -> None:
     """Names beside the points; where there are many, numbers, and a legend that says whose they are."""
     many = len(values) > _NAMED
-    texts = [str(at) if many else fitted(name, size=SMALL, room=1.5) for at, name in enumerate(values, start=1)]
+    texts = [str(at + 1) for at in range(len(values))] if many else fitted_names(list(values), size=SMALL, room=1.5)
     if many:
         axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     points = [(times[name], one.value) for name, one in values.items()]

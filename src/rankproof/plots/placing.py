@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..views.boxes import Box
 from .canvas import SMALL, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Box = tuple[float, float, float, float]
 Point = tuple[float, float]
 _AWAY = 6.0
 _SIDES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)]
@@ -36,8 +36,8 @@ def placed(
 
     spots = list(map(spot_of, points))
     frame = axis.get_window_extent()
-    inside = (frame.x0 * scale, frame.y0 * scale, frame.x1 * scale, frame.y1 * scale)
-    taken: list[Box] = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in spots]
+    inside = Box(frame.x0 * scale, frame.y0 * scale, frame.x1 * scale, frame.y1 * scale)
+    taken = [Box(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in spots]
     taken += [_thick(spot_of(start), spot_of(end)) for start, end in lines]
     for at, text in enumerate(texts):
         size = (width_of(text, SMALL, bold=strong[at]) * 72, SMALL)
@@ -61,24 +61,16 @@ def placed(
 
 def _thick(start: Point, end: Point) -> Box:
     (left, right), (low, high) = (sorted(pair) for pair in zip(start, end, strict=True))
-    return left - _LINE, low - _LINE, right + _LINE, high + _LINE
+    return Box(left - _LINE, low - _LINE, right + _LINE, high + _LINE)
 
 
 def _box(spot: Point, size: tuple[float, float], side: tuple[int, int], ring: float) -> Box:
     """Where the text would stand, in points."""
     x, y = (spot[at] + side[at] * _AWAY * ring for at in (0, 1))
     left, low = x - size[0] * (1 - side[0]) / 2, y - size[1] * (1 - side[1]) / 2
-    return left, low, left + size[0], low + size[1]
+    return Box(left, low, left + size[0], low + size[1])
 
 
 def _cost(box: Box, others: Sequence[Box], inside: Box, ring: float) -> float:
     """How much it covers of others and how far it stands out of the frame, and a little for standing away."""
-    covered = sum(_shared(box, other) for other in others)
-    out = (box[2] - box[0]) * (box[3] - box[1]) - _shared(box, inside)
-    return covered + 2 * out + ring
-
-
-def _shared(one: Box, other: Box) -> float:
-    across = min(one[2], other[2]) - max(one[0], other[0])
-    up = min(one[3], other[3]) - max(one[1], other[1])
-    return max(across, 0.0) * max(up, 0.0)
+    return sum(box.shared(other) for other in others) + 2 * box.outside(inside) + ring

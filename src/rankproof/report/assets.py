@@ -45,6 +45,7 @@ def rendered(template: str, **values: Any) -> str:
     return environment(template_text).get_template(template).render(**values)
 
 
+@cache
 def environment(source: Callable[[str], str]) -> Environment:
     """How templates are filled in, given where their text comes from."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -81,5 +82,10 @@ def _tied(text: str) -> str:
     return _NUMBERS.sub(lambda found: found.group().replace(" ", "\u00a0"), visible(text))
 
 
+def text_beside(package: str, folder: str, name: str) -> str:
+    """The text of a file that lies in a folder of a package."""
+    return (files(package) / folder / name).read_text(encoding="utf-8")
+
+
 def _text(folder: str, name: str) -> str:
-    return (files(__package__) / folder / name).read_text(encoding="utf-8")
+    return text_beside(__package__, folder, name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 
 
 def json_block(value: Any) -> Markup:

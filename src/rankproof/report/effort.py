@@ -7,7 +7,7 @@ from ..analysis.segments.rows import SegmentSettings
 from ..analysis.statistics.many import draws
 
 MANY = 2_000
-"""With more queries than this intervals and tests hardly change with more draws."""
+"""With more queries than this tests hardly change with more draws."""
 
 
 def comparison_settings(n: int) -> ComparisonSettings:

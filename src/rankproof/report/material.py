@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..analysis.compare.join import join
+from ..analysis.compare.join import Joined, join
 from ..analysis.compare.pairs import Comparison, comparisons
 from ..analysis.compare.settings import ComparisonSettings
 from ..analysis.evidence import Evidence, evidence_of_climb
+from ..analysis.front import contenders
 from ..analysis.holes.unjudged import Holes, holes_of
-from ..analysis.measured import SAME
+from ..analysis.measured import is_contest, leaders, worth
 from ..analysis.statistics.bootstrap import Interval
-from ..analysis.statistics.many import intervals_of
+from ..analysis.statistics.many import how_made, intervals_of
 from ..errors import UsageError
 from ..evaluation import MeasureResult
 from ..experiment.rung import Climb, Rung
@@ -50,24 +51,27 @@ class Material:
     @cached_property
     def worths(self) -> Mapping[str, float]:
         """System to its value, the sign turned where less is better."""
-        sign = -1.0 if self.one.measure.higher_is_better is False else 1.0
-        return {name: sign * one.value for name, one in self.values.items()}
+        return {name: worth(one) for name, one in self.values.items()}
 
     @cached_property
     def contenders(self) -> list[str]:
         """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
-        return [rung.name for rung in self.climb.rungs if rung.kind != "answer" or rung.over is None] or list(self.values)
+        return contenders(self.climb.rungs) or list(self.values)
+
+    @cached_property
+    def answerers(self) -> list[str]:
+        """The other systems: they answer from the ranking of one of those."""
+        return [name for name in self.values if name not in self.contenders]
 
     @property
     def is_contest(self) -> bool:
         """Whether the measure says which system is better."""
-        return self.one.measure.kind != "count" and self.one.measure.higher_is_better is not None
+        return is_contest(self.one.measure)
 
     @cached_property
     def leaders(self) -> list[str]:
         """The best systems: one, or those that tie."""
-        highest = max(self.worths[name] for name in self.contenders)
-        return [name for name in self.contenders if self.worths[name] >= highest - SAME]
+        return leaders({name: self.worths[name] for name in self.contenders})
 
     @property
     def best(self) -> str:
@@ -93,8 +97,16 @@ class Material:
     @cached_property
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
         """System and measure to the 95% interval of its mean."""
-        values = {(system.name, name): one for system in self.climb.result.systems for name, one in system.measures.items()}
-        return intervals_of(values)
+        return intervals_of(self._all)
+
+    @cached_property
+    def sampling(self) -> str:
+        """How those were made, as in "bootstrap, BCa, 10,000 resamples"; empty where there is none."""
+        return how_made(self._all, self.intervals) or ""
+
+    @property
+    def _all(self) -> dict[tuple[str, str], MeasureResult]:
+        return {(system.name, name): one for system in self.climb.result.systems for name, one in system.measures.items()}
 
     @cached_property
     def holes(self) -> Holes:
@@ -107,12 +119,19 @@ class Material:
         return comparison_settings(self.one.queries)
 
     @cached_property
-    def comparisons(self) -> list[Comparison]:
-        """Every pair of systems under that measure, the better first; none where there is nothing to compare."""
+    def joined(self) -> Joined | None:
+        """The contenders' values of that measure side by side; None where there is nothing to compare."""
+        result = self.climb.result
+        systems = tuple(system for system in result.systems if system.name in self.contenders)
         try:
-            return comparisons(join(self.climb.result, [self.measure]), None, self.settings)
+            return join(replace(result, systems=systems), [self.measure]) if self.is_contest else None
         except UsageError:
-            return []
+            return None
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every pair of contenders under that measure, the better first."""
+        return [] if self.joined is None else comparisons(self.joined, None, self.settings)
 
     def comparison(self, one: str, other: str) -> Comparison | None:
         """What is known of two systems, whichever is better."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..analysis.compare.pairs import turned
 from ..experiment.rung import Rung
 from ..views.grid import ABSENT, Cell, Grid, label
 from ..views.ladder_grid import COUNTS, deciding, ladder_grid
@@ -12,9 +13,8 @@ from .sheet import Sheet
 from .words import span_text
 
 _VERDICTS = {"better": "real gain", "worse": "real loss"}
-_TURNED = {"better": "worse", "worse": "better"}
 _ABOUTS = {
-    "95% interval": "of the first measure, by resampling the queries",
+    "95% interval": "of the first measure: {how}",
     "pp (over)": "percentage points gained over the rung of that number",
     "gain (over)": "what is gained over the rung of that number",
     "is it real": "whether the gain is more than chance, by a paired test that takes all pairs of systems into account",
@@ -33,7 +33,7 @@ def verdict_of(material: Material, rung: Rung) -> str:
     pair = None if rung.over is None else material.comparison(rung.name, rung.over)
     if pair is None:
         return ""
-    verdict = pair.verdict if pair.seen.one == rung.name else _TURNED.get(pair.verdict, pair.verdict)
+    verdict = pair.verdict if pair.seen.one == rung.name else turned(pair.verdict)
     return _VERDICTS.get(verdict, verdict)
 
 
@@ -44,9 +44,16 @@ def rungs_sheet(material: Material) -> Sheet:
     rows = tuple(f"{at} {rung.name}" for at, rung in enumerate(material.climb.rungs, start=1))
     words = frozenset(at for at, name in enumerate(names) if name == "is it real")
     grid = Grid("rung", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
-    marked = any(COUNTS in cell.text for row in grid.cells for cell in row)
-    notes = (f"{COUNTS} what matters at the rung's stage. In bold: the best.",) if marked else ("In bold: the best.",)
-    return Sheet("Every rung: quality, gain, latency and cost", grid, {n: a for n, a in _ABOUTS.items() if n in names}, notes)
+    abouts = {name: about.format(how=material.sampling) for name, about in _ABOUTS.items() if name in names}
+    return Sheet("Every rung: quality, gain, latency and cost", grid, abouts, tuple(_notes(grid)))
+
+
+def _notes(grid: Grid) -> Iterator[str]:
+    cells = [cell for row in grid.cells for cell in row]
+    if any(COUNTS in cell.text for cell in cells):
+        yield f"{COUNTS} what matters at the rung's stage."
+    if any(cell.best for cell in cells):
+        yield "In bold: the best."
 
 
 def _columns(material: Material) -> Iterator[tuple[str, list[Cell]]]:

@@ -55,7 +55,7 @@ class Section:
     """A part of the page; `key` is its anchor, `question` what it answers.
 
     What must be read first stands first: the lead, figures, sentences, points of a list, warnings, then charts, then tables.
-    `folded` tables and texts are shown when asked for.
+    `folded` tables and texts are shown when asked for; `key_of_ways` says that its small charts show moves, which need a key.
     """
 
     key: str
@@ -71,3 +71,4 @@ class Section:
     folded: tuple[Sheet, ...] = ()
     texts: tuple[Text, ...] = ()
     terms: tuple[Term, ...] = ()
+    key_of_ways: bool = False

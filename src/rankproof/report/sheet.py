@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..analysis.table import Table
 from ..views.analysis import grid_of
-from ..views.grid import Cell, Grid
+from ..views.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,3 @@ def sheet_of(table: Table, *, told: bool = False) -> Sheet:
     """An analysis' table; its sentences too where nothing else on the page says them."""
     abouts = {column.name: column.about for column in table.columns if column.about}
     return Sheet(table.title, grid_of(table), abouts, table.notes, told=table.sentences if told else ())
-
-
-def ranked(sheet: Sheet, bests: Mapping[int, frozenset[int]]) -> Sheet:
-    """The sheet with the best cells of columns marked: column to rows."""
-    grid = sheet.grid
-    cells = tuple(
-        tuple(_marked(cell, row in bests.get(column, ())) for column, cell in enumerate(line))
-        for row, line in enumerate(grid.cells)
-    )
-    return replace(sheet, grid=replace(grid, cells=cells))
-
-
-def _marked(cell: Cell, best: bool) -> Cell:
-    return replace(cell, best=best)

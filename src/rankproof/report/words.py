@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.statistics.bootstrap import Interval
-from ..analysis.wording import amount, counted
+from ..analysis.wording import amount
 from ..errors import shown
 from ..evaluation import MeasureResult
 from ..views.grid import ABSENT, shown_number
@@ -32,7 +32,8 @@ def megabytes(size: int) -> str:
 
 def signed(difference: float, one: MeasureResult) -> str:
     """A difference of means with its sign, in percentage points where the measure is a share."""
-    return ("+" if difference > 0 else "") + amount(difference, one.measure)
+    size = amount(difference, one.measure)
+    return f"+{size}" if difference > 0 and size != amount(0.0, one.measure) else size
 
 
 def between(interval: Interval | None, one: MeasureResult) -> str:
@@ -46,11 +47,6 @@ def between(interval: Interval | None, one: MeasureResult) -> str:
 def span_text(interval: Interval | None) -> str:
     """An interval in a cell."""
     return ABSENT if interval is None else f"{interval[0]:.4f}–{interval[1]:.4f}"
-
-
-def queries(n: int) -> str:
-    """How many queries."""
-    return counted(n, "query", "queries")
 
 
 def sentence_of(note: str) -> str:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
-from ..report.assets import environment, template_text
+from ..report.assets import environment, template_text, text_beside
 from ..report.assets import style as report_style
 from ..report.policy import policy
 from .reply import HTML, Reply
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _SHARED = ("sheet.html.j2",)
 """Templates of the report that these pages use."""
@@ -34,15 +30,9 @@ def judge_script() -> str:
 
 def page(template: str, *, status: int = 200, script: str = "", **values: Any) -> Reply:
     """A template filled in as a whole page, with a policy that allows its own script and style alone."""
-    shown = _environment().get_template(template).render(style=Markup(style()), script=Markup(script), **values)
+    shown = environment(_template).get_template(template).render(style=Markup(style()), script=Markup(script), **values)
     rules = policy([script] if script else [], [style()], connect="'self'" if script else "'none'")
     return Reply(status, HTML, shown.encode(errors="backslashreplace"), policy=rules)
-
-
-@cache
-def _environment() -> Environment:
-    """Made once: a template is read and compiled when a page first needs it."""
-    return environment(_template)
 
 
 def _template(name: str) -> str:
@@ -50,4 +40,4 @@ def _template(name: str) -> str:
 
 
 def _text(folder: str, name: str) -> str:
-    return (files(__package__) / folder / name).read_text(encoding="utf-8")
+    return text_beside(__package__, folder, name)

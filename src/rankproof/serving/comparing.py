@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..analysis.compare.compare import limits
 from ..analysis.compare.join import join
 from ..analysis.compare.letters import letters
-from ..analysis.compare.pairs import comparisons
+from ..analysis.compare.pairs import comparisons_across
 from ..analysis.compare.settings import ComparisonSettings
 from ..analysis.compare.tables import facts_of, verdicts
 from ..analysis.compare.words import sentence
@@ -52,12 +52,11 @@ def compared(one: Climb, other: Climb, labels: tuple[str, str]) -> Rivalry:
     names = _names(found, labels)
     both = joined([replace(each, name=name) for each, name in zip(found, names, strict=True)])
     values, settings = join(both.result, _measures(found)), ComparisonSettings()
-    pairs, n = comparisons(values, None, settings), len(values.queries)
-    facts = facts_of(values, settings, len(pairs))
-    notes = (*values.notes, *limits(pairs, n, settings))
-    means = letters(values, pairs, settings.words(n, len(pairs)), notes, facts)
     mine, theirs = both.systems[: len(one.rungs)], both.systems[len(one.rungs) :]
-    across = [pair for pair in pairs if (pair.seen.one in mine) != (pair.seen.other in mine)]
+    across, n = comparisons_across(values, mine, settings), len(values.queries)
+    facts = facts_of(values, settings, len(across))
+    notes = (*values.notes, *limits(across, n, settings))
+    means = letters(values, across, settings.words(n, len(across)), notes, facts)
     bests = {_best(both.result, side, str(values.measures[0])) for side in (mine, theirs)}
     lead = next(pair for pair in across if {pair.seen.one, pair.seen.other} == bests)
     tables = [

@@ -13,10 +13,13 @@ from ..data.qrels import Qrels
 from ..errors import InputError
 from ..experiment.rung import Climb
 from ..formats.writing import qrels_blocks
+from .candidates import closest
 from .record import Pair
 
 MOST = 1000
 """Pairs in one pile: more than a person judges before the experiment is run again."""
+CANDIDATES = 3000
+"""Pairs for which it is computed what they could change, while somebody waits for the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +40,28 @@ class Question:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pile:
-    """Questions in the order of what they could change, found by their pair; `left_out` counts those nobody can judge here."""
+    """Questions in the order of what they could change, found by their pair.
+
+    `left_out` counts those nobody can judge here; `passed_over` says that there were too many unjudged pairs to look at all.
+    """
 
     measure: str
     fingerprint: str
     questions: Mapping[Pair, Question]
     left_out: int
+    passed_over: bool
 
 
 def pile_of(climb: Climb) -> Pile:
     """The unjudged pairs that could change the climb's main measure most."""
     evidence = evidence_of_climb(climb)
     measure = main_measure(evidence)
-    rows = judge_next(holes_of(evidence), measure, MOST).records()
+    whole = holes_of(evidence)
+    holes = closest(whole, evidence.result.systems[0].measures[measure].measure, CANDIDATES)
+    rows = judge_next(holes, measure, MOST).records()
     found = list(_questions(climb, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
     questions = {one.pair: one for one in found}
-    return Pile(measure, climb.fingerprint, questions, len(rows) - len(questions))
+    return Pile(measure, climb.fingerprint, questions, len(rows) - len(questions), holes is not whole)
 
 
 def _questions(climb: Climb, rows: list[tuple[str, str, str]]) -> Iterator[Question]:

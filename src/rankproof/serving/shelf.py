@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from threading import Lock
 
 from ..errors import RankproofError, UsageError, WorldError, shown, visible
-from ..experiment.results.files import RESULT
+from ..experiment.results.files import QRELS, RESULT
 from ..experiment.results.folder import load
 from ..experiment.rung import Climb
 from .kept import Kept
-from .summary import Summary, summary_of
+from .summary import Summary, summary_in
 
 Stamp = tuple[int, int, int]
 """What tells a folder's results from those that lay there before."""
@@ -45,7 +45,7 @@ class Shelf:
         self._ids: dict[str, str] = {}
         self._lock = Lock()
         self._climbs: Kept[Climb] = Kept(_CLIMBS)
-        self._summaries: Kept[Summary] = Kept(_SUMMARIES)
+        self._summaries: Kept[Summary | RankproofError] = Kept(_SUMMARIES)
 
     def spots(self) -> list[Spot]:
         """Every folder that there is now; an id once given is never another folder's."""
@@ -63,21 +63,31 @@ class Shelf:
 
     def summary(self, spot: Spot) -> Summary | RankproofError:
         """The folder in a few words, or why it cannot be read."""
-        try:
-            return self._summaries.of((spot.id, stamp_of(spot)), lambda: summary_of(self.climb(spot)))
-        except RankproofError as error:
-            return error
-        except Exception as error:  # One folder that nobody foresaw must not hide the others.
-            return WorldError(visible(f"{spot.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again"))
+        key = (spot.id, stamp_of(spot), _stamp(os.path.join(spot.path, QRELS)))
+        return self._summaries.of(key, lambda: _summary(spot))
 
 
 def stamp_of(spot: Spot) -> Stamp | None:
     """When and how large the results were written; None where they are gone."""
+    return _stamp(os.path.join(spot.path, RESULT))
+
+
+def _stamp(path: str) -> Stamp | None:
     try:
-        found = os.stat(os.path.join(spot.path, RESULT))
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _summary(spot: Spot) -> Summary | RankproofError:
+    """What the list shows; why there is none is kept as well, until the files are others."""
+    try:
+        return summary_in(spot.path)
+    except RankproofError as error:
+        return error
+    except Exception as error:  # One folder that nobody foresaw must not hide the others.
+        return WorldError(visible(f"{spot.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again"))
 
 
 def _loaded(spot: Spot) -> Climb:

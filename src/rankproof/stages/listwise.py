@@ -29,6 +29,8 @@ Put all {count} passages in order by how well they answer the query, the best on
 Name each of the numbers 1 to {count} exactly once.
 Reply with the order alone, written like {example}."""
 _TOKENS_A_PASSAGE, _TOKENS_MORE = 8, 40
+_MANY, _MOST = 10, 0.5
+"""From how many windows on, and from what share of them, one order says that the model does not read the passages."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,19 @@ class ListwiseScorer(PromptedScorer[Listwise]):
 
     kind = "listwise"
 
+    def __init__(self, value: Listwise, ground: Ground) -> None:
+        super().__init__(value, ground)
+        self._orders: Counter[tuple[int, ...]] = Counter()
+
+    def notes(self) -> Sequence[str]:
+        """Whether one order came back whatever stood in the windows: a permutation that is complete and says nothing."""
+        order, times = max(self._orders.items(), key=lambda each: each[1], default=((), 0))
+        every = sum(self._orders.values())
+        if every < _MANY or times < _MOST * every or order == tuple(sorted(order)):
+            return ()
+        written = " > ".join(f"[{number}]" for number in order)
+        return [f"{times} of {every} windows came back in one order, {written}: the model does not seem to read the passages"]
+
     def scores_asked(self, query: Query, docs: Sequence[str], tally: Tally) -> FloatArray:
         """Whole numbers that fall along the order found."""
         value, texts = self._value, self._value.texts(self._corpus, docs)
@@ -85,7 +100,10 @@ class ListwiseScorer(PromptedScorer[Listwise]):
 
         ask = self._value.ask(query, [texts[at] for at in held])
         found = self._asker.read(ask, meaning, tally, attempts=self._value.attempts)
-        return held if found is None else [held[number - 1] for number in found]
+        if found is None:
+            return held
+        self._orders[tuple(found)] += 1
+        return [held[number - 1] for number in found]
 
 
 def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from textwrap import wrap
 
 from ..experiment.rung import Climb, Rung
@@ -12,6 +13,8 @@ from .ladder_grid import COUNTS, deciding, ladder_grid, main_measure, shown_time
 from .ladder_lost import losses
 from .look import Look
 from .tables import Printer, fits
+
+_UNTESTED = "These are differences of means; `rankproof compare` tells which of them are more than chance."
 
 
 def render(climb: Climb, look: Look) -> str:
@@ -35,9 +38,15 @@ def render(climb: Climb, look: Look) -> str:
     return printer.text()
 
 
-def sentences(climb: Climb) -> list[str]:
-    """A sentence for each rung that answers, and for each other whose first measure is not above that of the one below it."""
-    return [sentence for rung in climb.rungs if (sentence := (_answering if rung.kind == "answer" else _shortfall)(climb, rung))]
+def sentences(climb: Climb, unsure: Collection[str] | None = None) -> list[str]:
+    """A sentence for each rung that answers, and for each other whose first measure is not above that of the one below it.
+
+    `unsure` are the rungs that no test tells from the one below; None where none was made, and the last sentence says so.
+    """
+    answers = [_answering(rung) for rung in climb.rungs if rung.kind == "answer"]
+    others = [rung for rung in climb.rungs if rung.kind != "answer"]
+    found = [said for rung in others if (said := _shortfall(climb, rung, unsure or ()))]
+    return [*found, *([_UNTESTED] if found and unsure is None else []), *answers]
 
 
 def approximations(climb: Climb) -> list[str]:
@@ -50,44 +59,49 @@ def approximations(climb: Climb) -> list[str]:
     ]
 
 
-def _answering(climb: Climb, rung: Rung) -> str | None:
+def _answering(rung: Rung) -> str:
     """Answers leave the ranking as it is, so that they are measured by themselves."""
     below = "" if rung.over is None else f" from the ranking of {rung.over}, which stays as it is"
     return f"{rung.name} answers{below}; answering takes {shown_time(rung.time_of('generate')['p50'])} ms a query (p50)."
 
 
-def _shortfall(climb: Climb, rung: Rung) -> str | None:
+def _shortfall(climb: Climb, rung: Rung, unsure: Collection[str]) -> str | None:
     name = main_measure(climb)
     one = climb.result.systems[0].measures[name]
     gain = climb.gain(rung, name)
-    if gain is None or rung.over is None:
+    less_is_better = one.measure.higher_is_better is False
+    if gain is None or rung.over is None or (gain < 0 if less_is_better else gain > 0):
         return None
+    more = rung.time_of("total")["p50"] - climb.rung(rung.over).time_of("total")["p50"]
     size = f"{100 * abs(gain):.2f} pp" if one.measure.is_share else shown_number(abs(gain), one)
-    told = _raised if one.measure.higher_is_better is False else _lost
-    verdict = told(gain, size, name, rung.over)
-    return f"{rung.name} {verdict} and {_price(rung, climb.rung(rung.over))}." if verdict else None
+    if gain and _is_zero(size):
+        if _is_zero(shown_time(abs(more))):
+            return None
+        size = "less than 0.01 pp" if one.measure.is_share else "a little"
+    told = _raised if less_is_better else _lost
+    verdict = told(size, name, rung.over) if gain else _nothing(name, rung.over, less_is_better)
+    doubt = ", which these queries cannot tell from chance," if gain and rung.name in unsure else ""
+    return f"{rung.name} {verdict}{doubt} and {_price(more)}."
 
 
-def _lost(gain: float, size: str, name: str, over: str) -> str | None:
-    """What is wrong with the gain, where more is better."""
-    if gain > 0:
-        return None
-    return f"loses {size} {name} against {over}" if gain < 0 else f"adds nothing to the {name} of {over}"
+def _is_zero(number: str) -> bool:
+    """Whether nothing but noughts is shown."""
+    return not any(digit in number for digit in "123456789")
 
 
-def _raised(gain: float, size: str, name: str, over: str) -> str | None:
-    """What is wrong with the gain, where less is better."""
-    if gain < 0:
-        return None
-    return (
-        f"raises {name}, of which less is better, by {size} over {over}"
-        if gain > 0
-        else f"takes nothing from the {name} of {over}"
-    )
+def _lost(size: str, name: str, over: str) -> str:
+    return f"loses {size} {name} against {over}"
 
 
-def _price(rung: Rung, over: Rung) -> str:
-    more = rung.time_of("total")["p50"] - over.time_of("total")["p50"]
+def _raised(size: str, name: str, over: str) -> str:
+    return f"raises {name}, of which less is better, by {size} over {over}"
+
+
+def _nothing(name: str, over: str, less_is_better: bool) -> str:
+    return f"{'takes nothing from' if less_is_better else 'adds nothing to'} the {name} of {over}"
+
+
+def _price(more: float) -> str:
     return f"costs {shown_time(more)} ms more a query (p50)" if more >= 0 else f"saves {shown_time(-more)} ms a query (p50)"
 
 

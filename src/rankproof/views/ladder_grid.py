@@ -40,7 +40,7 @@ def shown_gain(gain: float | None, one: MeasureResult) -> str:
     """A gain in percentage points, with its sign; the plain difference of a measure that is no share."""
     if gain is None:
         return ABSENT
-    return f"{100 * gain:+.2f}" if one.measure.is_share else f"{gain:+.4g}"
+    return f"{100 * gain:+z.2f}" if one.measure.is_share else f"{gain:+.4g}"
 
 
 def deciding(climb: Climb, rung: Rung) -> list[str]:

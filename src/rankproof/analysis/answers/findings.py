@@ -45,9 +45,11 @@ def _best(values: Mapping[str, MeasureResult], measure: str, what: str) -> Itera
     means = {system: one.value for system, one in values.items()}
     first = leaders(means)
     n = values[first[0]].queries
-    has = "has" if len(first) == 1 else "have"
-    which = "" if len(values) == 1 else "the highest " if len(first) == 1 else "the same highest "
-    yield f"{what}: {', '.join(map(shown, first))} {has} {which}{measure}, {brief(means[first[0]])} (n = {n})."
+    if len(values) == 1:
+        yield f"{what}: the {measure} of {shown(first[0])} is {brief(means[first[0]])} (n = {n})."
+        return
+    has = "has the highest" if len(first) == 1 else "have the same highest"
+    yield f"{what}: {', '.join(map(shown, first))} {has} {measure}, {brief(means[first[0]])} (n = {n})."
     others = [system for system in values if system not in first]
     if others and len(_common(values)) >= _LEAST:
         result = Result(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -68,7 +68,17 @@ def turned(verdict: str) -> str:
 
 def comparisons(joined: Joined, baseline: str | None, settings: ComparisonSettings) -> list[Comparison]:
     """Each pair, or each system against the baseline, under each measure."""
-    seen = _all_seen(joined, _pairs(joined, baseline), settings)
+    return _compared(joined, _pairs(joined, baseline), settings)
+
+
+def comparisons_across(joined: Joined, side: Collection[str], settings: ComparisonSettings) -> list[Comparison]:
+    """Each system of one side with each of the others, under each measure: no other pair counts as a test."""
+    pairs = [pair for pair in _pairs(joined, None) if sum(joined.systems[at] in side for at in pair[1:]) == 1]
+    return _compared(joined, pairs, settings)
+
+
+def _compared(joined: Joined, pairs: Sequence[Pair], settings: ComparisonSettings) -> list[Comparison]:
+    seen = _all_seen(joined, pairs, settings)
     p, margins = _corrected(seen, settings)
     level = settings.level(len(seen), sum(each <= settings.alpha for each in p))
     return [_judged(one, each, margin, settings, level) for one, each, margin in zip(seen, p, margins, strict=True)]

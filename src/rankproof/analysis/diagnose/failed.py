@@ -10,7 +10,7 @@ from ..counts import counts_of
 from ..evidence import Evidence
 from ..listings import EMPTY, Listing, listings, relevant_docs
 from ..table import Column, Glance, Item, Table
-from ..wording import clipped
+from ..wording import clipped, counted
 
 _LENGTH = 45
 
@@ -93,7 +93,8 @@ def failed_table(evidence: Evidence, found: Failures, cutoff: int, most: int) ->
     told = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
     count = len(found.failed)
     some = f", {most} of them shown" if count > most else ""
-    what = f"{count} of n = {found.queries} queries ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
+    queries = counted(found.queries, "query", "queries")
+    what = f"{count} of n = {queries} ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
     return Table(
         name="failed queries",
         title=f"Where {shown(found.system)} fails: {what}",

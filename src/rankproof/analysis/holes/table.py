@@ -25,6 +25,10 @@ _COLUMNS = (
     Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
     Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
 )
+_ALONE = (
+    "Each bound is taken for its system alone, and one document may raise a system and its rivals alike: fewer systems than"
+    " those whose bounds overlap may be able to pass the leader."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +83,28 @@ def _row(holes: Holes, one: MeasureResult, system: str) -> _Row:
 
 def _leads(rows: list[_Row]) -> list[str]:
     """For each measure, whether the best system leads whatever the unjudged documents that were retrieved here are."""
-    said = []
+    said, overlap = [], False
     for measure in dict.fromkeys(row.measure for row in rows):
         these = {row.system: row for row in rows if row.measure == measure}
         best = leaders({name: row.value for name, row in these.items()})
         if len(these) > 1:
             others = [row for name, row in these.items() if name not in best]
-            said.append(f"By {measure}, {_lead([these[name] for name in best], others)}.")
-    return said
+            first = [these[name] for name in best]
+            said.append(f"By {measure}, {_lead(first, others)}.")
+            overlap = overlap or _overlapping(first, others) > 0
+    return [*said, _ALONE] if overlap else said
 
 
 def _lead(best: list[_Row], others: list[_Row]) -> str:
     names = " and ".join(shown(row.system) for row in best)
-    rivals = sum(row.highest > min(each.lowest for each in best) for row in others)
-    could = f"{rivals} of {counted_words(len(others), 'other')} could be ahead by these bounds"
+    rivals = _overlapping(best, others)
+    those = f"{rivals} of {counted_words(len(others), 'other')}"
     if len(best) > 1:
-        return f"{names} tie at {best[0].value:.4f}" + (f", and {could}" if rivals else "")
-    return (
-        f"{names} leads, but {could}" if rivals else f"{names} leads whatever grades the unjudged documents retrieved here have"
-    )
+        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if rivals else "")
+    if rivals:
+        return f"{names} leads, but its bounds overlap those of {those}"
+    return f"{names} leads whatever grades the unjudged documents retrieved here have"
+
+
+def _overlapping(best: list[_Row], others: list[_Row]) -> int:
+    return sum(row.highest > min(each.lowest for each in best) for row in others)

@@ -45,15 +45,13 @@ def is_judged(grades: Mapping[str, int], doc: str) -> bool:
 def holes_of(evidence: Evidence) -> Holes:
     """The holes of all systems together."""
     lists = {system: listings(evidence, system) for system in evidence.systems}
-    unjudged = {
-        query: frozenset(
-            doc
-            for doc in set().union(*(each.get(query, EMPTY).docs for each in lists.values()))
-            if not is_judged(evidence.qrels[query], doc)
-        )
-        for query in evidence.result.queries
-    }
+    unjudged = {query: _unjudged(evidence, query, lists) for query in evidence.result.queries}
     return Holes(evidence, all_hits(evidence), lists, unjudged)
+
+
+def _unjudged(evidence: Evidence, query: str, lists: Mapping[str, Mapping[str, Listing]]) -> frozenset[str]:
+    judged = [doc for doc in evidence.qrels[query] if is_judged(evidence.qrels[query], doc)]
+    return frozenset().union(*(each.get(query, EMPTY).docs for each in lists.values())).difference(judged)
 
 
 def top_grade(measure: Measure, highest: int) -> int:

@@ -15,7 +15,9 @@ from .rows import LEAST, Row, SegmentSettings
 
 
 def agreement(rows: Sequence[Row], systems: Sequence[str], measure: str, settings: SegmentSettings) -> list[str]:
-    """Which segment has the lowest value for most systems, those with too few queries left out, and for how many that is told."""
+    """Which segment has the lowest value for most systems, and for how many that is told; where some have too few queries for
+    a claim, it is the lowest of the others, and said to be.
+    """
     lowest = [
         min((row for row in rows if row.system == system and row.n >= LEAST), key=lambda row: row.value, default=None)
         for system in systems
@@ -26,7 +28,8 @@ def agreement(rows: Sequence[Row], systems: Sequence[str], measure: str, setting
     name, times = counts.most_common(1)[0]
     told = sum(row is not None and row.segment == name and row.verdict(settings.alpha) == "lower" for row in lowest)
     surely = f"for {told} of them lower than the rest beyond chance" if told else "but for none of them beyond chance"
-    return [f"{shown(name)} has the lowest {measure} for {times} of {len(systems)} systems, {surely}."]
+    among = f" of the segments with {LEAST} or more queries" if any(row.n < LEAST for row in rows) else ""
+    return [f"{shown(name)} has the lowest {measure}{among} for {times} of {len(systems)} systems, {surely}."]
 
 
 def warnings(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -111,5 +111,6 @@ def _run_file(run: Run, folder: str, start: str) -> str:
 
 def _snippets(climb: Climb) -> Iterator[bytes]:
     for doc, text in climb.snippets.items():
-        url = {"url": climb.urls[doc]} if doc in climb.urls else {}
-        yield for_json(json.dumps({"_id": doc, "text": text, **url}, ensure_ascii=False)).encode() + b"\n"
+        known = {"title": climb.titles, "url": climb.urls}
+        more = {name: values[doc] for name, values in known.items() if doc in values}
+        yield for_json(json.dumps({"_id": doc, "text": text, **more}, ensure_ascii=False)).encode() + b"\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...data.qrels import Qrels
 from ...data.queries import Queries
@@ -29,7 +29,7 @@ def load(path: StrPath) -> Climb:
     """The climb that was saved as the folder at the path."""
     folder = path_text(path)
     recover(os.path.realpath(folder))
-    values = _document(folder)
+    values = document_in(folder)
     runs = [run_file(system.inside("run"))[0] for system in values.each("systems")]
     answered = [ANSWERS] if ANSWERS in values.inside("sha256").plain else []
     refuse_changed(folder, values.inside("sha256"), [QRELS, QUERIES, SNIPPETS, EXPERIMENT, *answered, *runs])
@@ -38,15 +38,16 @@ def load(path: StrPath) -> Climb:
     answers = answers_in(folder) if answered else {}
     rungs = tuple(rung_in(system, queries, folder, answers) for system in values.each("systems"))
     _refuse_strangers(values, rungs, result)
+    shown = list(_shown(os.path.join(folder, SNIPPETS)))
     return Climb(
         name=values.text("name"),
         fingerprint=values.text("fingerprint"),
         queries=queries,
         result=result,
         rungs=rungs,
-        qrels=_qrels(os.path.join(folder, QRELS)),
+        qrels=qrels_in(folder),
         texts=_queries(os.path.join(folder, QUERIES)),
-        snippets=_snippets(os.path.join(folder, SNIPPETS)),
+        snippets={record.text("_id"): record.text("text") for record in shown},
         experiment=all_bytes(open_source(os.path.join(folder, EXPERIMENT))).decode(errors="replace"),
         provenance=values.inside("provenance").plain,
         notes=tuple(values.texts("notes")),
@@ -54,11 +55,13 @@ def load(path: StrPath) -> Climb:
         chunks=chunks_in(values, result),
         answers=answered_in(values, rungs),
         wholes=wholes_in(values),
-        urls=_urls(os.path.join(folder, SNIPPETS)),
+        titles=_titles(shown),
+        urls=_urls(shown),
     )
 
 
-def _document(folder: str) -> Values:
+def document_in(folder: str) -> Values:
+    """The folder's result.json, which the other files are checked against."""
     path = os.path.join(folder, RESULT)
     content = all_bytes(open_source(path))
     values = Values(strict_json.parse(decoded(content, 1, path), source=path), path)
@@ -71,20 +74,21 @@ def _document(folder: str) -> Values:
     return values
 
 
-def _qrels(path: str) -> Qrels:
-    return open_file(path, format="beir").qrels()
+def qrels_in(folder: str) -> Qrels:
+    """The judgements."""
+    return open_file(os.path.join(folder, QRELS), format="beir").qrels()
 
 
 def _queries(path: str) -> Queries:
     return read_queries(open_source(path))
 
 
-def _snippets(path: str) -> Mapping[str, str]:
-    return {record.text("_id"): record.text("text") for record in _shown(path)}
+def _titles(shown: Sequence[Values]) -> Mapping[str, int]:
+    return {record.text("_id"): max(0, record.count("title")) for record in shown if "title" in record.plain}
 
 
-def _urls(path: str) -> Mapping[str, str]:
-    found = ((record.text("_id"), record.text_or_none("url")) for record in _shown(path))
+def _urls(shown: Sequence[Values]) -> Mapping[str, str]:
+    found = ((record.text("_id"), record.text_or_none("url")) for record in shown)
     return {doc: url for doc, url in found if url is not None}
 
 

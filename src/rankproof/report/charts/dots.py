@@ -11,7 +11,7 @@ from ...analysis.statistics.bootstrap import Interval
 from .axis import NARROW, across, names_room
 from .lettering import SMALL, label, width_of
 from .marks import dot, whisker
-from .scale import Scale, quality_scale
+from .scale import ANY, Scale, quality_scale
 from .svg import drawing
 
 _VALUE = 56.0
@@ -45,15 +45,24 @@ class _Layout:
     stacked: bool
 
 
-def dots(rows: Sequence[Row], title: str, about: str, axis: str, *, width: float, step: float = 34) -> Markup:
-    """A dot a row, its interval across it, its value at the right."""
+def dots(
+    rows: Sequence[Row],
+    title: str,
+    about: str,
+    axis: str,
+    *,
+    width: float,
+    step: float = 34,
+    within: tuple[float, float] = ANY,
+) -> Markup:
+    """A dot a row, its interval across it, its value at the right; the axis ends where the measure does, `within`."""
     widest = max((width_of(row.aside, SMALL) for row in rows), default=0.0)
     stacked = bool(widest) and width < NARROW
     asides = min(widest, _MOST_ASIDE * width)
     left = names_room([row.name for row in rows], width)
     right = width - _VALUE - (asides + 14 if asides and not stacked else 0)
     ends = [end for row in rows for end in (row.interval or (row.value, row.value))]
-    scale = quality_scale(ends, left + 10, right - 14)
+    scale = quality_scale(ends, left + 10, right - 14, within)
     layout = _Layout(scale, left, right, width - left - 10 if stacked else asides, stacked)
     step += 20 if stacked else 0
     bottom = 8 + step * len(rows)

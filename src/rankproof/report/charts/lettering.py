@@ -20,13 +20,20 @@ def width_of(text: str, size: float = SIZE) -> float:
 
 
 def fitted(text: str, room: float, size: float = SIZE) -> str:
-    """The text as it is seen, with as many characters as there is room for."""
+    """The text as it is seen, with … in its middle where there is no room for all of it: names often differ at their end."""
     safe = visible(text)
     if width_of(safe, size) <= room:
         return safe
-    while safe and width_of(f"{safe}…", size) > room:
-        safe = safe[:-1]
-    return f"{safe}…"
+    kept = len(safe) - 1
+    while kept and width_of(_cut(safe, kept), size) > room:
+        kept -= 1
+    return _cut(safe, kept)
+
+
+def _cut(text: str, kept: int) -> str:
+    """So many characters of the text, two of five from its end."""
+    last = 2 * kept // 5
+    return f"{text[: kept - last]}…{text[len(text) - last :]}"
 
 
 def label(x: float, y: float, text: str, *, room: float, anchor: str = "start", class_: str = "", size: float = SIZE) -> Markup:

@@ -1,4 +1,4 @@
-"""What stands for a value: a dot with its interval, a bar."""
+"""What stands for a value: a dot, and a line for its interval."""
 
 from __future__ import annotations
 

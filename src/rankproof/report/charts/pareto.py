@@ -13,7 +13,7 @@ from .axis import NARROW, across, upward
 from .lettering import SIZE, fitted, width_of
 from .marks import dot, upright_whisker
 from .placing import Box, placed
-from .scale import Scale, quality_scale, time_scale
+from .scale import ANY, Scale, quality_scale, time_scale
 from .svg import drawing, element, number
 
 _LEFT, _TOP, _BOTTOM = 46.0, 34.0, 44.0
@@ -32,12 +32,22 @@ class Point:
     front: bool
 
 
-def pareto(points: Sequence[Point], title: str, about: str, axes: tuple[str, str], *, width: float, height: float) -> Markup:
-    """The points, fastest at the left, best on top; `axes` name the times and the values."""
+def pareto(
+    points: Sequence[Point],
+    title: str,
+    about: str,
+    axes: tuple[str, str],
+    *,
+    less: bool = False,
+    width: float,
+    height: float,
+    within: tuple[float, float] = ANY,
+) -> Markup:
+    """The points, fastest at the left, best on top: the lowest where `less` is better; `axes` name the times and the values."""
     right = width - (110 if width >= NARROW else 14)
     x = time_scale([point.time for point in points], _LEFT + 4, right)
     ends = [end for point in points for end in (point.interval or (point.value, point.value))]
-    y = quality_scale(ends, height - _BOTTOM, _TOP)
+    y = quality_scale(ends, *((_TOP, height - _BOTTOM) if less else (height - _BOTTOM, _TOP)), within)
     most = 5 if width < NARROW else 8
     parts = across(x, _TOP, height - _BOTTOM, axes[0] + (", logarithmic" if x.log else ""), most=most)
     parts += upward(y, _LEFT, right, axes[1])
@@ -62,11 +72,11 @@ def _names(points: Sequence[Point], x: Scale, y: Scale, width: float) -> list[Ma
     sizes = [(width_of(text), SIZE) for text in texts]
     dots = [(x(point.time), y(point.value)) for point in points]
     lines = [
-        Box(left - 3, y(p.interval[1]), left + 3, y(p.interval[0]))
+        Box(left - 3, min(map(y, p.interval)), left + 3, max(map(y, p.interval)))
         for p, (left, _) in zip(points, dots, strict=True)
         if p.interval
     ]
-    boxes = placed(dots, sizes, lines, Box(_LEFT, 0, width, y.start))
+    boxes = placed(dots, sizes, lines, Box(_LEFT, 0, width, max(y.start, y.end)))
     found = []
     for point, text, box in zip(points, texts, boxes, strict=True):
         word = "halo strong" if point.front else "halo"

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ...views.boxes import Box
+
+__all__ = ["Box", "placed"]
 
 _GAP = 9.0
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A part of the picture, top above bottom."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def shared(self, other: Box) -> float:
-        """The area that both cover."""
-        across = min(self.right, other.right) - max(self.left, other.left)
-        down = min(self.bottom, other.bottom) - max(self.top, other.top)
-        return max(across, 0.0) * max(down, 0.0)
-
-    @property
-    def area(self) -> float:
-        """Width times height."""
-        return (self.right - self.left) * (self.bottom - self.top)
 
 
 def placed(
@@ -44,7 +26,7 @@ def placed(
 
 def _outside(box: Box, within: Box) -> float:
     """A name that leaves the picture is worse than any that covers something."""
-    return 20 * (box.area - box.shared(within))
+    return 20 * box.outside(within)
 
 
 def _around(spot: tuple[float, float], size: tuple[float, float]) -> list[Box]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 _FAR = 20.0
 _LEAST, _LEAST_SPAN = 1e-3, 1e-9
-_ROOM = 0.06
+_ROOM, _LEAST_ROOM = 0.06, 0.05
+ANY = (-math.inf, math.inf)
+"""What a value can be where nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,12 @@ class Scale:
         return math.log10(max(value, _LEAST / 10)) if self.log else value
 
 
-def quality_scale(values: Sequence[float], start: float, end: float) -> Scale:
-    """A scale of all values with some room on either side."""
+def quality_scale(values: Sequence[float], start: float, end: float, within: tuple[float, float] = ANY) -> Scale:
+    """A scale of all values with some room on either side, though not beyond what the measure can be."""
     low, high = min(values), max(values)
-    room = _ROOM * (high - low if high - low > _LEAST_SPAN else max(abs(high), _LEAST))
-    return Scale(low - room, high + room, start, end)
+    room = _ROOM * (high - low) if high - low > _LEAST_SPAN else max(_ROOM * abs(high), _LEAST_ROOM)
+    least, greatest = min(within[0], low), max(within[1], high)
+    return Scale(max(low - room, least), min(high + room, greatest), start, end)
 
 
 def time_scale(values: Sequence[float], start: float, end: float) -> Scale:

@@ -66,7 +66,7 @@ def _details(climb: Climb, grades: Grades, ranked: dict[str, Ranked]) -> dict[st
         "grades": [grade for docs in kept for grade in docs.values()],
     }
     return {
-        "documents": documents.columns(climb.snippets),
+        "documents": documents.columns(climb.snippets, climb.titles),
         "judged": judged,
         "systems": systems,
         "references": references_by_query(climb),

@@ -24,17 +24,26 @@ class Documents:
         """The same for many."""
         return [self.place(doc) for doc in docs]
 
-    def columns(self, snippets: Mapping[str, str]) -> dict[str, list[str]]:
-        """Ids, and beginnings of texts, all cut at the same length, the longest that leaves the page small enough."""
+    def columns(self, snippets: Mapping[str, str], titles: Mapping[str, int]) -> dict[str, list[str] | list[int]]:
+        """Ids, beginnings of texts, all cut at the same length, the longest that leaves the page small enough, and titles.
+
+        A title is told by how much of its text it is, in the units in which JavaScript counts.
+        """
         texts = [snippets.get(doc, "") for doc in self._places]
         place = bisect_left(LENGTHS, -ROOM, key=lambda length: -_room(texts, length))
         length = LENGTHS[min(place, len(LENGTHS) - 1)]
-        return {"ids": list(self._places), "texts": [cut(text, length) for text in texts]}
+        heads = [_units(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._places]
+        return {"ids": list(self._places), "texts": [cut(text, length) for text in texts], "titles": heads}
 
 
 def cut(text: str, length: int) -> str:
     """The beginning of a text; a cut is marked."""
     return text if len(text) <= length + 1 else f"{text[:length]}…"
+
+
+def _units(text: str) -> int:
+    """How long the text is in UTF-16."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _room(texts: Iterable[str], length: int) -> int:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...analysis.answers.findings import findings
 from ...analysis.answers.means import means_table
 from ...analysis.answers.retrieval import retrieval_table
 from ...analysis.answers.subject import subject_of_climb
 from ...analysis.bands.known import known_profiles
 from ...analysis.diagnose.answers import reasons_of_systems
+from ...analysis.statistics.bootstrap import Interval
+from ...analysis.statistics.many import draws
+from ...analysis.table import Table
 from ...evaluation import Result
 from ...views.grid import shown_number
 from ..charts.dots import Row, dots
-from ..effort import draws
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import sheet_of
 from .sizes import PANEL
+
+Spans = Mapping[tuple[str, str], Interval]
 
 
 def answers(material: Material) -> Section | None:
@@ -24,30 +30,36 @@ def answers(material: Material) -> Section | None:
         return None
     subject, profile = subject_of_climb(material.climb), known_profiles()["rag"]
     reasons = reasons_of_systems({name: tuple(subject.records(name)) for name in subject.answers})
-    resamples = draws(len(material.climb.answers.queries), 10_000)
+    means = means_table(subject.evidence, resamples=draws(len(material.climb.answers.queries)))
     return Section(
         key="answers",
         title="Answers",
         question="How good are the answers, and what holds them back?",
         points=tuple(findings(subject, profile)),
-        charts=tuple(_charts(material.climb.answers)),
+        charts=tuple(_charts(material.climb.answers, _intervals(means))),
         tables=(
-            sheet_of(means_table(subject.evidence, resamples=resamples)),
+            sheet_of(means),
             sheet_of(reasons),
             sheet_of(retrieval_table(subject, profile)),
         ),
     )
 
 
-def _charts(result: Result) -> list[Chart]:
+def _intervals(means: Table) -> Spans:
+    """System and measure to its interval, as the table has it."""
+    return {(str(system), str(measure)): span for system, measure, *_, span in means.rows if isinstance(span, tuple)}
+
+
+def _charts(result: Result, spans: Spans) -> list[Chart]:
     found = []
     for name, first in result.systems[0].measures.items():
         rows = [
-            Row(system.name, one.value, shown_number(one.value, one))
+            Row(system.name, one.value, shown_number(one.value, one), spans.get((system.name, name)))
             for system in result.systems
             if (one := system.measures[name]).queries
         ]
         if rows:
             about = "; ".join(f"{row.name} {row.shown}" for row in rows)
-            found.append(Chart(name, dots(rows, name, about, "", width=PANEL, step=26), first.measure.title, small=True))
+            svg = dots(rows, name, about, "", width=PANEL, step=26, within=first.measure.range)
+            found.append(Chart(name, svg, first.measure.title, small=True))
     return found

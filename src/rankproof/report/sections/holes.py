@@ -12,6 +12,7 @@ from ...analysis.holes.unjudged import Holes
 from ...analysis.table import Table
 from ...measures import Measure
 from ...views.grid import Cell, Grid
+from ..effort import MANY
 from ..holes import Shares, judged_shares
 from ..material import Material
 from ..section import Section
@@ -19,7 +20,7 @@ from ..sheet import Sheet, sheet_of
 
 _ROWS = 200_000
 _DEPTH = 10
-"""Where there are more rows, bounds are for measures that look no deeper, and whose extremes need no search."""
+"""Where there are more rows, or many queries, bounds are for measures that look no deeper, and whose extremes need no search."""
 
 
 def holes(material: Material) -> Section:
@@ -51,7 +52,7 @@ def _bounds(material: Material) -> list[Table]:
     evidence = material.evidence
     measures = {name: one.measure for name, one in evidence.result.systems[0].measures.items()}
     bounded = [name for name, measure in measures.items() if measure.name in CHOICES and measure.summary == "mean"]
-    if sum(len(run.docs) for run in evidence.runs.values()) > _ROWS:
+    if len(evidence.result.queries) > MANY or sum(len(run.docs) for run in evidence.runs.values()) > _ROWS:
         bounded = [name for name in bounded if _is_quick(measures[name])][:1]
     if not bounded:
         return []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...analysis.measured import is_contest
 from ...analysis.wording import counted
 from ...errors import shown
 from ...evaluation import MeasureResult
 from ...experiment.rung import Rung
 from ...views.grid import shown_number
 from ...views.ladder import approximations, sentences
+from ...views.ladder_grid import main_measure
 from ..charts.dots import Row, dots
 from ..material import Material
 from ..rungs import rungs_sheet, verdict_of
@@ -32,7 +34,7 @@ def ladder(material: Material) -> Section:
         key="ladder",
         title="The ladder",
         question="What does each rung add to the one below it, and at what price?",
-        points=(*_steps(material), *approximations(material.climb), *_few(sentences(material.climb))),
+        points=(*_steps(material), *approximations(material.climb), *_few(_shortfalls(material))),
         charts=(_chart(material),),
         tables=(rungs_sheet(material),),
     )
@@ -47,13 +49,28 @@ def _steps(material: Material) -> list[str]:
     return [f"{_SAID[verdict]}: {_listed(found[verdict])}." for verdict in _SAID if verdict in found]
 
 
+def _shortfalls(material: Material) -> list[str]:
+    """Which rungs do not pay, by the first measure; none where that says nothing of better and worse."""
+    first = next(iter(material.climb.result.systems[0].measures.values()))
+    return sentences(material.climb, _unsure(material)) if is_contest(first.measure) else []
+
+
+def _unsure(material: Material) -> list[str] | None:
+    """The rungs that the test does not tell from the one below; None where it is not of the first measure."""
+    if material.measure != main_measure(material.climb) or not material.comparisons:
+        return None
+    return [rung.name for rung in material.climb.rungs if verdict_of(material, rung) == "cannot tell"]
+
+
 def _listed(gains: list[str]) -> str:
     return ", ".join(gains[:_MOST]) + (f" and {counted(len(gains) - _MOST, 'other')}" if len(gains) > _MOST else "")
 
 
 def _few(said: list[str]) -> list[str]:
     """The first of many sentences, and how many there are besides."""
-    more = f"{counted(len(said) - _MOST, 'more rung does', 'more rungs do')} not gain either: the table below has all."
+    more = (
+        f"{counted(len(said) - _MOST, 'more rung does', 'more rungs do')} not gain or cannot be told to: the table below has all."
+    )
     return said if len(said) <= _MOST else [*said[:_MOST], more]
 
 
@@ -61,16 +78,17 @@ def _chart(material: Material) -> Chart:
     rows = [_row(material, rung) for rung in material.climb.rungs]
     sure = any(row.interval for row in rows)
     title = f"{material.measure} of each rung{', with 95% intervals' if sure else ''}"
-    key = "Filled: the best. Lines: 95% intervals, by resampling the queries." if sure else "Filled: the best."
+    told = ["Filled: the best."] if material.is_contest and len(material.values) > 1 else []
+    key = " ".join([*told, f"Lines: 95% intervals ({material.sampling})."] if sure else told)
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
-    wide, narrow = (dots(rows, title, about, "", width=width) for width in (WIDE, NARROW))
+    wide, narrow = (dots(rows, title, about, "", width=width, within=material.one.measure.range) for width in (WIDE, NARROW))
     return Chart(title, wide, key, narrow)
 
 
 def _row(material: Material, rung: Rung) -> Row:
     one = material.values[rung.name]
     aside = "" if rung.over is None else _gain(material.values, rung)
-    best = rung.name in material.leaders
+    best = material.is_contest and rung.name in material.leaders
     return Row(rung.name, one.value, shown_number(one.value, one), material.intervals[rung.name, material.measure], aside, best)
 
 

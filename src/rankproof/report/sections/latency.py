@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...analysis.latency import stage_means
 from ...errors import shown
 from ...experiment.rung import Rung
-from ...stages.clock import PARTS
 from ...views.grid import Cell, Grid
 from ...views.ladder_grid import shown_time
 from ..charts.stages import Times, shares, spread
@@ -14,14 +14,11 @@ from ..sheet import Sheet
 from ..words import milliseconds
 from .sizes import NARROW, WIDE
 
-_REST = "other"
-_LEAST_REST = 0.005
 _ABOUTS = {
     "embed": "turning the query into a vector",
     "search": "finding documents",
     "rerank": "putting the found ones in order",
     "generate": "asking a language model",
-    _REST: "the whole less its stages",
     "mean": "the whole, all queries",
     "p50": "half of the queries take no longer",
     "p95": "95% of the queries take no longer",
@@ -33,7 +30,7 @@ def latency(material: Material) -> Section | None:
     """None where nothing was timed."""
     if not material.times:
         return None
-    rows = [times_of(rung) for rung in material.climb.rungs]
+    rows = [_times_of(rung) for rung in material.climb.rungs]
     return Section(
         key="latency",
         title="Where the time goes",
@@ -44,12 +41,10 @@ def latency(material: Material) -> Section | None:
     )
 
 
-def times_of(rung: Rung) -> Times:
-    """The mean of each stage, and what of the whole is none of them where that is not next to nothing."""
-    means: dict[str, float] = {part: rung.time_of(part)["mean"] for part in PARTS}
+def _times_of(rung: Rung) -> Times:
+    """The mean of each stage, and how the whole spreads."""
     total = rung.time_of("total")
-    rest = total["mean"] - sum(means.values())
-    return Times(rung.name, {**means, _REST: rest if rest > _LEAST_REST * total["mean"] else 0.0}, total["p50"], total["p95"])
+    return Times(rung.name, stage_means(rung), total["p50"], total["p95"])
 
 
 def _said(rows: list[Times]) -> list[str]:
@@ -58,10 +53,11 @@ def _said(rows: list[Times]) -> list[str]:
         return []
     part = max(slowest.parts, key=lambda name: slowest.parts[name])
     share = slowest.parts[part] / slowest.whole
-    said = [
-        f"{shown(slowest.name)} is the slowest, {milliseconds(slowest.whole)} a query on average; {share:.0%} of it is {part}."
-    ]
-    if len(rows) > 1 and fastest.whole > 0:
+    time = f"{milliseconds(slowest.whole)} a query on average; {share:.0%} of it is {part}"
+    if len(rows) == 1:
+        return [f"{shown(slowest.name)} takes {time}."]
+    said = [f"{shown(slowest.name)} is the slowest, {time}."]
+    if fastest.whole > 0:
         times = _times(slowest.whole / fastest.whole)
         said.append(f"{shown(fastest.name)} is the fastest, {milliseconds(fastest.whole)}: {times} as fast.")
     return said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...analysis.measured import SAME
+from ...analysis.measured import is_contest, leaders, worth
 from ...errors import shown
 from ...evaluation import MeasureResult
 from ...views.grid import Cell, Grid, shown_number, summary_grid
@@ -33,9 +33,7 @@ def measures(material: Material) -> Section:
 
 def _said(material: Material, names: list[str]) -> list[str]:
     """Who leads by how many measures, and which disagree with the first."""
-    if len(material.values) < 2:
-        return []
-    firsts = {name: _leaders(_values(material, name)) for name in names if _is_contest(material, name)}
+    firsts = {name: tuple(leading) for name in names if (leading := _leaders(material, name))}
     if not firsts:
         return []
     counts = Counter(system for found in firsts.values() for system in found)
@@ -43,38 +41,35 @@ def _said(material: Material, names: list[str]) -> list[str]:
     more = "".join(f", {shown(system)} by {many}" for system, many in rest)
     tied = " (systems that tie all lead)" if sum(counts.values()) > len(firsts) else ""
     said = [f"{shown(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
-    others = {name: found for name, found in firsts.items() if material.best not in found}
-    for found in dict.fromkeys(map(tuple, others.values())):
-        names = [name for name, each in others.items() if tuple(each) == found]
+    others = {name: found for name, found in firsts.items() if material.is_contest and material.best not in found}
+    for found in dict.fromkeys(others.values()):
+        names = [name for name, each in others.items() if each == found]
         said.append(f"By {listed(names)} it is {listed(found)}, not {shown(material.best)}.")
     return said
-
-
-def _is_contest(material: Material, name: str) -> bool:
-    measure = _values(material, name)[material.best].measure
-    return measure.kind != "count" and measure.higher_is_better is not None
 
 
 def _values(material: Material, name: str) -> dict[str, MeasureResult]:
     return {system.name: system.measures[name] for system in material.climb.result.systems}
 
 
-def _leaders(values: dict[str, MeasureResult]) -> list[str]:
-    sign = -1 if next(iter(values.values())).measure.higher_is_better is False else 1
-    highest = max(sign * one.value for one in values.values())
-    return [name for name, one in values.items() if sign * one.value >= highest - SAME]
+def _leaders(material: Material, name: str) -> list[str]:
+    """The systems that lead by a measure; none where there is one, or the measure does not say which is better."""
+    values = _values(material, name)
+    if len(material.contenders) < 2 or not is_contest(values[material.best].measure):
+        return []
+    return leaders({system: worth(values[system]) for system in material.contenders})
 
 
 def _chart(material: Material, name: str) -> Chart:
     values = _values(material, name)
-    best = _leaders(values) if len(values) > 1 and _is_contest(material, name) else []
+    best = _leaders(material, name)
     rows = [
         Row(system, one.value, shown_number(one.value, one), material.intervals[system, name], best=system in best)
         for system, one in values.items()
     ]
     about = "; ".join(f"{row.name} {row.shown}" for row in rows)
     measure = next(iter(values.values())).measure
-    return Chart(name, dots(rows, name, about, "", width=PANEL, step=26), measure.title, small=True)
+    return Chart(name, dots(rows, name, about, "", width=PANEL, step=26, within=measure.range), measure.title, small=True)
 
 
 def _intervals(material: Material, names: list[str]) -> tuple[Sheet, ...]:
@@ -86,7 +81,7 @@ def _intervals(material: Material, names: list[str]) -> tuple[Sheet, ...]:
     cells = tuple(tuple(Cell(span_text(spans[system, name])) for name in used) for system in material.values)
     return (
         Sheet(
-            "95% intervals of every measure, by resampling the queries",
+            f"95% intervals of every measure ({material.sampling})",
             Grid("system", tuple(material.values), tuple(used), cells),
         ),
     )

@@ -24,6 +24,7 @@ def movement(material: Material) -> Section | None:
         question="What does each rung find, lose, promote and demote of the rung below?",
         points=(*found["moves"].sentences, *found["ladder"].sentences),
         charts=charts,
+        key_of_ways=True,
         tables=(sheet_of(found["moves"]),),
         folded=(sheet_of(found["ladder"]), sheet_of(found["stages"])),
     )

@@ -15,19 +15,19 @@ from ..words import listed, milliseconds, span_text
 from .sizes import NARROW, WIDE
 
 _ABOUTS = {
-    "95% interval": "by resampling the queries",
+    "95% interval": "{how}",
     "ms p50": "half of the queries take no longer",
     "ms p95": "95% of the queries take no longer",
-    "on the front": "no other is at least as good and as fast, and better in one of them",
-    "beaten by": "the best of the systems that are at least as good in both",
+    "on the front": "no other is at least as good and as fast, and better in one of them, by the values seen",
+    "beaten by": "the best of the systems that are at least as good in both, whether or not the test tells them apart",
 }
 
 
 def pareto(material: Material) -> Section | None:
-    """None where nothing was timed, or there is one system."""
-    if not material.times or len(material.times) < 2:
+    """None where nothing was timed, one system ranks, or the measure does not say which is better."""
+    if not material.times or len(material.contenders) < 2 or not material.is_contest:
         return None
-    best = front(material.times, material.worths)
+    best = front(_times(material), material.worths)
     return Section(
         key="pareto",
         title="Quality against latency",
@@ -38,29 +38,46 @@ def pareto(material: Material) -> Section | None:
     )
 
 
+def _times(material: Material) -> dict[str, float]:
+    return {name: material.times[name] for name in material.contenders}
+
+
 def _said(material: Material, best: list[str]) -> list[str]:
-    said = [f"On the front: {listed(best)}. No system is both faster and better than one of these."]
+    said = [f"On the front: {listed(best)}. No system is both faster and better than one of these, by the values seen."]
     if len(best) == 1:
-        said = [f"{listed(best)} is both the fastest and the best: no other is on the front."]
-    for name in material.times:
+        said = [f"{listed(best)} is the fastest and has the best value: no other is on the front."]
+    for name in material.contenders:
         if name not in best:
-            other = beaten_by(material.times, material.worths, name)[0]
-            value, theirs = (shown_number(material.values[each].value, material.one) for each in (name, other))
-            said.append(
-                f"{shown(other)} beats {shown(name)}: {theirs} in {milliseconds(material.times[other])}, against {value} in"
-                f" {milliseconds(material.times[name])}."
-            )
+            other = beaten_by(_times(material), material.worths, name)[0]
+            said.append(_beaten(material, name, other))
     return said
 
 
+def _beaten(material: Material, name: str, other: str) -> str:
+    """By what a system is behind another: by both only where the test says so."""
+    value, theirs = (shown_number(material.values[each].value, material.one) for each in (name, other))
+    time, quicker = (milliseconds(material.times[each]) for each in (name, other))
+    pair = material.comparison(name, other)
+    if pair is None or pair.verdict in ("better", "worse"):
+        return f"{shown(other)} beats {shown(name)}: {theirs} in {quicker}, against {value} in {time}."
+    alike = f"cannot be told from {shown(name)} in quality ({theirs} against {value})"
+    if time == quicker:
+        return f"{shown(other)} {alike}, and takes as long, {time}."
+    return f"{shown(other)} {alike}, and is faster: {quicker} against {time}."
+
+
 def _chart(material: Material, best: list[str]) -> Chart:
-    points = [_point(material, name, name in best) for name in material.times]
+    points = [_point(material, name, name in best) for name in material.contenders]
     title = f"{material.measure} against milliseconds a query"
     about = "; ".join(point.shown for point in points)
-    axes = ("milliseconds a query, p50: faster to the left", material.measure)
-    wide = draw(points, title, about, axes, width=WIDE, height=430)
-    narrow = draw(points, title, about, ("ms a query, p50", material.measure), width=NARROW, height=400)
-    return Chart(title, wide, "Filled, on the line: no system is both faster and better. Upright lines: 95% intervals.", narrow)
+    less = material.one.measure.higher_is_better is False
+    upward = f"{material.measure} ({'less is better, ' if less else ''}better upwards)"
+    across = "milliseconds a query, p50: faster to the left"
+    within = material.one.measure.range
+    wide = draw(points, title, about, (across, upward), less=less, width=WIDE, height=430, within=within)
+    narrow = draw(points, title, about, ("ms a query, p50", upward), less=less, width=NARROW, height=400, within=within)
+    lines = f" Upright lines: 95% intervals ({material.sampling})." if any(point.interval for point in points) else ""
+    return Chart(title, wide, f"Filled, on the line: no system is both faster and better.{lines}", narrow)
 
 
 def _point(material: Material, name: str, on: bool) -> Point:
@@ -71,12 +88,12 @@ def _point(material: Material, name: str, on: bool) -> Point:
 
 def _sheet(material: Material, best: list[str]) -> Sheet:
     cells = []
-    for name, time in material.times.items():
+    for name, time in _times(material).items():
         late = material.rungs[name].time_of("total")["p95"]
-        others = beaten_by(material.times, material.worths, name)
+        others = beaten_by(_times(material), material.worths, name)
         value = shown_number(material.values[name].value, material.one)
         numbers = (value, span_text(material.intervals[name, material.measure]), shown_time(time), shown_time(late))
         cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else ABSENT))))
     columns = (material.measure, *_ABOUTS)
-    grid = Grid("system", tuple(material.times), columns, tuple(cells), frozenset((4, 5)))
-    return Sheet("Quality and latency", grid, _ABOUTS)
+    grid = Grid("system", tuple(material.contenders), columns, tuple(cells), frozenset((4, 5)))
+    return Sheet("Quality and latency", grid, {name: about.format(how=material.sampling) for name, about in _ABOUTS.items()})

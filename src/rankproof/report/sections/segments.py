@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...analysis.evidence import Evidence
 from ...analysis.segments.groups import Grouping, default_by, grouped
@@ -35,9 +36,16 @@ def segments(material: Material) -> Section | None:
         points=tuple(
             f"By {_LONGER.get(table.facts['by'], table.facts['by'])}: {said}" for table in overviews for said in table.sentences
         ),
-        tables=tuple(heat_sheet(by, tables) for by, tables in found.items()),
+        tables=tuple(_named(by, heat_sheet(by, tables)) for by, tables in found.items()),
         folded=tuple(_details(by, tables) for by, tables in found.items()),
     )
+
+
+def _named(by: str, sheet: Sheet) -> Sheet:
+    """With the grouping in words that say what it is."""
+    words = _LONGER.get(by, by)
+    caption = sheet.caption.replace(f" by {by},", f" by {words},", 1)
+    return replace(sheet, caption=caption, grid=replace(sheet.grid, corner=words)) if words != by else sheet
 
 
 def _details(by: str, tables: list[Table]) -> Sheet:
@@ -46,7 +54,7 @@ def _details(by: str, tables: list[Table]) -> Sheet:
     said = tuple(sentence for table in each for sentence in table.sentences)
     rows = tuple((row[0], row[-1], *row[1:-1]) for table in each for row in table.rows)
     columns = (each[0].columns[0], each[0].columns[-1], *each[0].columns[1:-1])
-    title = f"Every segment by {by} against the rest, with intervals"
+    title = f"Every segment by {_LONGER.get(by, by)} against the rest, with intervals"
     return sheet_of(Table(f"segments by {by}", title, columns, rows, said), told=True)
 
 

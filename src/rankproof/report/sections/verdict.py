@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from ...analysis.compare.join import join
+from ...analysis.compare.compare import limits
 from ...analysis.compare.tables import facts_of, verdicts
 from ...analysis.compare.words import sentence
-from ...analysis.wording import counted
+from ...analysis.wording import clipped, counted
 from ...errors import shown
 from ...views.grid import shown_number
 from ..material import Material
 from ..section import Figure, Section
 from ..sheet import Sheet, sheet_of
-from ..words import between, listed, megabytes, milliseconds, signed
+from ..words import between, listed, megabytes, milliseconds, sentence_of, signed
+from .answered import answers_said
 from .warnings import warnings
+
+_LONGEST = 28
+"""Letters of a name in a small card."""
 
 
 def verdict(material: Material) -> Section:
@@ -23,47 +27,69 @@ def verdict(material: Material) -> Section:
         question="Which system is best, is that real, and what does it cost?",
         lead=_lead(material),
         figures=_figures(material),
-        sentences=(*_told(material), *_cheapest(material), *_price(material)),
+        sentences=(*_compared(material), *answers_said(material)),
         warnings=tuple(warnings(material)),
         folded=_pairs(material),
     )
 
 
+def _compared(material: Material) -> tuple[str, ...]:
+    return (*_told(material), *_cheapest(material), *_price(material)) if material.is_contest else ()
+
+
 def _lead(material: Material) -> str:
     value = shown_number(material.values[material.best].value, material.one)
     many = len(material.contenders)
+    systems = "rankings" if material.answerers else "systems"
     if not material.is_contest:
         return f"{material.measure} does not say which system is better."
     if many == 1:
-        return f"{shown(material.best)} has {material.measure} {value}; there is no other system to hold it against."
+        return f"{shown(material.best)} has {material.measure} {value}; there is no other {systems[:-1]} to hold it against."
     if len(material.leaders) > 1:
-        return f"{listed(material.leaders)} share the best {material.measure} of {many} systems, {value}."
+        return f"{listed(material.leaders)} share the best {material.measure} of {many} {systems}, {value}."
     least = "lowest, and so best," if material.one.measure.higher_is_better is False else "highest"
     if not material.rivals:
         sure = "and the lead over each of the others is more than chance" if material.comparisons else ""
         return (
-            f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}{', ' if sure else ''}{sure}."
+            f"{shown(material.best)} has the {least} {material.measure} of {many} {systems}, {value}{', ' if sure else ''}{sure}."
         )
-    unsure = listed(material.rivals) if len(material.rivals) <= 3 else f"{len(material.rivals)} of the {many - 1} others"
+    rivals = len(material.rivals)
+    every = "any" if rivals == many - 1 else str(rivals)
+    unsure = listed(material.rivals) if rivals <= 3 else f"{every} of the {many - 1} others"
     return (
-        f"{shown(material.best)} has the {least} {material.measure} of {many} systems, {value}, but these queries cannot tell it"
-        f" from {unsure}."
+        f"{shown(material.best)} has the {least} {material.measure} of {many} {systems}, {value}, but these queries cannot"
+        f" tell it from {unsure}."
     )
 
 
 def _figures(material: Material) -> tuple[Figure, ...]:
+    queries = Figure("Queries", f"{material.one.queries:,}", _documents(material))
+    return (*_of_best(material), queries) if material.is_contest else (queries,)
+
+
+def _of_best(material: Material) -> list[Figure]:
     best, one = material.best, material.one
     value = material.values[best].value
-    found = [Figure("Best system", best, f"of {counted(len(material.contenders), 'system')}")]
+    found = [_winner(material)]
     found.append(Figure(material.measure, shown_number(value, one), between(material.intervals[best, material.measure], one)))
-    if best != material.baseline:
+    if material.baseline not in material.leaders:
         gain = value - material.values[material.baseline].value
-        found.append(Figure("Gain", signed(gain, one), f"over {shown(material.baseline)}, the first rung"))
+        found.append(Figure("Gain", signed(gain, one), f"over {clipped(shown(material.baseline), _LONGEST)}, the first rung"))
     if material.times:
         total = material.rungs[best].time_of("total")
-        found.append(Figure("Latency", milliseconds(total["p50"]), f"a query, p50; p95 {milliseconds(total['p95'])}"))
-    found.append(Figure("Queries", f"{one.queries:,}", _documents(material)))
-    return tuple(found)
+        whose = f", of {clipped(shown(best), _LONGEST)}" if len(material.leaders) > 1 else ""
+        found.append(Figure("Latency", milliseconds(total["p50"]), f"a query, p50; p95 {milliseconds(total['p95'])}{whose}"))
+    return found
+
+
+def _winner(material: Material) -> Figure:
+    """The best, or all that share the best value."""
+    many, tied = len(material.contenders), material.leaders
+    if many == 1:
+        return Figure("Ranking" if material.answerers else "System", material.best, "the only one")
+    if len(tied) == 1:
+        return Figure("Best system", material.best, f"of {many}")
+    return Figure("Best systems", listed(tied, 3), f"of {many}: these tie")
 
 
 def _documents(material: Material) -> str:
@@ -86,7 +112,7 @@ def _cheapest(material: Material) -> list[str]:
         return []
     fastest = min(material.rivals, key=material.times.__getitem__)
     quick, slow = material.times[fastest], material.times[material.best]
-    if quick >= slow:
+    if quick >= slow or milliseconds(quick) == milliseconds(slow):
         return []
     return [
         f"Of the systems that cannot be told from the best, {shown(fastest)} is the fastest: {milliseconds(quick)} a query (p50)"
@@ -110,12 +136,12 @@ def _price(material: Material) -> list[str]:
 
 
 def _pairs(material: Material) -> tuple[Sheet, ...]:
-    found = material.comparisons
-    if not found:
+    found, joined = material.comparisons, material.joined
+    if joined is None or not found:
         return ()
-    joined = join(material.climb.result, [material.measure])
     facts = facts_of(joined, material.settings, len(found))
     table = verdicts(found[0].seen.measure, None, found, material.settings, facts)
     how = material.settings.words(len(joined.queries), len(found))
+    notes = map(sentence_of, limits(found, len(joined.queries), material.settings))
     sheet = sheet_of(table)
-    return (Sheet(sheet.caption, sheet.grid, sheet.abouts, (how, *joined.notes)),)
+    return (Sheet(sheet.caption, sheet.grid, sheet.abouts, (how, *notes, *joined.notes)),)

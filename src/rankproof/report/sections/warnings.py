@@ -20,7 +20,8 @@ def warnings(material: Material) -> Iterator[str]:
     """A sentence for each."""
     n = material.one.queries
     if n < FEW:
-        yield f"{counted(n, 'query is', 'queries are')} very few: another sample of queries could turn the order round."
+        other = "turn the order round" if len(material.contenders) > 1 else "give quite other values"
+        yield f"{counted(n, 'query is', 'queries are')} very few: another sample of queries could {other}."
     elif n < _SMALL:
         yield f"{counted(n, 'query is', 'queries are')} few: see the intervals before the values."
     yield from _blind(material)
@@ -29,13 +30,15 @@ def warnings(material: Material) -> Iterator[str]:
 
 
 def _blind(material: Material) -> Iterator[str]:
-    """The least difference that could have been found, where some pair could not be told apart."""
+    """The differences that could have been found, from pair to pair, where some could not be told apart."""
     unsure = [pair for pair in material.comparisons if pair.verdict == "cannot tell" and pair.detectable]
     if unsure:
-        least = min(pair.detectable or 0.0 for pair in unsure)
+        found = sorted(pair.detectable or 0.0 for pair in unsure)
+        least, most = (amount(each, material.one.measure) for each in (found[0], found[-1]))
+        limit = least if least == most else f"{least.removesuffix(' pp')} to {most}, by the pair,"
         yield (
-            f"{len(unsure)} of {len(material.comparisons)} pairs of systems cannot be told apart: with these queries a difference"
-            f" under {amount(least, material.one.measure)} is missed more often than once in 5 times."
+            f"{len(unsure)} of {counted(len(material.comparisons), 'pair')} of systems cannot be told apart: with these queries a"
+            f" difference under {limit} is missed more often than once in 5 times."
         )
 
 
@@ -43,9 +46,10 @@ def _holes(material: Material) -> Iterator[str]:
     shares = judged_shares(material)
     worst = min(shares.share, key=shares.share.__getitem__)
     if shares.share[worst] < _WHOLE:
-        also = "" if worst == material.best else f", and {1 - shares.share[worst]:.1%} of what {shown(worst)} shows"
+        first = material.best if material.is_contest else worst
+        also = "" if worst == first else f", and {1 - shares.share[worst]:.1%} of what {shown(worst)} shows"
         yield (
-            f"{1 - shares.share[material.best]:.1%} of what {shown(material.best)} shows in its first {shares.cutoff}{also} was"
+            f"{1 - shares.share[first]:.1%} of what {shown(first)} shows in its first {shares.cutoff}{also} was"
             " judged by nobody and counts as not relevant; the part on holes says how far the values could move."
         )
 

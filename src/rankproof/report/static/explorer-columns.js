@@ -5,6 +5,9 @@
   const { el, foreign, spoken, value, signed } = rp.dom;
 
   function tag(view, system) {
+    if (view.a === view.b) {
+      return null;
+    }
     const sides = [view.a === system ? "A" : "", view.b === system ? "B" : ""].filter(Boolean).join(" ");
     return sides ? el("span", { class: "side" }, sides) : null;
   }
@@ -59,22 +62,22 @@
       columns.push({ key: "segment", kind: "segment", label: field.name, cell });
     }
     view.systems.forEach((system) => columns.push(valueColumn(model, view, system)));
-    columns.push(
-      {
+    if (systems.length > 1) {
+      columns.push({
         key: "difference",
         kind: "difference",
         label: "A − B",
         title: a + " minus " + b,
         cell: (at) => differenceCell(model, view, at),
-      },
-      {
-        key: "first",
-        kind: "first",
-        label: "first relevant",
-        title: "rank of the first relevant document in " + a,
-        cell: (at) => firstCell(model, view, at),
-      }
-    );
+      });
+    }
+    columns.push({
+      key: "first",
+      kind: "first",
+      label: "first relevant",
+      title: "rank of the first relevant document in " + a,
+      cell: (at) => firstCell(model, view, at),
+    });
     return columns;
   }
 
@@ -92,7 +95,7 @@
     const longest = model.data.queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
     const ids = between(3.25, longest * 0.6, 8);
     const values = view.systems.map((system) => widthOf(model.data.systems[system].name));
-    const columns = [ids, 9, ...(model.fieldOf(view) ? [5] : []), ...values, 4, 3.75];
+    const columns = [ids, 9, ...(model.fieldOf(view) ? [5] : []), ...values, ...(model.data.systems.length > 1 ? [4] : []), 3.75];
     const wide = columns.reduce((sum, width) => sum + width + 0.4, 1.5 - 0.4);
     return { ids: ids + "rem", values: values.map((width) => width + "rem").join(" "), wide: wide + "rem" };
   }

@@ -69,10 +69,12 @@
     const worst = () => change({ sort: "value", of: now().a, down: model.lowerIsBetter(now()) });
     const isWorst = (view) => view.sort === "value" && view.of === view.a && view.down === model.lowerIsBetter(view);
     return [
-      ["Worst first in A", worst, isWorst],
+      [model.data.systems.length > 1 ? "Worst first in A" : "Worst first", worst, isWorst],
       ["Largest difference", () => change({ sort: "gap", down: true }), (view) => view.sort === "gap"],
       ["Largest spread", () => change({ sort: "spread", down: true }), (view) => view.sort === "spread"],
-    ].map(([label, press, isOn]) => ({ node: button(label, press), isOn }));
+    ]
+      .slice(0, model.data.systems.length > 1 ? 3 : 1)
+      .map(([label, press, isOn]) => ({ node: button(label, press), isOn }));
   }
 
   function makeControls(place, model, now, change) {
@@ -89,14 +91,15 @@
     const summary = el("summary", {});
     const orders = presets(model, now, change);
     const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
-    const labels = [["Find", text], ["Measure", measure], ["System A", a], ["System B", b], ["Only", only]];
+    const pair = names.length > 1 ? [["System A", a], ["System B", b], ["Only", only]] : [];
+    const labels = [["Find", text], ["Measure", measure], ...pair];
     const choices = labels.map(([label, control]) => labelled(label, control));
     const order = el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node), reset);
     const systems = el("details", { class: "systems" }, summary, el("div", { class: "checks" }, shown.map((one) => one.node)));
     fill(
       place,
       el("div", { class: "controls choices" }, choices, data.segments.length ? labelled("Segment", segment) : null),
-      el("div", { class: "controls" }, order, unjudged.node, systems)
+      el("div", { class: "controls" }, order, unjudged.node, names.length > 1 ? systems : null)
     );
 
     return function show(view) {

@@ -40,6 +40,7 @@
       top,
       id: (doc) => block.documents.ids[doc],
       text: (doc) => block.documents.texts[doc],
+      title: (doc) => block.documents.titles[doc],
       retrieved: (system, query) => block.systems[system].retrieved[query],
       time: (system, query) => block.systems[system].times[query],
       answer: (system, query) => (block.systems[system].answers ? block.systems[system].answers[query] : null),

@@ -21,8 +21,8 @@
   }
 
   function command(measure, system, query) {
-    const asked = [["--system", system], ["-m", measure.name], ["--query", query]];
-    return "rankproof explain RESULTS " + asked.map(([name, text]) => name + " " + quoted(text)).join(" ");
+    const [ranker, asked] = [quoted(system), quoted(query)];
+    return `rankproof explain RESULTS --system=${ranker} -m ${quoted(measure.name)} --query=${asked}`;
   }
 
   function elsewhere(measure, system, query) {

@@ -14,111 +14,127 @@
     return el("div", { ...said, tabindex: "-1" }, cells);
   }
 
+  function place(grid, row, position) {
+    row.style.top = position * grid.height + "px";
+    row.tabIndex = position === grid.active ? 0 : -1;
+    row.classList.toggle("odd", position % 2 === 1);
+  }
+
+  function add(grid, position) {
+    const row = makeRow(grid.columns, grid.rows[position], position, grid.opened);
+    place(grid, row, position);
+    row.addEventListener("click", () => grid.onOpen(grid.rows[position]));
+    grid.made.set(position, row);
+    return row;
+  }
+
+  function room(grid) {
+    return Math.max(0, grid.scroller.clientHeight - grid.headRow.offsetHeight);
+  }
+
+  // The positions of the rows in sight and of the active one, in their order.
+  function inSight(grid) {
+    const top = grid.scroller.scrollTop;
+    const first = Math.max(0, Math.floor(top / grid.height) - MARGIN);
+    const last = Math.min(grid.rows.length, Math.ceil((top + room(grid)) / grid.height) + MARGIN);
+    const wanted = new Set([grid.active].filter((at) => at < grid.rows.length));
+    for (let at = first; at < last; at += 1) {
+      wanted.add(at);
+    }
+    return new Set([...wanted].sort((x, y) => x - y));
+  }
+
+  function drop(grid, wanted) {
+    for (const [position, row] of grid.made) {
+      if (!wanted.has(position)) {
+        row.remove();
+        grid.made.delete(position);
+      }
+    }
+  }
+
+  // Rows stay in their order in the document, as a screen reader meets them.
+  function draw(grid) {
+    const wanted = inSight(grid);
+    drop(grid, wanted);
+    let before = null;
+    for (const position of wanted) {
+      const row = grid.made.get(position) || add(grid, position);
+      const next = before ? before.nextSibling : grid.body.firstChild;
+      if (row !== next) {
+        grid.body.insertBefore(row, next);
+      }
+      before = row;
+    }
+  }
+
+  function measureRow(grid) {
+    const probe = el("div", { class: "row" });
+    grid.body.append(probe);
+    grid.height = probe.offsetHeight || grid.height;
+    probe.remove();
+    grid.body.style.height = Math.max(1, grid.rows.length) * grid.height + "px";
+  }
+
+  function show(grid, rows, columns, opened) {
+    const held = grid.body.contains(document.activeElement);
+    const same = rows.length === grid.rows.length && rows.every((query, at) => query === grid.rows[at]);
+    Object.assign(grid, { rows, columns, opened });
+    grid.active = same ? grid.active : Math.max(0, opened === null ? 0 : rows.indexOf(opened));
+    fill(grid.body);
+    grid.made.clear();
+    measureRow(grid);
+    if (!same) {
+      grid.scroller.scrollTop = 0;
+    }
+    draw(grid);
+    if (held) {
+      move(grid, grid.active);
+    }
+  }
+
+  function reveal(grid, position) {
+    const top = position * grid.height;
+    if (top < grid.scroller.scrollTop) {
+      grid.scroller.scrollTop = top;
+    } else if (top + grid.height > grid.scroller.scrollTop + room(grid)) {
+      grid.scroller.scrollTop = top + grid.height - room(grid);
+    }
+  }
+
+  function choose(grid, position) {
+    grid.active = Math.max(0, Math.min(grid.rows.length - 1, position));
+    reveal(grid, grid.active);
+    draw(grid);
+    grid.made.forEach((row, at) => place(grid, row, at));
+  }
+
+  function move(grid, position) {
+    if (grid.rows.length) {
+      choose(grid, position);
+      grid.made.get(grid.active).focus({ preventScroll: true });
+    }
+  }
+
+  function again(grid) {
+    measureRow(grid);
+    grid.made.forEach((row, at) => place(grid, row, at));
+    draw(grid);
+  }
+
   function makeGrid(scroller, headRow, body, onOpen) {
-    const grid = { rows: [], columns: [], opened: null, active: 0, height: 44 };
-    const made = new Map();
-
-    function place(row, position) {
-      row.style.top = position * grid.height + "px";
-      row.tabIndex = position === grid.active ? 0 : -1;
-      row.classList.toggle("odd", position % 2 === 1);
-    }
-
-    function add(position) {
-      const row = makeRow(grid.columns, grid.rows[position], position, grid.opened);
-      place(row, position);
-      row.addEventListener("click", () => onOpen(grid.rows[position], position));
-      made.set(position, row);
-      return row;
-    }
-
-    function room() {
-      return Math.max(0, scroller.clientHeight - headRow.offsetHeight);
-    }
-
-    // Rows stay in their order in the document, as a screen reader meets them.
-    function draw() {
-      const first = Math.max(0, Math.floor(scroller.scrollTop / grid.height) - MARGIN);
-      const last = Math.min(grid.rows.length, Math.ceil((scroller.scrollTop + room()) / grid.height) + MARGIN);
-      const wanted = new Set([grid.active].filter((at) => at < grid.rows.length));
-      for (let at = first; at < last; at += 1) {
-        wanted.add(at);
-      }
-      for (const [position, row] of made) {
-        if (!wanted.has(position)) {
-          row.remove();
-          made.delete(position);
-        }
-      }
-      let before = null;
-      for (const position of [...wanted].sort((x, y) => x - y)) {
-        const row = made.get(position) || add(position);
-        const next = before ? before.nextSibling : body.firstChild;
-        if (row !== next) {
-          body.insertBefore(row, next);
-        }
-        before = row;
-      }
-    }
-
-    function measureRow() {
-      const probe = el("div", { class: "row" });
-      body.append(probe);
-      grid.height = probe.offsetHeight || grid.height;
-      probe.remove();
-      body.style.height = Math.max(1, grid.rows.length) * grid.height + "px";
-    }
-
-    function show(rows, columns, opened) {
-      const held = body.contains(document.activeElement);
-      const same = rows.length === grid.rows.length && rows.every((query, at) => query === grid.rows[at]);
-      Object.assign(grid, { rows, columns, opened });
-      grid.active = same ? grid.active : Math.max(0, opened === null ? 0 : rows.indexOf(opened));
-      fill(body);
-      made.clear();
-      measureRow();
-      if (!same) {
-        scroller.scrollTop = 0;
-      }
-      draw();
-      if (held) {
-        move(grid.active);
-      }
-    }
-
-    function reveal(position) {
-      const top = position * grid.height;
-      if (top < scroller.scrollTop) {
-        scroller.scrollTop = top;
-      } else if (top + grid.height > scroller.scrollTop + room()) {
-        scroller.scrollTop = top + grid.height - room();
-      }
-    }
-
-    function choose(position) {
-      grid.active = Math.max(0, Math.min(grid.rows.length - 1, position));
-      reveal(grid.active);
-      draw();
-      made.forEach((row, at) => place(row, at));
-    }
-
-    function move(position) {
-      if (grid.rows.length) {
-        choose(position);
-        made.get(grid.active).focus({ preventScroll: true });
-      }
-    }
-
-    function again() {
-      measureRow();
-      made.forEach((row, at) => place(row, at));
-      draw();
-    }
-
-    scroller.addEventListener("scroll", draw, { passive: true });
-    window.addEventListener("resize", again);
-    const page = () => Math.max(1, Math.floor(room() / grid.height) - 1);
-    return { show, move, choose, page, at: () => grid.active, count: () => grid.rows.length };
+    const found = { rows: [], columns: [], opened: null, active: 0, height: 44, made: new Map() };
+    const grid = { ...found, scroller, headRow, body, onOpen };
+    scroller.addEventListener("scroll", () => draw(grid), { passive: true });
+    window.addEventListener("resize", () => again(grid));
+    return {
+      show: (rows, columns, opened) => show(grid, rows, columns, opened),
+      move: (position) => move(grid, position),
+      choose: (position) => choose(grid, position),
+      page: () => Math.max(1, Math.floor(room(grid) / grid.height) - 1),
+      at: () => grid.active,
+      count: () => grid.rows.length,
+    };
   }
 
   rp.grid = { makeGrid };

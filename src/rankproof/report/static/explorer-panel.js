@@ -65,10 +65,10 @@
       );
     }
 
-    function focus() {
+    function focus(behavior) {
       const heading = node.querySelector("h3");
       if (heading) {
-        node.scrollIntoView({ block: "start" });
+        node.scrollIntoView({ block: "start", behavior: behavior || "auto" });
         heading.focus({ preventScroll: true });
       }
     }

@@ -33,11 +33,12 @@
     return el("span", { class: "shift " + kind, title: where }, el("span", { "aria-hidden": "true" }, shown), spoken(words + where));
   }
 
-  function textOf(text, stems) {
-    const at = text.indexOf(TITLE);
-    const title = at < 0 ? "" : text.slice(0, at);
-    const rest = at < 0 ? text : text.slice(at + TITLE.length);
-    const head = title ? el("strong", { dir: "auto" }, rp.words.marked(title, stems)) : null;
+  function textOf(details, doc, stems) {
+    const text = details.text(doc);
+    const length = details.title(doc);
+    const after = text.slice(length);
+    const rest = length && after.startsWith(TITLE) ? after.slice(TITLE.length) : after;
+    const head = length ? el("strong", { dir: "auto" }, rp.words.marked(text.slice(0, length), stems)) : null;
     return text ? el("div", { class: "snippet" }, head, el("span", { dir: "auto" }, rp.words.marked(rest, stems))) : null;
   }
 
@@ -54,7 +55,7 @@
         movement(entry, below),
         foreign(details.id(entry.doc), "name")
       ),
-      textOf(details.text(entry.doc), stems)
+      textOf(details, entry.doc, stems)
     );
   }
 
@@ -65,7 +66,7 @@
       "li",
       { class: "document missed", "data-doc": one.doc, tabindex: "-1" },
       el("div", { class: "facts" }, gradeChip(one.grade, context.highest), el("span", { class: "where" }, where), name),
-      textOf(context.details.text(one.doc), context.stems)
+      textOf(context.details, one.doc, context.stems)
     );
   }
 

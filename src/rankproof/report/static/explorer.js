@@ -8,81 +8,94 @@
     return Object.fromEntries([...section.querySelectorAll("[data-part]")].map((node) => [node.dataset.part, node]));
   }
 
-  function start(section, data) {
+  function change(explorer, part, replace) {
+    explorer.view = { ...explorer.view, ...part };
+    rp.state.write(rp.view.parametersOf(explorer.view, explorer.data), replace);
+    show(explorer);
+  }
+
+  function open(explorer, query) {
+    change(explorer, { query });
+    explorer.grid.choose(explorer.rows.indexOf(query));
+    explorer.panel.focus();
+  }
+
+  function close(explorer) {
+    const { view, rows, grid } = explorer;
+    if (view.query !== null) {
+      const back = rows.indexOf(view.query);
+      change(explorer, { query: null });
+      grid.move(back < 0 ? grid.at() : back);
+    }
+  }
+
+  function showCount({ at, rows, data }) {
+    const text = count(rows.length) + " of " + count(data.queries.ids.length) + (data.queries.ids.length === 1 ? " query" : " queries");
+    if (at.count.textContent !== text) {
+      at.count.textContent = text;
+    }
+  }
+
+  function showSize({ at, model, view, rows }, columns) {
+    at.grid.setAttribute("aria-rowcount", rows.length + 1);
+    at.grid.setAttribute("aria-colcount", columns.length);
+    const widths = Object.entries(rp.columns.widthsOf(model, view));
+    widths.forEach(([name, width]) => at.grid.style.setProperty("--" + name, width));
+    at.grid.classList.toggle("unsegmented", !model.fieldOf(view));
+    at.grid.classList.toggle("alone", model.data.systems.length < 2);
+  }
+
+  function show(explorer) {
+    const { section, model, view, grid, panel } = explorer;
+    explorer.rows = model.rows(view);
+    const columns = rp.columns.columnsOf(model, view);
+    explorer.showControls(view);
+    explorer.showHead(columns, view);
+    showSize(explorer, columns);
+    section.classList.toggle("opened", view.query !== null);
+    showCount(explorer);
+    grid.show(explorer.rows, columns, view.query);
+    panel.show(view, explorer.rows);
+  }
+
+  // Another part of the page may be addressed meanwhile: the table stays as it is, an open query closes.
+  function restore(explorer) {
+    const elsewhere = window.location.hash !== "" && !rp.state.isHere();
+    explorer.view = elsewhere ? { ...explorer.view, query: null } : rp.view.viewOf(rp.state.read(), explorer.data);
+    show(explorer);
+    if (explorer.view.query !== null) {
+      explorer.panel.focus();
+    }
+  }
+
+  function makeExplorer(section, data) {
     const at = parts(section);
     const model = rp.model.makeModel(data);
-    let view = rp.view.viewOf(rp.state.read(), data);
-    let rows = [];
+    const explorer = { section, data, at, model, view: rp.view.viewOf(rp.state.read(), data), rows: [] };
+    const changed = (part, replace) => change(explorer, part, replace);
+    const opened = (query) => open(explorer, query);
+    const closed = () => close(explorer);
+    const sorted = (column) => changed(rp.head.afterClick(explorer.view, column, model.lowerIsBetter(explorer.view)));
+    explorer.showControls = rp.controls.makeControls(at.controls, model, () => explorer.view, changed);
+    explorer.showHead = rp.head.makeHead(at.head, sorted);
+    explorer.grid = rp.grid.makeGrid(at.grid, at.head, at.body, opened);
+    explorer.panel = rp.panel.makePanel(at.panel, model, { open: opened, close: closed });
+    rp.keys.onRows(at.body, explorer.grid, () => opened(explorer.rows[explorer.grid.at()]));
+    rp.keys.onEscape(at.grid, closed);
+    return explorer;
+  }
 
-    function change(part, replace) {
-      view = { ...view, ...part };
-      rp.state.write(rp.view.parametersOf(view, data), replace);
-      show();
-    }
-
-    function open(query) {
-      change({ query });
-      grid.choose(rows.indexOf(query));
-      panel.focus();
-    }
-
-    function close() {
-      if (view.query !== null) {
-        const back = rows.indexOf(view.query);
-        change({ query: null });
-        grid.move(back < 0 ? grid.at() : back);
-      }
-    }
-
-    const showControls = rp.controls.makeControls(at.controls, model, () => view, change);
-    const showHead = rp.head.makeHead(at.head, (column) => change(rp.head.afterClick(view, column, model.lowerIsBetter(view))));
-    const grid = rp.grid.makeGrid(at.grid, at.head, at.body, open);
-    const panel = rp.panel.makePanel(at.panel, model, { open, close });
-    rp.keys.onRows(at.body, grid, () => open(rows[grid.at()]));
-    rp.keys.onEscape(at.grid, close);
-
-    function showCount() {
-      const text = count(rows.length) + " of " + count(data.queries.ids.length) + " queries";
-      if (at.count.textContent !== text) {
-        at.count.textContent = text;
-      }
-    }
-
-    function show() {
-      rows = model.rows(view);
-      const columns = rp.columns.columnsOf(model, view);
-      const widths = rp.columns.widthsOf(model, view);
-      showControls(view);
-      showHead(columns, view);
-      at.grid.setAttribute("aria-rowcount", rows.length + 1);
-      at.grid.setAttribute("aria-colcount", columns.length);
-      Object.entries(widths).forEach(([name, width]) => at.grid.style.setProperty("--" + name, width));
-      at.grid.classList.toggle("unsegmented", !model.fieldOf(view));
-      section.classList.toggle("opened", view.query !== null);
-      showCount();
-      grid.show(rows, columns, view.query);
-      panel.show(view, rows);
-    }
-
-    // Another part of the page may be addressed meanwhile: the table stays as it is, an open query closes.
-    function restore() {
-      const elsewhere = window.location.hash !== "" && !rp.state.isHere();
-      view = elsewhere ? { ...view, query: null } : rp.view.viewOf(rp.state.read(), data);
-      show();
-      if (view.query !== null) {
-        panel.focus();
-      }
-    }
-
-    window.addEventListener("hashchange", restore);
-    show();
-    if (view.query !== null) {
-      grid.choose(Math.max(0, rows.indexOf(view.query)));
-      panel.focus();
+  function start(section, data) {
+    const explorer = makeExplorer(section, data);
+    window.addEventListener("hashchange", () => restore(explorer));
+    show(explorer);
+    if (explorer.view.query !== null) {
+      explorer.grid.choose(Math.max(0, explorer.rows.indexOf(explorer.view.query)));
+      explorer.panel.focus("instant");
     } else if (rp.state.isHere()) {
-      section.scrollIntoView();
+      section.scrollIntoView({ behavior: "instant" });
     }
-    return { model, view: () => view };
+    return { model: explorer.model, view: () => explorer.view };
   }
 
   const section = document.getElementById("queries");

@@ -15,12 +15,8 @@
     return new URLSearchParams(isOurs(hash) ? hash.slice(PLACE.length) : "");
   }
 
-  function hashOf(parameters) {
-    return PLACE + parameters.toString();
-  }
-
   function write(parameters, replace) {
-    const hash = hashOf(parameters);
+    const hash = PLACE + parameters.toString();
     if (hash === window.location.hash) {
       return;
     }
@@ -31,5 +27,5 @@
     }
   }
 
-  rp.state = { read, write, hashOf, isHere: () => isOurs(window.location.hash) };
+  rp.state = { read, write, isHere: () => isOurs(window.location.hash) };
 })((window.rankproof = window.rankproof || {}));

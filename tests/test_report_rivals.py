@@ -1,0 +1,113 @@
+"""Who is held against whom in the report: only systems that rank, and only by measures that say which is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from plot_cases import wide_climb
+from rankproof import evaluate
+from rankproof.analysis.statistics.many import intervals_of
+from rankproof.experiment import Climb
+from rankproof.measures import parse
+from rankproof.report import page_of
+from rankproof.report.assets import environment, rendered, template_text
+from rankproof.report.charts.pareto import Point, pareto
+from rankproof.report.material import Material
+from rankproof.report.section import Chart, Section
+from rankproof.report.sections import FINDINGS
+from rankproof.report.sections.ladder import ladder
+from rankproof.report.sections.pareto import pareto as pareto_section
+from small_climbs import small_climb
+from test_answers_results import answering_climb
+
+
+def sections_of(climb: Climb) -> dict[str, Section]:
+    made = [make(Material(climb)) for make in FINDINGS]
+    return {section.key: section for section in made if section is not None}
+
+
+def charts_of(make: Callable[[Material], Section | None], climb: Climb) -> tuple[Chart, ...]:
+    section = make(Material(climb))
+    assert section is not None
+    return section.charts
+
+
+def answering_three() -> Climb:
+    """bm25, another that ranks, and one that answers from bm25 and so has its ranking."""
+    climb = small_climb(("bm25", "dense", "says"), [f"q{at}" for at in range(6)])
+    first, second, last = climb.rungs
+    rungs = (first, second, replace(last, kind="answer", over="bm25", run=first.run))
+    runs = {rung.name: rung.run for rung in rungs}
+    return replace(climb, rungs=rungs, result=evaluate(climb.qrels, runs, ["nDCG@10", "RR@10"]))
+
+
+def test_where_a_measure_names_no_winner_no_part_of_the_page_names_one() -> None:
+    climb = small_climb(measures=["NumRet"])
+    found = sections_of(climb)
+    assert [figure.label for figure in found["verdict"].figures] == ["Queries"]
+    assert found["verdict"].sentences == found["verdict"].folded == found["ladder"].points == ()
+    assert "pareto" not in found
+    assert not re.search(r"(?<!-)\b[Bb]est\b", "".join(str(chart) for chart in found["ladder"].charts))
+    assert [note for table in found["ladder"].tables for note in table.notes if "best" in note] == []
+
+
+def test_a_system_that_answers_is_no_rival_on_the_front_nor_among_leaders() -> None:
+    found = sections_of(answering_three())
+    (table,) = found["pareto"].tables
+    assert table.grid.rows == ("bm25", "dense")
+    assert not [said for said in found["pareto"].sentences if "says" in said]
+    assert found["measures"].sentences == ("bm25 leads by 2 of 2 measures.",)
+    assert sections_of(answering_climb()).get("pareto") is None
+
+
+def test_identical_rankings_of_answers_are_no_tests_that_others_pay_for() -> None:
+    material = Material(answering_three())
+    assert [{pair.seen.one, pair.seen.other} for pair in material.comparisons] == [{"bm25", "dense"}]
+    assert material.comparison("says", "bm25") is None
+
+
+@pytest.mark.parametrize(("less", "top"), [(False, "a"), (True, "b")])
+def test_the_best_is_on_top_whichever_end_of_the_measure_that_is(less: bool, top: str) -> None:
+    points = [Point("a", 1, 0.9, "a", (0.8, 0.95), True), Point("b", 5, 0.1, "b", (0.05, 0.2), True)]
+    picture = str(pareto(points, "t", "d", ("ms", "v"), less=less, width=600, height=300))
+    heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', picture)]
+    assert min(zip(heights, "ab", strict=True))[1] == top
+
+
+def test_the_front_says_where_less_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    climb = wide_climb(["a", "b"], [f"q{at}" for at in range(20)], measures=["P@5"])
+    for less, said in ((False, "P@5 (better upwards)"), (True, "P@5 (less is better, better upwards)")):
+        monkeypatch.setattr(type(parse("P@5")), "higher_is_better", not less)
+        assert said in charts_of(pareto_section, climb)[0].svg
+
+
+def test_intervals_are_those_of_the_plots_and_say_how_they_were_made() -> None:
+    climb = wide_climb(["a", "b"], [f"q{at}" for at in range(1_200)], measures=["nDCG@10", "RR@10"])
+    material = Material(climb)
+    values = {(one.name, name): each for one in climb.result.systems for name, each in one.measures.items()}
+    assert material.intervals == intervals_of(values)
+    assert material.sampling == "bootstrap, BCa, 8,333 resamples"
+    for make in (ladder, pareto_section):
+        assert all(material.sampling in chart.about for chart in charts_of(make, climb))
+
+
+def test_links_stand_beside_the_maker_where_they_are_given_and_are_only_text() -> None:
+    climb = small_climb()
+    linked = page_of(climb, [("/", "All results"), ('/x"onclick="y', "<b>")])
+    expected = '<span class="beside"><a href="/">All results</a> · <a href="/x&#34;onclick=&#34;y">&lt;b&gt;</a></span>'
+    assert f'<p class="maker">rankproof {expected}</p>' in linked
+    assert '<p class="maker">rankproof</p>' in page_of(climb)
+
+
+def test_the_key_of_moves_stands_where_a_section_asks_for_it() -> None:
+    for asked in (True, False):
+        section = Section("movement" if not asked else "other", "t", "q?", key_of_ways=asked)
+        assert ('class="key ways"' in rendered("section.html.j2", section=section)) == asked
+
+
+def test_templates_are_read_once() -> None:
+    assert environment(template_text) is environment(template_text)
