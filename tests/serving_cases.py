@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from rankproof.data.dataset import Dataset
 from rankproof.experiment.results.folder import save
 from rankproof.experiment.rung import Climb
 from rankproof.serving.bench import Bench
 from rankproof.serving.ledger import Ledger
+from rankproof.serving.passages import Passages
 from rankproof.serving.server import Service
 from rankproof.serving.shelf import Shelf
 from rankproof.serving.site import Site
@@ -85,10 +87,10 @@ class Visitor:
 
 
 @contextmanager
-def serving(paths: Sequence[Path], judge: Path | None = None) -> Iterator[Visitor]:
+def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset | None = None) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     ledger = None if judge is None else Ledger(str(judge), "ann")
-    site = Site(Shelf([str(path) for path in paths]), None if ledger is None else Bench(ledger))
+    site = Site(Shelf([str(path) for path in paths]), None if ledger is None else Bench(ledger), Passages(dataset))
     inside: list[Exception] = []
     with Service(0, site.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})

@@ -169,3 +169,17 @@ def test_names_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
         _, said = ended(process, signal.SIGTERM)
     assert "\x1b" not in said
     assert r"my\x1b[34m.qrels as _[35mann" in said
+
+
+def test_another_scale_of_grades_is_told_at_the_start(tmp_path: Path) -> None:
+    with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--who", "ann") as (process, _):
+        _, said = ended(process, signal.SIGTERM)
+    assert "note: small: the judgements that the results rest on go up to 2, and those made here from 0 to 3" in said
+
+
+def test_a_dataset_that_no_results_were_made_on_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(saved(tmp_path / "results"))
+    assert main(["serve", folder, "--judge", str(tmp_path / "my.qrels"), "--dataset", "sample"]) == 2
+    assert "sample is not the dataset of any of these results" in capsys.readouterr().err
+    assert main(["serve", folder, "--dataset", "sample"]) == 2
+    assert "--dataset is for judging" in capsys.readouterr().err

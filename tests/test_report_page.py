@@ -16,6 +16,7 @@ import pytest
 from hostile_climbs import harmful_climb
 from plot_cases import wide_climb
 from rankproof import evaluate
+from rankproof.data.qrels import Qrels
 from rankproof.data.queries import Queries
 from rankproof.experiment import Climb
 from rankproof.experiment.results.folder import load, save
@@ -24,6 +25,7 @@ from rankproof.report import page_of
 from rankproof.report.material import Material
 from rankproof.report.section import Section
 from rankproof.report.sections import FINDINGS, GROUNDS
+from rankproof.report.words import signed
 from small_climbs import small_climb
 from test_answers_results import answering_climb
 
@@ -208,6 +210,27 @@ def test_a_table_without_rows_explains_no_columns() -> None:
     page = page_of(climb)
     assert "No query fails." in page
     assert "<summary>What the columns mean" not in page.split("No query fails.")[1].split("</div>")[0]
+
+
+def test_a_difference_that_is_shown_as_nothing_has_no_sign() -> None:
+    one = Material(climb_of()).one
+    assert [signed(each, one) for each in (-1e-6, 1e-6, 0.01, -0.01)] == ["0.00 pp", "0.00 pp", "+1.00 pp", "-1.00 pp"]
+
+
+def test_one_answerer_is_told_in_a_whole_sentence_and_drawn_with_intervals() -> None:
+    found = sections_of(answering_climb())["answers"]
+    assert any(re.fullmatch(r"Answers: the F1\(tokens='set'\) of says is [\d.]+ \(n = \d+\)\.", point) for point in found.points)
+    assert any('class="whisker"' in chart.svg for chart in found.charts)
+    assert not any("e-05" in chart.svg for chart in found.charts)
+
+
+def test_segments_by_relevant_documents_are_named_in_words() -> None:
+    climb = climb_of()
+    grades = {query: {f"d{doc}": 1 for doc in range(1 + at % 2)} for at, query in enumerate(climb.queries)}
+    found = sections_of(replace(climb, qrels=Qrels.from_dict(grades)))["segments"]
+    captions = [sheet.caption for sheet in (*found.tables, *found.folded)]
+    assert sum("by number of relevant documents" in caption for caption in captions) == 2
+    assert not any("by relevant" in caption for caption in captions)
 
 
 def test_definitions_say_which_gain_is_counted() -> None:

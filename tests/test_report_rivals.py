@@ -49,7 +49,7 @@ def test_where_a_measure_names_no_winner_no_part_of_the_page_names_one() -> None
     climb = small_climb(measures=["NumRet"])
     found = sections_of(climb)
     assert [figure.label for figure in found["verdict"].figures] == ["Queries"]
-    assert found["verdict"].sentences == found["verdict"].folded == found["ladder"].points == ()
+    assert [*found["verdict"].sentences, *found["verdict"].folded, *found["ladder"].points] == []
     assert "pareto" not in found
     assert not re.search(r"(?<!-)\b[Bb]est\b", "".join(str(chart) for chart in found["ladder"].charts))
     assert [note for table in found["ladder"].tables for note in table.notes if "best" in note] == []

@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
+from rankproof.data.corpus import Corpus, Document
+from rankproof.data.dataset import Dataset
+from rankproof.data.qrels import Qrels
+from rankproof.experiment.rung import Climb
 from rankproof.formats import read_qrels
+from rankproof.serving.passages import LONGEST, Passages
 from rankproof.serving.pile import pile_of
 from serving_cases import Visitor, many_pairs, saved, serving
 from small_climbs import small_climb
@@ -153,9 +158,9 @@ def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, ju
 
 def test_of_too_many_pairs_those_that_systems_rank_most_differently_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     climb = many_pairs()
-    whole = pile_of(climb)
+    whole = pile_of(climb, Passages())
     monkeypatch.setattr("rankproof.serving.pile.CANDIDATES", 50)
-    some = pile_of(climb)
+    some = pile_of(climb, Passages())
     assert (whole.passed_over, some.passed_over) == (False, True)
     assert len(some.questions) == 50 < len(whole.questions)
     assert set(some.questions) <= set(whole.questions)
@@ -168,3 +173,46 @@ def test_a_page_whose_pairs_are_some_of_many_says_so(guest: Visitor, monkeypatch
     monkeypatch.setattr("rankproof.serving.pile.CANDIDATES", 3)
     assert "too many unjudged pairs to look at all" in guest.get("/r/1/judge").text
     assert len(data_of(guest)["pairs"]) == 3
+
+
+def searched(climb: Climb) -> Dataset:
+    """What the climb could have been made on: one document is long, another too long for a page."""
+    texts = {"d1": "short", "d2": "long words " * 100, "d3": "w" * (LONGEST + 1), "d4": "short"}
+    return Dataset("tiny", Corpus([Document(doc, text, title="") for doc, text in texts.items()]), climb.texts, climb.qrels)
+
+
+def test_a_passage_of_which_results_keep_the_beginning_is_said_to_be_one(tmp_path: Path, judged: Path) -> None:
+    snippets = {**small_climb().snippets, "d2": f"{'x' * 300}…"}
+    with serving([saved(tmp_path / "results", snippets=snippets)], judge=judged) as visitor:
+        data, page = data_of(visitor.enter()), visitor.get("/r/1/judge").text
+    assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d2"}
+    assert len(data["beginnings"]) == 3
+    assert "Beginning only" in page
+    assert "with <code>--dataset</code> shows them whole" in page
+
+
+def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> None:
+    climb = small_climb()
+    dataset = searched(climb)
+    fitting = saved(tmp_path / "results", climb, fingerprint=dataset.fingerprint(), snippets={"d2": f"{'x' * 300}…"})
+    with serving([fitting], judge=judged, dataset=dataset) as visitor:
+        data = data_of(visitor.enter())
+    passages = {pair[1]: pair[5] for pair in data["pairs"]}
+    assert passages == {"d2": ("long words " * 100).strip(), "d3": f"{'w' * LONGEST}…"}
+    assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d3"}
+
+
+def test_the_texts_of_another_dataset_are_not_shown(tmp_path: Path, judged: Path) -> None:
+    climb = small_climb()
+    with serving([saved(tmp_path / "results", climb)], judge=judged, dataset=searched(climb)) as visitor:
+        assert not any("long words" in pair[5] for pair in data_of(visitor.enter())["pairs"])
+
+
+@pytest.mark.parametrize(("grade", "warns"), [(4, True), (3, False), (1, True)])
+def test_grades_on_another_scale_are_warned_of(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
+    climb = small_climb()
+    qrels = Qrels.from_dict({query: {"d1": grade, "d4": 0} for query in climb.queries})
+    with serving([saved(tmp_path / "results", climb, qrels=qrels)], judge=judged) as visitor:
+        page = visitor.enter().get("/r/1/judge").text
+    assert ("Another scale" in page) is warns
+    assert (f"go up to {grade}, and those made here from 0 to 3" in page) is warns

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof.errors import visible
+from rankproof.errors import SHOWN_LENGTH, shown, visible
 from rankproof.evaluation import MeasureResult, Result, SystemResult
 from rankproof.measures import parse
 from rankproof.views import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
@@ -134,3 +134,9 @@ def test_latex_escapes_what_latex_obeys() -> None:
 def test_no_latex_row_begins_with_what_the_line_before_it_would_take(name: str) -> None:
     for line in as_latex.render(result_with(name, name), Look(per_query=True)).splitlines():
         assert not line.startswith(("[", "*"))
+
+
+def test_long_names_that_differ_at_their_end_are_shown_as_different() -> None:
+    names = {shown(f"{'a long name ' * 20}{number}") for number in range(3)}
+    assert len(names) == 3
+    assert all(len(name) == SHOWN_LENGTH + 1 for name in names)

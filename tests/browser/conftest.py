@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ def watched() -> Watched:
     return Watched()
 
 
-@pytest.fixture
-def new_page(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
+@contextmanager
+def pages(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
     """Makes pages with the options of a browser's context; in the end none has done what it must not."""
     contexts = []
 
@@ -92,6 +93,13 @@ def new_page(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
     assert watched.faults == []
     assert watched.dialogs == []
     assert watched.outside == []
+
+
+@pytest.fixture
+def new_page(browser: Any, watched: Watched) -> Iterator[Callable[..., Any]]:
+    """The same for one test."""
+    with pages(browser, watched) as make:
+        yield make
 
 
 @pytest.fixture

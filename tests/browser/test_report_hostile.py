@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,8 @@ from hostile import STRINGS
 from hostile_climbs import TEXTS, harmful_climb
 from rankproof.errors import visible
 from rankproof.report import page_of
+
+from .conftest import Watched, pages
 
 pytestmark = pytest.mark.browser
 CELLS = "all => all.map(one => one.textContent)"
@@ -22,15 +24,17 @@ LINKS = "all => all.map(one => one.getAttribute('href')).filter(one => !one.star
 
 
 @pytest.fixture(scope="module")
-def text() -> str:
-    return page_of(harmful_climb())
-
-
-@pytest.fixture
-def page(opened: Callable[..., Any], text: str) -> Any:
-    found = opened(text)
-    found.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
-    return found
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One page for all that only look at it."""
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path.write_bytes(page_of(harmful_climb()).encode(errors="backslashreplace"))
+    watched = Watched()
+    with pages(browser, watched) as make:
+        found = make()
+        found.goto(path.as_uri())
+        found.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+        yield found
+    assert watched.requests == [path.as_uri()]
 
 
 def test_no_hostile_text_becomes_an_element_an_attribute_or_a_link(page: Any) -> None:

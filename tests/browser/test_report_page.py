@@ -89,6 +89,12 @@ def test_the_page_never_scrolls_sideways(opened: Opened, text: str) -> None:
         assert page.evaluate(OVERFLOW) <= 0, width
 
 
+def test_a_column_out_of_sight_makes_no_row_tall_on_a_phone(opened: Opened, text: str) -> None:
+    page = opened(text, viewport=PHONE)
+    tall = "all => Math.max(...all.map(one => one.getBoundingClientRect().height))"
+    assert page.eval_on_selector_all("#diagnosis .sheet:first-of-type td.wordy", tall) < 100
+
+
 def test_contents_stay_in_reach_on_a_phone(opened: Opened, text: str) -> None:
     page = opened(text, viewport=PHONE)
     page.evaluate("document.getElementById('holes').scrollIntoView()")

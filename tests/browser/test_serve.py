@@ -179,3 +179,17 @@ def test_nothing_hostile_runs_on_any_page(new_page: NewPage, tmp_path: Path) -> 
         for _ in range(40):
             press(page, "s", "Skipped")
         assert page.locator("main img, main svg, main iframe, main form, main style").count() == 0
+
+
+def test_a_passage_that_goes_on_is_said_to_beside_it_and_no_other(new_page: NewPage, tmp_path: Path) -> None:
+    snippets = {**small_climb().snippets, "d2": f"{'x' * 300}…"}
+    with serving([saved(tmp_path / "results", snippets=snippets)], judge=tmp_path / "my.qrels") as visitor:
+        page = new_page()
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}/r/1/judge")
+        seen = set()
+        for _ in range(6):
+            doc = shown(page)[1]
+            seen.add((doc, page.locator("#beginning").is_visible()))
+            press(page, "s", f"Skipped: {doc}")
+    assert seen == {("d2", True), ("d3", False)}

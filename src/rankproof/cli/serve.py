@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError, shown, visible
+from .dataset import SPLIT, read_named
 from .endings import escaped_trace
 from .terminal import Terminal
 
 if TYPE_CHECKING:
     from ..serving.ledger import Ledger
+    from ..serving.passages import Passages
+    from ..serving.shelf import Shelf
 
-USAGE = "RESULTS… [--port N] [--judge QRELS] [--who NAME]"
+USAGE = "RESULTS… [--port N] [--judge QRELS] [--who NAME] [--dataset FOLDER]"
 EXAMPLES = """\
 examples:
   rankproof serve rankproof-results/                       every results folder in it
@@ -31,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="on 127.0.0.1 (0: any that is free)")
     parser.add_argument("--judge", metavar="QRELS", help="let a person judge unjudged pairs, into this file")
     parser.add_argument("--who", metavar="NAME", help="who judges (the login name)")
+    parser.add_argument("--dataset", metavar="FOLDER", help="what was searched, to judge whole documents (else their beginnings)")
+    parser.add_argument("--split", default=SPLIT, metavar="NAME", help=f"which judgements of the dataset ({SPLIT})")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -45,11 +50,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     gc.enable()
     shelf = Shelf(args.results)
+    passages = _passages(args, shelf)
     ledger = _ledger(args)
     try:
-        site = Site(shelf, None if ledger is None else Bench(ledger))
+        site = Site(shelf, None if ledger is None else Bench(ledger), passages)
         with heard_termination(), Service(args.port, site.answer, _teller(terminal)) as service:
-            _greet(service.door.url, len(shelf.spots()), ledger, terminal)
+            _greet(service.door.url, shelf, ledger, terminal)
             service.serve_forever()
     except KeyboardInterrupt:
         terminal.note("ended")
@@ -69,12 +75,36 @@ def _ledger(args: argparse.Namespace) -> Ledger | None:
     return Ledger(args.judge, _login() if args.who is None else args.who)
 
 
-def _greet(url: str, folders: int, ledger: Ledger | None, terminal: Terminal) -> None:
+def _passages(args: argparse.Namespace, shelf: Shelf) -> Passages:
+    from ..serving.passages import Passages
+
+    if args.dataset is None:
+        return Passages()
+    if args.judge is None:
+        raise UsageError("--dataset is for judging, and nobody does", fix="add --judge FILE, or leave out --dataset")
+    passages = Passages(read_named(args.dataset, args.split))
+    passages.refuse_strange([summary.fingerprint for summary in shelf.summaries()], args.dataset)
+    return passages
+
+
+def _scales(shelf: Shelf) -> Iterator[str]:
+    """The results that were judged on another scale than a person has here."""
+    from ..serving.bench import other_scale
+
+    for summary in shelf.summaries():
+        if said := other_scale(summary.highest):
+            yield f"{shown(summary.name)}: {said}"
+
+
+def _greet(url: str, shelf: Shelf, ledger: Ledger | None, terminal: Terminal) -> None:
     """The address is the result; nothing else that is printed has the token."""
+    folders = len(shelf.spots())
     if ledger is not None:
         if ledger.cut:
             terminal.note(f"the log of {shown(ledger.path)} ended in half a line, which was never saved: it is taken off")
         terminal.note(f"judgements go to {shown(ledger.path)} as {ledger.who}")
+        for note in _scales(shelf):
+            terminal.note(note)
     terminal.note(f"{folders} results {'folder' if folders == 1 else 'folders'}; open the address in a browser; Ctrl-C ends")
     terminal.show(f"{url}\n")
 

@@ -15,7 +15,10 @@ from ..errors import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STYLES = ("report.css", "charts.css", "explorer.css", "explorer-query.css", "print.css")
+STYLES = (
+    *("report.css", "sheets.css", "widths.css", "charts.css", "explorer.css"),
+    *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "print.css"),
+)
 SCRIPTS = (
     "dom.js",
     "state.js",

@@ -7,12 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import RankproofError, UsageError, visible
-from ..judging.rubric import GRADES
+from ..judging.rubric import GRADES, HIGHEST, LOWEST
 from ..report.blocks import json_block
 from .assets import judge_script, page
 from .ledger import Ledger
 from .pile import Pile, Question
 from .reply import RefusedError, Reply, as_json
+
+
+def other_scale(highest: int) -> str:
+    """What to beware of where the results were judged on another scale; empty where they were not."""
+    if highest == HIGHEST:
+        return ""
+    return (
+        f"the judgements that the results rest on go up to {highest}, and those made here from {LOWEST} to {HIGHEST}:"
+        " a grade may not mean the same in both, so do not put them in one file unread"
+    )
 
 
 class Bench:
@@ -30,6 +40,7 @@ class Bench:
             "judge": f"/r/{id}/judge",
             "undo": f"/r/{id}/undo",
             "pairs": [_shown(question) for question in pile.questions.values()],
+            "beginnings": [at for at, question in enumerate(pile.questions.values()) if not question.whole],
             "last": None if last is None else places.get(last),
             **self._standing(pile),
         }
@@ -40,6 +51,8 @@ class Bench:
             data=json_block(data),
             pile=pile,
             rubric=GRADES,
+            beginnings=any(not question.whole for question in pile.questions.values()),
+            scale=other_scale(pile.highest),
             who=self._ledger.who,
             file=os.path.basename(self._ledger.path),
         )

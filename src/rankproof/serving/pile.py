@@ -14,7 +14,9 @@ from ..errors import InputError
 from ..experiment.rung import Climb
 from ..formats.writing import qrels_blocks
 from .candidates import closest
+from .passages import Passages
 from .record import Pair
+from .summary import highest_grade
 
 MOST = 1000
 """Pairs in one pile: more than a person judges before the experiment is run again."""
@@ -24,12 +26,16 @@ CANDIDATES = 3000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pair as a person reads it; `stands` is told only when it is judged, so that no system is favoured."""
+    """A pair as a person reads it; `stands` is told only when it is judged, so that no system is favoured.
+
+    `whole` says whether the passage is all of the document.
+    """
 
     query: str
     doc: str
     text: str
     passage: str
+    whole: bool
     stands: str
 
     @property
@@ -42,7 +48,8 @@ class Question:
 class Pile:
     """Questions in the order of what they could change, found by their pair.
 
-    `left_out` counts those nobody can judge here; `passed_over` says that there were too many unjudged pairs to look at all.
+    `left_out` counts those nobody can judge here; `passed_over` says that there were too many unjudged pairs to look at all;
+    `highest` is the highest grade that the results were judged by.
     """
 
     measure: str
@@ -50,25 +57,27 @@ class Pile:
     questions: Mapping[Pair, Question]
     left_out: int
     passed_over: bool
+    highest: int
 
 
-def pile_of(climb: Climb) -> Pile:
+def pile_of(climb: Climb, passages: Passages) -> Pile:
     """The unjudged pairs that could change the climb's main measure most."""
     evidence = evidence_of_climb(climb)
     measure = main_measure(evidence)
     whole = holes_of(evidence)
     holes = closest(whole, evidence.result.systems[0].measures[measure].measure, CANDIDATES)
     rows = judge_next(holes, measure, MOST).records()
-    found = list(_questions(climb, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
+    found = list(_questions(climb, passages, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
     questions = {one.pair: one for one in found}
-    return Pile(measure, climb.fingerprint, questions, len(rows) - len(questions), holes is not whole)
+    left_out, highest = len(rows) - len(questions), highest_grade(climb.qrels)
+    return Pile(measure, climb.fingerprint, questions, left_out, holes is not whole, highest)
 
 
-def _questions(climb: Climb, rows: list[tuple[str, str, str]]) -> Iterator[Question]:
+def _questions(climb: Climb, passages: Passages, rows: list[tuple[str, str, str]]) -> Iterator[Question]:
     for query, doc, stands in rows:
-        passage = climb.snippets.get(doc, "")
-        if passage.strip() and query in climb.texts and _can_be_written(query, doc):
-            yield Question(query, doc, climb.texts[query].text, passage, stands)
+        passage = passages.of(climb, doc)
+        if passage.text.strip() and query in climb.texts and _can_be_written(query, doc):
+            yield Question(query, doc, climb.texts[query].text, passage.text, passage.whole, stands)
 
 
 def _can_be_written(query: str, doc: str) -> bool:

@@ -66,6 +66,10 @@ class Shelf:
         key = (spot.id, stamp_of(spot), _stamp(os.path.join(spot.path, QRELS)))
         return self._summaries.of(key, lambda: _summary(spot))
 
+    def summaries(self) -> list[Summary]:
+        """Of every folder that can be read."""
+        return [found for spot in self.spots() if isinstance(found := self.summary(spot), Summary)]
+
 
 def stamp_of(spot: Spot) -> Stamp | None:
     """When and how large the results were written; None where they are gone."""

@@ -13,6 +13,7 @@ from .bench import Bench
 from .comparing import compared
 from .kept import Kept
 from .listing import rivals_of, rows_of
+from .passages import Passages
 from .pile import Pile, pile_of
 from .reply import HTML, RefusedError, Reply, plain
 from .shelf import Shelf, Spot, stamp_of
@@ -29,10 +30,10 @@ View = Callable[..., Reply]
 
 
 class Site:
-    """Answers for every page; `bench` is where judging happens, None where it was not asked for."""
+    """Answers for every page; `bench` is where judging happens, None where it was not asked for, `passages` what is judged."""
 
-    def __init__(self, shelf: Shelf, bench: Bench | None) -> None:
-        self._shelf, self._bench = shelf, bench
+    def __init__(self, shelf: Shelf, bench: Bench | None, passages: Passages) -> None:
+        self._shelf, self._bench, self._passages = shelf, bench, passages
         self._reports: Kept[bytes] = Kept(_REPORTS)
         self._comparisons: Kept[Reply] = Kept(_COMPARISONS)
         self._piles: Kept[Pile] = Kept(_PILES)
@@ -115,7 +116,7 @@ class Site:
         return self._bench
 
     def _pile(self, spot: Spot) -> Pile:
-        return self._piles.of((spot.id, stamp_of(spot)), lambda: pile_of(self._shelf.climb(spot)))
+        return self._piles.of((spot.id, stamp_of(spot)), lambda: pile_of(self._shelf.climb(spot), self._passages))
 
     def _known(self, spot: Spot) -> Summary:
         found = self._shelf.summary(spot)

@@ -102,6 +102,8 @@ def _nothing(name: str, over: str, less_is_better: bool) -> str:
 
 
 def _price(more: float) -> str:
+    if _is_zero(shown_time(abs(more))):
+        return "takes as long a query (p50)"
     return f"costs {shown_time(more)} ms more a query (p50)" if more >= 0 else f"saves {shown_time(-more)} ms a query (p50)"
 
 

@@ -25,10 +25,7 @@ _COLUMNS = (
     Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
     Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
 )
-_ALONE = (
-    "Each bound is taken for its system alone, and one document may raise a system and its rivals alike: fewer systems than"
-    " those whose bounds overlap may be able to pass the leader."
-)
+_ALONE = "Each bound is taken for its system alone, and systems share documents: fewer may truly be able to pass."
 
 
 @dataclass(frozen=True, slots=True)

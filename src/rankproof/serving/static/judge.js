@@ -2,9 +2,10 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const parts = Object.fromEntries(
-  ["bar", "count", "said", "wrong", "pair", "query", "query-id", "doc-id", "passage", "grades", "moves", "skip", "undo", "keys", "done"]
+  ["bar", "count", "said", "wrong", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done"]
     .map((id) => [id, document.getElementById(id)])
 );
+const beginnings = new Set(data.beginnings);
 const state = {
   grades: new Map(Object.entries(data.grades).map(([at, grade]) => [Number(at), grade])),
   skipped: new Set(),
@@ -35,6 +36,7 @@ function show(at) {
     parts["doc-id"].textContent = doc;
     parts.query.textContent = text;
     parts.passage.textContent = passage;
+    parts.beginning.hidden = !beginnings.has(at);
   }
   count();
 }
