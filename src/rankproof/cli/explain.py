@@ -24,7 +24,7 @@ examples:
   rankproof explain results --system hybrid-rrf --query 12 --doc 184
   rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
   rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
-  rankproof explain results -m F1 --query 12                  what an answer shares with its reference
+  rankproof explain results -m F1 --query 12                  what an answer has of its reference
   rankproof explain --answer "Paris, of course" --reference "It is Paris"
 
 the parts add up to the number: contributions of queries to the mean, of ranks to a query's value,

@@ -21,7 +21,7 @@ def other_scale(highest: int) -> str:
         return ""
     return (
         f"the judgements that the results rest on go up to {highest}, and those made here from {LOWEST} to {HIGHEST}:"
-        " a grade may not mean the same in both, so do not put them in one file unread"
+        " a grade may not mean the same in both, so do not simply put both in one file"
     )
 
 
