@@ -17,7 +17,7 @@ import pytest
 
 from rankproof.cli.main import main
 from rankproof.formats import read_qrels
-from serving_cases import Visitor, many_pairs, saved, serving
+from serving_cases import Visitor, judged_in, many_pairs, saved, serving
 from small_climbs import small_climb
 from test_serving_judging import data_of
 
@@ -54,7 +54,7 @@ def test_it_prints_the_address_and_ends_when_it_is_asked_to(how: signal.Signals,
         assert visitor.post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1}).status == 200
         code, said = ended(process, how)
     assert code == 0
-    assert (tmp_path / "my.qrels").read_text() == "q1 human:ann d2 1\n"
+    assert judged_in(tmp_path / "my.qrels") == "q1 human:ann d2 1\n"
     assert said.splitlines()[-1] == "note: ended"
     for secret in (visitor.url.partition("token=")[2], visitor.cookie.partition("=")[2], "GET", "POST", "/r/1", "Traceback"):
         assert secret not in said

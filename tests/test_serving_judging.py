@@ -17,7 +17,7 @@ from rankproof.experiment.rung import Climb
 from rankproof.formats import read_qrels
 from rankproof.serving.passages import LONGEST, Passages
 from rankproof.serving.pile import pile_of
-from serving_cases import Visitor, many_pairs, saved, serving
+from serving_cases import Visitor, judged_in, many_pairs, saved, serving
 from small_climbs import small_climb
 
 PAIR = {"query": "q1", "doc": "d2"}
@@ -51,7 +51,7 @@ def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands
 def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands(guest: Visitor, judged: Path) -> None:
     seen = guest.post("/r/1/judge", {**PAIR, "grade": 2})
     assert seen.status == 200
-    assert judged.read_text() == "q1 human:ann d2 2\n"
+    assert judged_in(judged) == "q1 human:ann d2 2\n"
     assert (seen.json["grade"], seen.json["stands"]) == (2, "bm25 2, dense 1, hybrid 4, late 3")
     data = data_of(guest)
     place = [pair[:2] for pair in data["pairs"]].index(["q1", "d2"])
@@ -62,7 +62,7 @@ def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
     guest.post("/r/1/judge", {**PAIR, "grade": 2})
     guest.post("/r/1/judge", {**PAIR, "grade": 0})
     assert guest.post("/r/1/undo", PAIR).json["grade"] == 2
-    assert judged.read_text() == "q1 human:ann d2 2\n"
+    assert judged_in(judged) == "q1 human:ann d2 2\n"
     assert guest.post("/r/1/undo", PAIR).json == {"grade": None, "stands": "", "grades": {}}
     assert guest.post("/r/1/undo", PAIR).status == 409
 
@@ -129,7 +129,7 @@ def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path,
         visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
         assert visitor.get("/r/2/judge").status == 422
         assert visitor.post("/r/2/judge", {**PAIR, "grade": 1}).status == 409
-    assert judged.read_text() == "q1 human:ann d2 3\n"
+    assert judged_in(judged) == "q1 human:ann d2 3\n"
 
 
 def test_pairs_that_qrels_cannot_hold_or_nobody_can_read_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:

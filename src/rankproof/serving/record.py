@@ -44,8 +44,8 @@ class Record:
         return _line({name: getattr(self, name) for name in self.__slots__})
 
     def judgement(self) -> bytes:
-        """As TREC qrels keep it, the person in the second column."""
-        return f"{self.query} {PERSON}{self.who} {self.doc} {self.grade}\n".encode()
+        """As TREC qrels keep it, who judged and when in the second column."""
+        return f"{self.query} {PERSON}{self.who}@{self.when} {self.doc} {self.grade}\n".encode()
 
 
 def beginning(fingerprint: str) -> bytes:
