@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -80,7 +81,7 @@ class Prompted:
 V = TypeVar("V", bound=Prompted)
 
 
-class PromptedScorer(Generic[V]):
+class PromptedScorer(ABC, Generic[V]):
     """Asks the model about the documents of one corpus."""
 
     kind = "prompted"
@@ -99,9 +100,9 @@ class PromptedScorer(Generic[V]):
         """The scores without what asking came to."""
         return self.scores_asked(query, docs, Sums())
 
+    @abstractmethod
     def scores_asked(self, query: Query, docs: Sequence[str], tally: Tally) -> FloatArray:
         """One number a document, by the way of asking that the kind stands for."""
-        raise NotImplementedError
 
     def cut(self, query: Query, docs: Sequence[str]) -> int:
         """How many of the documents the model reads only the beginning of."""
