@@ -34,6 +34,7 @@ VERBS = {
     "measures": "list the measures, with definition, range, source and aliases",
     "cache": "show or clear what is kept for the next run",
     "models": "get and list model weights",
+    "tokenizers": "train and compare encoders that differ in their tokenizer alone",
     "completion": "print the completion script of a shell",
 }
 

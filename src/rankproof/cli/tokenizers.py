@@ -1,0 +1,39 @@
+"""`rankproof tokenizers`: the tokenization lab, which trains and compares encoders that differ in their tokenizer alone."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from .terminal import Terminal
+from .values import names, whole
+
+USAGE = "train DATASET -o FOLDER | compare DATASET [--trials FOLDER] [options]"
+EXAMPLES = """\
+examples:
+  rankproof tokenizers train my-data --split train --kinds bytes,characters,bpe-4000 -o trials
+  rankproof tokenizers compare my-data --trials trials -o comparison
+  rankproof tokenizers compare my-data --lexical words,stems,characters-4 --typos 0,1,2
+  rankproof tokenizers compare my-data --trials trials --store pgvector -o comparison
+
+train needs the extra torch: pip install 'rankproof[torch]'; it takes a GPU where there is one.
+docs/tokenizers.md says what is held equal, and what was found"""
+_ACTIONS = ("train", "compare")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, with which dataset, and each action's own options."""
+    parser.add_argument("action", choices=_ACTIONS, help="train encoders, or compare them")
+    parser.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels, or sample")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the checkpoints, or the tables and charts, are written")
+    parser.add_argument("--split", metavar="NAME", help="the split that is read (train to train, test to compare)")
+    parser.add_argument("--languages", type=names, metavar="NAMES", help="of DATASET/i18n: corpus.NAME.jsonl, queries.NAME.jsonl, or all")
+    parser.add_argument("--seed", type=whole, default=1, metavar="N", help="of everything random (1)")
+    for action in _ACTIONS:
+        import_module(f"rankproof.cli.tokenizers_{action}").add_arguments(parser.add_argument_group(f"{action} alone"))
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Hands over to the action."""
+    code: int = import_module(f"rankproof.cli.tokenizers_{args.action}").run(args, terminal)
+    return code

@@ -1,0 +1,1 @@
+"""The tokenization lab: encoders that differ in their tokenizer alone, trained and compared."""

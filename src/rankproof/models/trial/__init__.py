@@ -1,0 +1,1 @@
+"""Small encoders that differ in their tokenizer alone."""
