@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 
-.PHONY: demo test oracle check bench fuzz kills sanitize clean
+.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
@@ -17,10 +17,16 @@ test: $(VENV)/test.stamp
 oracle: $(VENV)/oracle.stamp
 
 check: $(VENV)/check.stamp
-	$(BIN)/ruff format --check src tests bench benchmarks fuzz setup.py
-	$(BIN)/ruff check src tests bench benchmarks fuzz setup.py
+	$(BIN)/ruff format --check src tests bench benchmarks fuzz demos docs_build release setup.py
+	$(BIN)/ruff check src tests bench benchmarks fuzz demos docs_build release setup.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-refresh: $(VENV)/docs.stamp
+	$(BIN)/python -m docs_build refresh
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench
@@ -42,6 +48,22 @@ kills: $(VENV)/test.stamp
 sanitize: $(VENV)/test.stamp
 	bash fuzz/sanitize.sh
 
+package: $(VENV)/release.stamp
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist/built
+	cp dist/built/*.tar.gz dist
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
+	rm -r dist/built
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/abi3audit --strict dist/*.whl
+	$(BIN)/python -m release.contents dist
+
+package-test:
+	bash release/try.sh $(PYTHON)
+
+lowest: $(VENV)/release.stamp
+	bash release/lowest.sh $(BIN)/uv $(PYTHON) -n auto
+
 NATIVE := $(wildcard src/rankproof/*/*.c src/rankproof/align/csrc/*.h)
 
 $(BIN)/python:
@@ -56,4 +78,4 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/rankproof/*/*.so bench/work fuzz/work
+	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so bench/work fuzz/work

@@ -17,7 +17,7 @@ def extension(name: str, source: str, headers: str = "") -> Extension:
         sources=[source],
         depends=sorted(glob(headers)),
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0"],
+        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0", "-ffp-contract=off"],
         py_limited_api=STABLE,
         optional=True,
     )

@@ -144,6 +144,12 @@ def _zero_first(query: str) -> dict[str, float]:
     return _scores([order[0], *order[3:12], *order[1:3], *order[12:]])
 
 
+def _one_of_three(query: str) -> dict[str, float]:
+    """One relevant document in the top 10 of every query, as a random ranking of thirty has on average, the best one first."""
+    order = _near(QUERIES.index(query))
+    return _scores([order[0], *order[3:12], order[12], *order[1:3], *order[13:]])
+
+
 def _unjudged_first(docs: dict[str, float]) -> dict[str, float]:
     ordered = sorted(docs, key=docs.__getitem__, reverse=True)
     return _scores([*ordered[12:], *ordered[:12]])
@@ -175,8 +181,11 @@ CASES: Mapping[str, Case] = {
     "reversed-grades": Case(
         lambda made: _judged(made, lambda query, docs: {doc: 2 - grade for doc, grade in docs.items()}),
     ),
-    "zeros-on-top": Case(lambda made: _ranked(made, lambda query, docs: _zero_first(query), "bm25", "dense")),
+    "zeros-on-top": Case(
+        lambda made: _ranked(made, lambda query, docs: _zero_first(query), "bm25", "dense"), also=("random-level",)
+    ),
     "worse-than-random": Case(lambda made: _ranked(made, lambda query, docs: _backwards(docs))),
+    "random-level": Case(lambda made: _ranked(made, lambda query, docs: _one_of_three(query), "dense")),
     "scores-like-distances": Case(lambda made: replace(made, upside_down=True)),
     "constant-scores": Case(
         lambda made: _ranked(made, lambda query, docs: dict.fromkeys(docs, 1.0)), also=("shallow-pool", "worse-than-random")
@@ -185,6 +194,8 @@ CASES: Mapping[str, Case] = {
         lambda made: _ranked(made, lambda query, docs: _unjudged_first(docs)), also=("worse-than-random", "shallow-pool")
     ),
     "embedding-collapse": Case(lambda made: _fact(made, collapse=0.98)),
+    "untrained-encoder": Case(lambda made: _fact(made, model={**made.facts["model"], "training": "none"})),
+    "not-for-retrieval": Case(lambda made: _fact(made, model={**made.facts["model"], "training": "language model"})),
     "trained-on-test-queries": Case(
         lambda made: replace(made, training={"t1": "How Q01a relates  to q01b, and q01c in practice"}),
     ),

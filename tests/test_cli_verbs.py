@@ -177,25 +177,38 @@ def test_completion_scripts_parse(capsys: pytest.CaptureFixture[str], shell: str
     assert subprocess.run([path, "-n"], input=script, text=True, capture_output=True, timeout=60).stderr == ""
 
 
+COMPLETED = [
+    (["rankproof", "ev"], "eval"),
+    (["rankproof", "eval", "--judg"], "--judged-only"),
+    (["rankproof", "eval", "--format", "la"], "latex"),
+    (["rankproof", "eval", "-m", "nD"], "nDCG"),
+    (["rankproof", "eval", "-m", "RR,nD"], "RR,nDCG"),
+    (["rankproof", "completion", "z"], "zsh"),
+    (["rankproof", "tok"], "tokenizers"),
+    (["rankproof", "tokenizers", "co"], "compare"),
+    (["rankproof", "convert", "a", "b", "--to", "parq"], "parquet"),
+]
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["rankproof", "ev"], "eval"),
-        (["rankproof", "eval", "--judg"], "--judged-only"),
-        (["rankproof", "eval", "--format", "la"], "latex"),
-        (["rankproof", "eval", "-m", "nD"], "nDCG"),
-        (["rankproof", "eval", "-m", "RR,nD"], "RR,nDCG"),
-        (["rankproof", "completion", "z"], "zsh"),
-        (["rankproof", "convert", "a", "b", "--to", "parq"], "parquet"),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected"), COMPLETED)
 def test_bash_completes(capsys: pytest.CaptureFixture[str], words: list[str], expected: str) -> None:
     main(["completion", "bash"])
     quoted = " ".join(f"'{word}'" for word in words)
     call = f'\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _rankproof; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "--norc"], input=capsys.readouterr().out + call, text=True, capture_output=True, timeout=60)
     assert done.stdout.split() == [expected]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(("words", "expected"), [case for case in COMPLETED if "," not in case[1]])
+def test_fish_completes(capsys: pytest.CaptureFixture[str], words: list[str], expected: str) -> None:
+    main(["completion", "fish"])
+    call = f"\ncomplete -C '{' '.join(words)}'"
+    done = subprocess.run(
+        ["fish", "--no-config"], input=capsys.readouterr().out + call, text=True, capture_output=True, timeout=60
+    )
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [expected]
 
 
 class Screen(io.StringIO):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from doctor_cases import CASES, DENSE, Material, clean, subject_of
 from plain_models import HashedWords, OneByOne
-from rankproof import Dataset, Dense, Experiment, Settings, climb
+from rankproof import Corpus, Dataset, Dense, Experiment, Settings, climb, parse
+from rankproof.analysis.baselines.chance import expected
 from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe, of_evidence
 from rankproof.analysis.doctor.leakage import near_pairs
 from rankproof.analysis.doctor.prompts import FAMILIES, Family, family_of
@@ -75,12 +76,14 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> No
     lacking = table.facts["could_not_run"]
     assert {code for code, part in lacking.items() if part == "stages"} == {
         "embedding-collapse",
+        "untrained-encoder",
+        "not-for-retrieval",
         "missing-prompt",
         "low-recall",
         "truncated-passages",
     }
-    assert table.sentences[0] == f"{len(CODES) - 6} of {len(CODES)} checks ran; {len(CODES) - 6} found nothing."
-    assert "4 could not run: there are no stages" in table.sentences[3]
+    assert table.sentences[0] == f"{len(CODES) - 8} of {len(CODES)} checks ran; {len(CODES) - 8} found nothing."
+    assert "6 could not run: there are no stages" in table.sentences[3]
 
 
 def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
@@ -94,6 +97,27 @@ def test_one_system_in_the_right_order_clears_the_grades() -> None:
     honest = {query: {doc: -score for doc, score in docs.items()} for query, docs in swapped.runs["dense"].items()}
     table = examine(subject_of(replace(swapped, runs={**swapped.runs, "dense": honest})))
     assert "reversed-grades" not in codes_of(table)
+
+
+def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
+    words = said(CASES["random-level"].fault(clean()), "random-level")
+    by_chance = expected(parse("R@10"), [2, 1, 1], 30)
+    assert f"dense 0.333, where chance gives {by_chance:.3f} (+0.0 standard errors apart, 12 queries)" in words
+    assert "bm25" not in words
+
+
+def test_random_level_is_no_matter_where_even_a_perfect_ranking_could_be_luck() -> None:
+    faulty = CASES["random-level"].fault(clean())
+    few = replace(faulty, qrels={"q01": faulty.qrels["q01"]})
+    assert "random-level" not in codes_of(examine(subject_of(few)))
+
+
+def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
+    subject = subject_of(CASES["random-level"].fault(clean()))
+    bare = replace(subject, corpus=Corpus(()), parts=subject.parts - {"documents"})
+    assert "random-level" in codes_of(examine(bare))
+    unknown = examine(replace(bare, size=0, parts=bare.parts - {"corpus size"}))
+    assert unknown.facts["could_not_run"]["random-level"] == "corpus size"
 
 
 def test_copies_that_are_judged_differently_are_counted() -> None:

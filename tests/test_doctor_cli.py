@@ -150,7 +150,7 @@ def test_every_format_shows_the_finding_and_obeys_no_id(form: str, tmp_path: Pat
 
 def test_the_list_of_checks_needs_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--list"]) == 0
-    assert "30 checks" in capsys.readouterr().out
+    assert "33 checks" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")

@@ -11,10 +11,13 @@ import pytest
 
 from rankproof.errors import UsageError, WorldError
 from rankproof.models.bert import Bert
+from rankproof.models.byt5 import ByT5
+from rankproof.models.canine import Canine
 from rankproof.models.cross_encoder import CrossEncoder
 from rankproof.models.minilm import MiniLM
 from rankproof.models.registry import is_ready, model_named, name_of_model, pair_model_named
 from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
+from rankproof.models.trial.model import Bpe, Trial
 from rankproof.models.wordllama_model import WordLlama
 from tiny_models import write_bert
 
@@ -33,6 +36,11 @@ class Outside:
         ("wordllama", {"dimensions": 64}, WordLlama(64)),
         ("minilm", {}, MiniLM("int8", 256)),
         ("minilm", {"precision": "fp32"}, MiniLM(precision="fp32")),
+        ("byt5", {}, ByT5("google/byt5-small", 1024)),
+        ("byt5", {"source": "./folder", "max_tokens": 64}, ByT5("./folder", 64)),
+        ("canine", {}, Canine("google/canine-s", 2048)),
+        ("trial", {"source": "./folder"}, Trial("./folder")),
+        ("bpe", {"source": "./folder"}, Bpe("./folder")),
         ("acme/tiny", {"pooling": "cls"}, Bert("acme/tiny", pooling="cls")),
         ("./folder", {"max_tokens": 64}, Bert("./folder", max_tokens=64)),
         ("torch:acme/any", {"max_tokens": 9}, SentenceTransformer("acme/any", max_tokens=9)),
@@ -53,11 +61,15 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
     [
         ("minilm", {"precison": "fp32"}, "the model minilm has no setting precison; choose among precision, max_tokens"),
         ("acme/tiny", {"source": "x"}, "has no setting source; choose among precision, max_tokens, pooling"),
-        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, torch:NAME, a folder"),
+        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, byt5, canine, trial, bpe, torch:NAME, a folder"),
         ("", {}, "the model's name is empty; known: wordllama"),
         (" ", {}, "the model's name is empty"),
         ("torch:", {}, "is no model"),
         ("minilm", {"max_tokens": "many"}, "max_tokens is many; choose a whole number of at least 4"),
+        ("byt5", {"source": ""}, "is no model"),
+        ("canine", {"max_tokens": 3}, "max_tokens is 3; choose a whole number of at least 4"),
+        ("byt5", {"pooling": "cls"}, "the model byt5 has no setting pooling; choose among source, max_tokens"),
+        ("trial", {}, "the model trial lacks its source"),
         (3, {}, "3 is no model's name"),
     ],
 )
@@ -85,7 +97,7 @@ def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytes
     assert name_of_model("encoder", Bert("acme/tiny")) is None
     with pytest.raises(WorldError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
         model_named("broken")
-    with pytest.raises(UsageError, match="known: wordllama, minilm, broken, mine, torch:NAME"):
+    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trial, bpe, broken, mine, torch:NAME"):
         model_named("nobody")
 
 

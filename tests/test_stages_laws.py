@@ -59,6 +59,7 @@ SCORERS: list[ScorerValue] = [
 ]
 SHELF: list[Stage] = [
     LEXICAL,
+    BM25(tokens="characters-3", depth=4),
     DENSE,
     Dense(HashedWords(), query_prompt="query: ", passage_prompt="passage: ", store=OneByOne(), depth=3),
     RRF((LEXICAL, DENSE), depth=7),

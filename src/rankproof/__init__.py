@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     )
     from .models import (
         Bert,
+        Bpe,
+        ByT5,
+        Canine,
         CrossEncoder,
         Llama,
         MiniLM,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
         SentenceTransformer,
         SmolLM2,
         TorchCrossEncoder,
+        Trial,
         WordLlama,
     )
     from .stages import (
@@ -113,6 +117,9 @@ _ROOMS = {
     ),
     "models": (
         "Bert",
+        "Bpe",
+        "ByT5",
+        "Canine",
         "CrossEncoder",
         "Llama",
         "MiniLM",
@@ -120,6 +127,7 @@ _ROOMS = {
         "SentenceTransformer",
         "SmolLM2",
         "TorchCrossEncoder",
+        "Trial",
         "WordLlama",
     ),
     "stages": (
@@ -179,7 +187,10 @@ __all__ = [
     "RRF",
     "Answer",
     "Bert",
+    "Bpe",
     "Budget",
+    "ByT5",
+    "Canine",
     "Chroma",
     "Chunked",
     "Climb",
@@ -235,6 +246,7 @@ __all__ = [
     "SmolLM2",
     "Success",
     "TorchCrossEncoder",
+    "Trial",
     "Unjudged",
     "UsageError",
     "WordLlama",

@@ -10,6 +10,8 @@ static Outcome number_of(Slice token, int level, bool *is_number, double *score)
     *is_number = true;
 #ifdef HAS_WIDE
     if (level_here(level) >= LEVEL_AVX2 && wide_score(token.at, token.size, score)) return DONE;
+#else
+    (void)level;
 #endif
     if (token.size > 0 && plain_score(token.at, token.size, score)) return DONE;
     Reading reading = any_score(token, score);

@@ -38,4 +38,5 @@ def bm25_of(identity: Mapping[str, Any]) -> BM25:
         stop_words=words if isinstance(words, bool) else tuple(words),
         fields=tuple(identity["fields"]),
         depth=identity["depth"],
+        tokens=identity.get("tokens", "words"),
     )

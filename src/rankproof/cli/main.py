@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 VERBS = {
     "run": "climb the ladder of an experiment: quality, latency and cost of each system",
@@ -49,12 +49,16 @@ def entry() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line and gives its exit code; nothing escapes as a traceback."""
-    arguments = sys.argv[1:] if argv is None else argv
+    return exit_code_of(_run, sys.argv[1:] if argv is None else argv)
+
+
+def exit_code_of(run: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
+    """The exit code of a command, whatever becomes of it."""
     try:
         from .streams import flush_output, prepare_streams
 
         prepare_streams()
-        code = _run(arguments)
+        code = run(arguments)
         flush_output()
     except BaseException as error:
         from .endings import ended_by

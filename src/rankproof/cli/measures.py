@@ -15,6 +15,7 @@ USAGE = "[MEASURES…] [--format F]"
 EXAMPLES = """\
 examples:
   rankproof measures
+  rankproof measures nDCG                  when to use it, and when not
   rankproof measures nDCG ndcg_cut_10 MRR
   rankproof measures --format markdown > measures.md
 
@@ -35,7 +36,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     everything = [*MEASURES.values(), *ANSWER_MEASURES.values(), *outside_measures().values()]
     shelf = [measure for name in args.names for measure in _named(name, everything)] or everything
-    render = {"table": catalogue.as_table, "json": catalogue.as_json, "markdown": catalogue.as_markdown}[args.format]
+    table = catalogue.as_advice if args.names else catalogue.as_table
+    render = {"table": table, "json": catalogue.as_json, "markdown": catalogue.as_markdown}[args.format]
     terminal.show(render(list(dict.fromkeys(shelf)), terminal.look()))
     return 0
 

@@ -60,10 +60,15 @@ def _marked(argv: Sequence[str]) -> list[str]:
 
 
 def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
-    """The parser of one verb, with what every verb has."""
+    """The parser of one verb."""
+    return parser_called(f"rankproof {verb}", summary, module)
+
+
+def parser_called(program: str, summary: str, module: ModuleType) -> Parser:
+    """The parser of a command, with what every one has."""
     parser = Parser(
-        prog=f"rankproof {verb}",
-        usage=f"rankproof {verb} {module.USAGE}",
+        prog=program,
+        usage=f"{program} {module.USAGE}",
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"{module.EXAMPLES}\n\n{EXIT_CODES}",
         formatter_class=Page,

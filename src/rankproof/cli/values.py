@@ -96,3 +96,8 @@ def whole(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
         raise argparse.ArgumentTypeError(f"{shown(repr(text))} is not a whole number of at most {_DIGITS} digits")
     return int(text)
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Whole numbers from 0 between commas."""
+    return [whole(part.strip()) for part in text.split(",")]

@@ -10,7 +10,7 @@ from ..data.corpus import Corpus
 from ..data.qrels import Judgement, Qrels
 from ..data.queries import Queries
 from ..data.references import References, references_of
-from ..data.scripts import UNSPACED
+from ..data.scripts import unspaced
 from ..stages.words import words
 
 CHUNK_RULE = (
@@ -73,5 +73,5 @@ def _marked(text: str) -> str:
 def _holds(text: str, answers: Sequence[str]) -> bool:
     """Whether an answer's words stand there in a row; in scripts without blanks, whether its characters do."""
     return any(
-        answer in text or (UNSPACED.search(answer) and answer.replace(" ", "") in text.replace(" ", "")) for answer in answers
+        answer in text or (unspaced().search(answer) and answer.replace(" ", "") in text.replace(" ", "")) for answer in answers
     )

@@ -33,7 +33,9 @@ def plain_ids(column: Any, role: str, name: str, source: str, done: int) -> Any:
     """The column, where it holds text (perhaps by dictionary, perhaps as bytes) or integers; `done` rows came before it."""
     kind = column.type
     types = load_pyarrow().types
-    if is_text(kind) or types.is_integer(kind):
+    if is_text(kind):
+        return plain_texts(column)
+    if types.is_integer(kind):
         return column
     if types.is_dictionary(kind):
         return plain_ids(column.dictionary_decode(), role, name, source, done)
@@ -43,6 +45,14 @@ def plain_ids(column: Any, role: str, name: str, source: str, done: int) -> Any:
     if len(column) and (types.is_floating(kind) or types.is_null(kind)):
         id_of_value(column[0].as_py(), role, source=source, line=done + 1)
     raise fault("column-type", source=source, role=role, name=name, kind=str(kind), expected="text or integers")
+
+
+def plain_texts(column: Any) -> Any:
+    """The column; views of text are copied, as pyarrow before 25 can end the process where it hands them on."""
+    pa = load_pyarrow()
+    if "string_view" not in str(column.type):
+        return column
+    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.large_string())
 
 
 def plain_scores(column: Any, name: str, source: str) -> Any:

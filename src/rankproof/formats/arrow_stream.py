@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data.reading import Order
 from ..data.refusals import refusal
-from .arrow import is_text, load_pyarrow, plain_ids, plain_ranks, plain_scores, scores_of_ranks
+from .arrow import is_text, load_pyarrow, plain_ids, plain_ranks, plain_scores, plain_texts, scores_of_ranks
 from .columns import columns_of
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def plain_batches(batches: Iterable[pa.RecordBatch], names: list[str], places: S
         query, doc, score, *rest = (batch.column(name) for name in names)
         if places.rank >= 0:
             rest[0] = plain_ranks(rest[0])
+        if places.tag >= 0:
+            rest[-1] = plain_texts(rest[-1])
         unscored = places.rank >= 0 and names[places.score] == names[places.rank]
         yield [
             plain_ids(query, "query", names[0], source, done),

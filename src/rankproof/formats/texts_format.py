@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,12 +22,22 @@ _Record = TypeVar("_Record", bound=TextRecord)
 
 def read_corpus(source: Source) -> Corpus:
     """The documents of `corpus.jsonl`."""
-    return _refuse_nothing(Corpus(_records(source, Document, "document"), source=source.name))
+    return corpus_of(objects(source, limit=MAX_TEXT_BYTES), source.name)
 
 
 def read_queries(source: Source) -> Queries:
     """The queries of `queries.jsonl`."""
-    return _refuse_nothing(Queries(_records(source, Query, "query"), source=source.name))
+    return queries_of(objects(source, limit=MAX_TEXT_BYTES), source.name)
+
+
+def corpus_of(items: Iterable[tuple[int, Any]], source: str) -> Corpus:
+    """The documents of numbered items like {"_id": "d1", "title": "…", "text": "…"}."""
+    return _refuse_nothing(Corpus(_records(items, Document, "document", source), source=source))
+
+
+def queries_of(items: Iterable[tuple[int, Any]], source: str) -> Queries:
+    """The queries of numbered items like {"_id": "q1", "text": "…"}."""
+    return _refuse_nothing(Queries(_records(items, Query, "query", source), source=source))
 
 
 def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
@@ -36,12 +46,12 @@ def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
         yield json_line({"_id": record.id, "title": record.title, "text": record.text, **record.fields})
 
 
-def _records(source: Source, make: type[_Record], column: str) -> Iterator[_Record]:
-    for line, item in objects(source, limit=MAX_TEXT_BYTES):
+def _records(items: Iterable[tuple[int, Any]], make: type[_Record], column: str, source: str) -> Iterator[_Record]:
+    for line, item in items:
         if not isinstance(item, dict):
             expected = '{"_id": …, "text": …}'
-            raise fault("json-shape", source=source.name, line=line, kind=kind_name(item), expected=expected)
-        yield _record(item, make, column, source.name, line)
+            raise fault("json-shape", source=source, line=line, kind=kind_name(item), expected=expected)
+        yield _record(item, make, column, source, line)
 
 
 def _record(item: dict[str, Any], make: type[_Record], column: str, source: str, line: int) -> _Record:

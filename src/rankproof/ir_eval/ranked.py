@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,18 @@ from ..measures import Measure
 _ONE = "query"
 
 
+class Scored(NamedTuple):
+    """A document that was found, and its score."""
+
+    id: str
+    score: float
+
+
 def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[Any, int]]) -> Hits:
     """Where the judged documents of each judged query stand.
 
-    A ranking holds ids, or mappings with an `id`. A document that comes again takes its rank and gains nothing.
+    A ranking holds ids, mappings with an `id`, or what a retriever ranked. A document that comes again takes its rank and
+    gains nothing.
     """
     grades = Qrels.from_dict(qrels)
     given = {checked_id(query, "query"): ids_of(ranking) for query, ranking in mapping(rankings, "run").items()}
@@ -40,7 +48,13 @@ def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[A
 def ids_of(ranking: Iterable[Any]) -> list[str]:
     """The ids of a ranking, best first."""
     items = listed(ranking, "ids, best first")
-    return [checked_id(item.get("id") if isinstance(item, Mapping) else item, "document") for item in items]
+    return [checked_id(_id(item), "document") for item in items]
+
+
+def _id(item: Any) -> Any:
+    if isinstance(item, Scored):
+        return item.id
+    return item.get("id") if isinstance(item, Mapping) else item
 
 
 def listed(values: Iterable[Any], what: str) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .answers import AnswerMeasure
+from typing import TYPE_CHECKING, Any
+
 from .average_precision import AP
 from .base import Binary, Cut, Measure, Summary
 from .bpref import bpref
@@ -31,6 +32,9 @@ from .set_precision import SetP
 from .set_recall import SetR
 from .success import Success
 from .unjudged import Unjudged
+
+if TYPE_CHECKING:
+    from .answers import AnswerMeasure
 
 __all__ = [
     "ANSWER_MEASURES",
@@ -72,3 +76,12 @@ __all__ = [
     "parse",
     "parse_many",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What a measure of answers is, loaded when it is asked for."""
+    if name != "AnswerMeasure":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .answers import AnswerMeasure
+
+    return AnswerMeasure

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..align.hits import Hits
-from .answers.f1 import AnswerF1
 from .base import CutBinary, Measure, Sum
 from .found import found
 from .parts import Parts, alike
@@ -26,7 +25,11 @@ class F1At(Sum, CutBinary):
 
     def __call__(self, **parameters: Any) -> Measure:
         """With parameters of answers it is the F1 of answers."""
-        ours = parameters and parameters.keys() <= AnswerF1.parameters().keys()
+        if not parameters:
+            return super().__call__()
+        from .answers.f1 import AnswerF1
+
+        ours = parameters.keys() <= AnswerF1.parameters().keys()
         return AnswerF1(**parameters) if ours else super().__call__(**parameters)
 
     def parts(self, hits: Hits) -> Parts:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from .answers import EM, ROUGE_L, AnswerF1, AnswerMeasure, CiteP, CiteR, Contains, Similarity
+from .answer_shelf import AnswerShelf
 from .average_precision import AP
 from .base import Measure
 from .bpref import bpref
@@ -33,15 +34,16 @@ from .set_recall import SetR
 from .success import Success
 from .unjudged import Unjudged
 
+if TYPE_CHECKING:
+    from .answers import AnswerMeasure
+
 _OURS: tuple[Measure, ...] = (
     *(nDCG, DCG, RR, AP, P, R, F1, Success, Rprec, bpref, infAP, IPrec, ElevenPoint, GMAP, ERR, RBP),
     *(SetP, SetR, SetF, Judged, Unjudged, NumQ, NumRet, NumRel, NumRelRet),
 )
 MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for measure in _OURS})
 
-ANSWER_MEASURES: Mapping[str, AnswerMeasure] = MappingProxyType(
-    {measure.name: measure for measure in (EM, AnswerF1, Contains, ROUGE_L, Similarity, CiteP, CiteR)}
-)
+ANSWER_MEASURES: Mapping[str, AnswerMeasure] = AnswerShelf()
 """Those of answers; F1 is on both shelves, and has a cutoff where it is one of rankings."""
 
 
@@ -61,4 +63,6 @@ def default_measures(max_grade: int) -> list[Measure]:
 
 def default_answer_measures(*, cited: bool) -> list[Measure]:
     """What is evaluated of answers where nothing is asked for; citations only where any answer has one."""
+    from .answers import EM, ROUGE_L, AnswerF1, CiteP, CiteR, Contains
+
     return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from .bert import Bert
+from .byt5 import ByT5
+from .canine import Canine
 from .chat.llama import Llama
 from .chat.openai_chat import OpenAIChat
 from .chat.smollm2 import SmolLM2
 from .cross_encoder import CrossEncoder
 from .minilm import MiniLM
 from .torch_model import SentenceTransformer, TorchCrossEncoder
+from .trial.model import Bpe, Trial
 from .wordllama_model import WordLlama
 
 __all__ = [
     "Bert",
+    "Bpe",
+    "ByT5",
+    "Canine",
     "CrossEncoder",
     "Llama",
     "MiniLM",
@@ -20,5 +26,6 @@ __all__ = [
     "SentenceTransformer",
     "SmolLM2",
     "TorchCrossEncoder",
+    "Trial",
     "WordLlama",
 ]

@@ -43,16 +43,7 @@ class ModelFolder:
 
     def pooling(self) -> Pooling:
         """How token vectors become one: as the Pooling module says, by the mean where there is none."""
-        if "Pooling" not in self.modules:
-            return "mean"
-        settings = read_object(self.path / self.modules["Pooling"] / CONFIG)
-        modes = [settings["pooling_mode"]] if "pooling_mode" in settings else [key for key, on in settings.items() if on is True]
-        known = [_POOLED_BY.get(mode, mode) for mode in modes if mode != "include_prompt"]
-        if len(known) == 1 and known[0] in POOLINGS:
-            return known[0]
-        raise WorldError(
-            visible(f"{self.path}: pooling {shown(', '.join(map(str, known)))} is not one of {', '.join(POOLINGS)}; {_TORCH}")
-        )
+        return pooling_of(self.path, self.modules)
 
     def max_tokens(self) -> int:
         """The most tokens of a text that the model's settings let it read."""
@@ -84,7 +75,7 @@ class ModelFolder:
 
 def open_folder(path: Path) -> ModelFolder:
     """The folder, or an error that names what was looked for."""
-    modules = _modules(path)
+    modules = modules_of(path)
     body = path / modules.get("Transformer", "")
     for name in (CONFIG, WEIGHTS, TOKENIZER):
         if not (body / name).is_file():
@@ -93,7 +84,21 @@ def open_folder(path: Path) -> ModelFolder:
     return ModelFolder(path, body, modules, shape_of(config, str(body / CONFIG)))
 
 
-def _modules(path: Path) -> dict[str, str]:
+def pooling_of(path: Path, modules: Mapping[str, str]) -> Pooling:
+    """How the folder's modules make one vector of many: by the mean where there is no Pooling module."""
+    if "Pooling" not in modules:
+        return "mean"
+    settings = read_object(path / modules["Pooling"] / CONFIG)
+    modes = [settings["pooling_mode"]] if "pooling_mode" in settings else [key for key, on in settings.items() if on is True]
+    known = [_POOLED_BY.get(mode, mode) for mode in modes if mode != "include_prompt"]
+    if len(known) == 1 and known[0] in POOLINGS:
+        return known[0]
+    raise WorldError(
+        visible(f"{path}: pooling {shown(', '.join(map(str, known)))} is not one of {', '.join(POOLINGS)}; {_TORCH}")
+    )
+
+
+def modules_of(path: Path) -> dict[str, str]:
     """The module folders by the last part of their type; a model of transformers has none."""
     file = path / "modules.json"
     if not file.is_file():

@@ -39,6 +39,14 @@ class OnnxEncoder:
         """How many of the texts are longer than the model reads."""
         return sum(tokens.cut for tokens in self._tokens(texts))
 
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens of each text are read, special tokens included."""
+        return [len(tokens.ids) for tokens in self._tokens(texts)]
+
+    def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        return self._tokenizer.unknown(texts)
+
     def facts(self) -> Mapping[str, Any]:
         """What was told of the model."""
         return {"library": self._session.library, "dimensions": self._size, "pooling": self._pooling, **self._told}

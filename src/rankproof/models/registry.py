@@ -9,6 +9,8 @@ from typing import Any, Literal
 from ..data.offered import built, loaded, name_offered, offered
 from ..errors import UsageError, shown
 from .bert import Bert
+from .byt5 import ByT5
+from .canine import Canine
 from .chat.llama import Llama
 from .chat.openai_chat import OpenAIChat
 from .chat.port import ChatModel
@@ -17,10 +19,18 @@ from .cross_encoder import CrossEncoder
 from .minilm import MiniLM
 from .ports import EncoderModel, PairModel
 from .torch_model import SentenceTransformer, TorchCrossEncoder
+from .trial.model import Bpe, Trial
 from .wordllama_model import WordLlama
 
 Kind = Literal["encoder", "pair model", "chat"]
-ENCODERS: Mapping[str, Callable[..., EncoderModel]] = {"wordllama": WordLlama, "minilm": MiniLM}
+ENCODERS: Mapping[str, Callable[..., EncoderModel]] = {
+    "wordllama": WordLlama,
+    "minilm": MiniLM,
+    "byt5": ByT5,
+    "canine": Canine,
+    "trial": Trial,
+    "bpe": Bpe,
+}
 CHATS: Mapping[str, Callable[..., ChatModel]] = {"openai": OpenAIChat, "llama": Llama, "smollm2": SmolLM2}
 TORCH = "torch:"
 _GROUPS: Mapping[Kind, str] = {"encoder": "rankproof.models", "pair model": "rankproof.pair_models", "chat": "rankproof.chats"}

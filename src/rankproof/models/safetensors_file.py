@@ -68,6 +68,7 @@ class Taker:
 
     weights: Weights
     spellings: Spelling
+    said: str = "config.json"
 
     def has(self, name: str) -> bool:
         """Whether the file has it under any spelling."""
@@ -81,7 +82,7 @@ class Taker:
             wanted = " x ".join("any" if size is None else str(size) for size in shape)
             got = " x ".join(map(str, tensor.shape))
             raise WorldError(
-                visible(f"{self.weights.path}: {name} is {got}, and config.json says {wanted}; do they belong together?")
+                visible(f"{self.weights.path}: {name} is {got}, and {self.said} says {wanted}; do they belong together?")
             )
         if not np.isfinite(tensor).all():
             raise WorldError(visible(f"{self.weights.path}: tensor {name} has numbers that are not finite; get it anew"))
@@ -93,5 +94,5 @@ class Taker:
             if spelling in self.weights:
                 return spelling
         raise WorldError(
-            visible(f"{self.weights.path}: there is no tensor {spellings[0]}; is it a whole model of the kind in config.json?")
+            visible(f"{self.weights.path}: there is no tensor {spellings[0]}; is it a whole model of the kind in {self.said}?")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ class TokenizerFile:
         """The ids of a text without special tokens."""
         return list(self._inner.encode(self._ready(text), add_special_tokens=False).ids)
 
+    def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many tokens of the texts stand for something that is not in the vocabulary, and how many there are."""
+        name = getattr(self._inner.model, "unk_token", None)
+        strange = None if name is None else self._inner.token_to_id(name)
+        ids = [one for text in texts for one in self.bare(text)]
+        return ids.count(strange) if strange is not None else 0, len(ids)
+
     def starts(self, text: str) -> list[int]:
         """The characters at which tokens begin, each once, rising; special tokens have none."""
         places = self._inner.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).offsets
@@ -54,9 +62,13 @@ class TokenizerFile:
         return _tokens(self._inner.encode(self._ready(first), self._ready(second)))
 
     def _ready(self, text: str) -> str:
-        """Half a surrogate pair, which no tokenizer takes, becomes the replacement character."""
-        whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return whole.lower() if self._lowers else whole
+        """The text without halves of surrogate pairs, in lower case where the model wants that."""
+        return whole_characters(text).lower() if self._lowers else whole_characters(text)
+
+
+def whole_characters(text: str) -> str:
+    """Half a surrogate pair, which no tokenizer takes, becomes the replacement character."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _opened(path: Path) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..data.arrays import FloatArray, Matrix, frozen
 from ..data.versions import behind
-from ..errors import MissingExtraError, WorldError, shown, visible
+from .torch_source import SENTENCE_TRANSFORMERS, cannot_load, required
 from .unit import unit
 
 Kind = Literal["SentenceTransformer", "CrossEncoder"]
@@ -81,24 +80,9 @@ class TorchPairScorer:
         return {"library": library(), "max_tokens": longest, "precision": "fp32", **self._told}
 
 
-def torch_folder(name: str, revision_name: str | None) -> Path:
-    """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
-    if Path(name).expanduser().is_dir():
-        return Path(name).expanduser()
-    _required()
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(name, revision=revision_name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"])
-        )
-    except Exception as error:  # whatever the hub, the network or the name bring about
-        raise _failed(name, error) from None
-
-
 def open_torch(kind: Kind, folder: Path, threads: int) -> Any:
     """The library's own object, on the processor."""
-    _required()
+    required(SENTENCE_TRANSFORMERS)
     import sentence_transformers
     import torch
     from transformers.utils import logging
@@ -108,7 +92,7 @@ def open_torch(kind: Kind, folder: Path, threads: int) -> Any:
     try:
         return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
     except Exception as error:  # the libraries below raise whatever they meet
-        raise _failed(str(folder), error) from None
+        raise cannot_load(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
 
 
 def length_name(inner: Any) -> str:
@@ -121,12 +105,6 @@ def library() -> str:
     return behind("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
-def _required() -> None:
-    for needed in ("torch", "sentence_transformers"):
-        if find_spec(needed) is None:
-            raise MissingExtraError(needed.replace("_", "-"), "torch")
-
-
 def _longer(inner: Any, *texts: list[str]) -> int:
     """How many texts, or pairs where two lists are given, have more tokens than the model reads."""
     longest = getattr(inner, length_name(inner))
@@ -136,12 +114,3 @@ def _longer(inner: Any, *texts: list[str]) -> int:
 
 def _prompts(inner: Any) -> dict[str, str]:
     return {name: text for name, text in (getattr(inner, "prompts", None) or {}).items() if text}
-
-
-def _failed(name: str, error: Exception) -> WorldError:
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return WorldError(
-        visible(
-            f"{shown(name)}: sentence-transformers cannot load it ({shown(first)}); check the name, the folder and the network"
-        )
-    )

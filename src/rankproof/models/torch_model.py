@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from ..data.identity import NOT_PART
-from .checksums import sha256_of
 from .settings import check_source, check_tokens
-from .torch_loading import Kind, TorchEncoder, TorchPairScorer, length_name, library, open_torch, torch_folder
+from .torch_loading import Kind, TorchEncoder, TorchPairScorer, length_name, library, open_torch
+from .torch_source import is_folder, torch_folder, weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +30,11 @@ class TorchModel:
 
     def weights(self) -> str:
         """The commit of the hub, or a sha256 over the folder's files."""
-        folder = torch_folder(self.name, self.revision_name)
-        if not _is_folder(self.name):
-            return folder.name
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        listed = "\n".join(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}" for path in files)
-        return hashlib.sha256(listed.encode()).hexdigest()
+        return weights_of(self.name, self.revision_name)
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
-        return find_spec("sentence_transformers") is not None and _is_folder(self.name)
+        return find_spec("sentence_transformers") is not None and is_folder(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,3 @@ def _opened(kind: Kind, model: TorchModel, threads: int) -> tuple[Any, dict[str,
     if model.max_tokens is not None:
         setattr(inner, length_name(inner), model.max_tokens)
     return inner, {"source": model.name, "revision": model.weights()}
-
-
-def _is_folder(name: str) -> bool:
-    return Path(name).expanduser().is_dir()

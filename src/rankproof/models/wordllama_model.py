@@ -71,6 +71,14 @@ class LoadedWordLlama:
         """None: a text of any length is read."""
         return 0
 
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has."""
+        return [len(self._tokenizer.bare(text)) for text in texts]
+
+    def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        return self._tokenizer.unknown(texts)
+
     def facts(self) -> Mapping[str, Any]:
         """What a reader should know."""
         return {

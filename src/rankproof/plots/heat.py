@@ -84,7 +84,7 @@ def _chart(evidence: Evidence, grouping: Grouping, name: str, settings: PlotSett
         about.append(f"the {len(sizes)} largest of {len(grouping.segments):,} segments")
     heat = _heat_of(sizes, means, values)
     figure = sheet(settings, title, about, 1.1 + _ROW * len(heat.rows) + (_ASLANT / 2 if heat.is_aslant(settings.width) else 0))
-    _draw(figure, figure.subplots(), heat, str(one.measure))
+    draw_heat(figure, figure.subplots(), heat, str(one.measure))
     return Chart(part_name("segments", name, settings), title, figure)
 
 
@@ -104,7 +104,8 @@ def _label(name: str, size: int) -> str:
     return f"{name} (n = {size:,}){'*' if size < LEAST else ''}"
 
 
-def _draw(figure: Figure, axis: Axes, heat: Heat, measure: str) -> None:
+def draw_heat(figure: Figure, axis: Axes, heat: Heat, measure: str) -> None:
+    """Fills the axis with the cells and their values."""
     low, high = float(np.nanmin(heat.cells)), float(np.nanmax(heat.cells))
     picture = axis.imshow(heat.cells, cmap=SCALE, aspect="auto", vmin=low, vmax=high if high > low else low + 1e-9)
     grounds = np.asarray(picture.cmap(picture.norm(heat.cells)))

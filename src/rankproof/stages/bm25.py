@@ -1,10 +1,10 @@
-"""BM25 over words: the rung that every other one is measured against."""
+"""BM25 over words, or over other tokens: the rung that every other one is measured against."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,16 @@ from .clock import Clock
 from .compiled import numba_is_there, search_compiled
 from .passages import DEFAULT_FIELDS, passage, passages
 from .postings import Postings, best_rows, postings
+from .tokens import WORDS, Tokens, libraries, refuse_tokens, tokens_named
 from .words import Terms, refuse_language
 
 
 @dataclass(frozen=True)
 class BM25:
-    """Robertson's BM25 by bm25s; `stop_words` is true for the language's list, false for none, or a tuple of words."""
+    """Robertson's BM25 by bm25s; `stop_words` is true for the language's list, false for none, or a tuple of words.
+
+    `tokens` is words, characters-N, bytes-N or bpe-N; stemming and stop words are for words, and off for any other.
+    """
 
     k1: float = 1.5
     b: float = 0.75
@@ -36,6 +40,7 @@ class BM25:
     stop_words: bool | tuple[str, ...] = True
     fields: tuple[str, ...] = DEFAULT_FIELDS
     depth: int = 100
+    tokens: str = WORDS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k1", checks.number("k1", self.k1, 0, 1000))
@@ -46,6 +51,10 @@ class BM25:
         checks.whole("depth", self.depth)
         if not isinstance(self.stop_words, bool):
             object.__setattr__(self, "stop_words", checks.names("stop_words", self.stop_words))
+        refuse_tokens(self.tokens, language=self.language, stop_words=self.stop_words)
+        if self.tokens != WORDS:
+            object.__setattr__(self, "stemming", False)
+            object.__setattr__(self, "stop_words", False)
         refuse_language(self.language, stemming=self.stemming, stop_words=self.stop_words)
 
     def below(self) -> tuple[Stage, ...]:
@@ -54,7 +63,7 @@ class BM25:
 
     def revision(self) -> str:
         """The libraries whose arithmetic and word forms the scores follow from."""
-        return behind("bm25s", "PyStemmer")
+        return behind("bm25s", *libraries(self.tokens))
 
     def build(self, ground: Ground) -> BM25Searcher:
         """Indexes the passages."""
@@ -65,15 +74,20 @@ class BM25:
         start = time.perf_counter()
         texts = passages(corpus, self.fields)
         docs = sorted(texts, reverse=True)
-        terms = Terms(self.language, stemming=self.stemming, stop_words=self.stop_words)
-        index = postings([terms.of(texts[doc]) for doc in docs], self.k1, self.b)
+        terms = self._cut([texts[doc] for doc in docs])
+        index = postings((terms.of(texts[doc]) for doc in docs), self.k1, self.b)
         return BM25Searcher(self, corpus, terms, docs, index, time.perf_counter() - start)
+
+    def _cut(self, texts: Sequence[str]) -> Tokens:
+        if self.tokens != WORDS:
+            return tokens_named(self.tokens, texts)
+        return Terms(self.language, stemming=self.stemming, stop_words=self.stop_words)
 
 
 class BM25Searcher:
     """The index, ready to search."""
 
-    def __init__(self, stage: BM25, corpus: Corpus, terms: Terms, docs: list[str], index: Postings, seconds: float) -> None:
+    def __init__(self, stage: BM25, corpus: Corpus, terms: Tokens, docs: list[str], index: Postings, seconds: float) -> None:
         self.stage, self.corpus, self.terms, self.docs, self.index = stage, corpus, terms, docs, index
         self._cost = Cost(seconds=seconds, bytes=index.size())
         self._names = np.array(docs, dtype=object)
@@ -101,7 +115,9 @@ class BM25Searcher:
     def parts(self, text: str, doc: str) -> list[TermPart]:
         """What each term of a query adds to one document's score; the weights added in order, in 32 bits, are the score."""
         document = self.terms.of(passage(self.corpus[doc], self.stage.fields))
-        return term_parts(self.index, self.terms.of(text), document, self.docs.index(doc), self.stage.k1, self.stage.b)
+        row = self.docs.index(doc)
+        parts = term_parts(self.index, self.terms.of(text), document, row, self.stage.k1, self.stage.b)
+        return [replace(part, term=self.terms.shown(part.term)) for part in parts]
 
     def cost(self) -> Cost:
         """Tokenising and indexing, and the bytes of the index."""
@@ -113,6 +129,7 @@ class BM25Searcher:
         return {
             "library": self.stage.revision(),
             "batch": version_of("numba") if numba_is_there() else "one by one; the extra numba makes it faster",
+            "tokens": self.stage.tokens,
             "documents": len(self.docs),
             "documents_without_words": int(np.count_nonzero(lengths == 0)),
             "mean_length": float(lengths.mean()) if len(lengths) else 0.0,

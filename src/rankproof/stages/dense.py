@@ -131,6 +131,7 @@ class DenseSearcher:
             "store": dict(self._store.facts()) if self._store else {},
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,
+            "encoding_seconds": self._vectors.seconds,
             **vector_facts(self._vectors),
             **(self._recall.facts() if self._recall else {}),
         }

@@ -6,7 +6,8 @@ bm25s calls ATIRE's term frequency with Lucene's idf. Rows are by id descending,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,13 @@ class Postings:
         return self.weights.nbytes + self.rows.nbytes + self.starts.nbytes + self.lengths.nbytes
 
 
-def postings(documents: Sequence[Sequence[str]], k1: float, b: float) -> Postings:
-    """The index of documents given as terms; without a single term among them nothing will be found."""
-    vocabulary: dict[str, int] = {}
-    numbers = [[vocabulary.setdefault(term, len(vocabulary)) for term in terms] for terms in documents]
-    lengths = np.array([len(terms) for terms in documents], dtype=np.int64)
+def postings(documents: Iterable[Sequence[str]], k1: float, b: float) -> Postings:
+    """The index of documents given as terms, which are not kept; without a single term among them nothing will be found."""
+    numbering: defaultdict[str, int] = defaultdict()
+    numbering.default_factory = numbering.__len__
+    numbers = [list(map(numbering.__getitem__, terms)) for terms in documents]
+    vocabulary = dict(numbering)
+    lengths = np.array(list(map(len, numbers)), dtype=np.int64)
     if not vocabulary:
         empty = np.zeros(0, dtype=np.int32)
         return Postings(vocabulary, np.zeros(0, dtype=np.float32), empty, np.zeros(1, dtype=np.int64), lengths)

@@ -21,6 +21,7 @@ from .clock import Clock
 from .passages import passage
 from .postings import best_rows
 from .relevance_model import Weights, feedback_terms, heaviest, mixed, relevance_model
+from .tokens import WORDS
 
 _SHOWN = 5
 _KEPT_DOCUMENTS = 4096
@@ -46,6 +47,10 @@ class RM3:
         if not isinstance(self.stage, BM25):
             what = f"stage is a {type(self.stage).__name__}"
             raise UsageError(what, fix="pass a BM25 stage: the widened query is asked of its index")
+        if self.stage.tokens != WORDS:
+            raise UsageError(
+                f"RM3 adds words to a query, and its stage has tokens {self.stage.tokens}", fix=f'choose tokens = "{WORDS}"'
+            )
         checks.whole("docs", self.docs)
         checks.whole("terms", self.terms)
         object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))

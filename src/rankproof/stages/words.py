@@ -61,6 +61,10 @@ class Terms(dict[str, str]):
         """The terms of a text, in its order, as often as they stand there."""
         return [term for word in words(text) if (term := self[word])]
 
+    def shown(self, token: str) -> str:
+        """The term itself."""
+        return token
+
 
 def refuse_language(language: str, *, stemming: bool, stop_words: bool | tuple[str, ...]) -> None:
     """A language must have what is asked for of it."""

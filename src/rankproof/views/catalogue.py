@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from ..measures import Measure
+from ..measures.advice import advice_of
 from ..measures.aliases import ALIASES
 from .escape import for_markdown
 from .look import Look
@@ -28,6 +29,20 @@ def as_markdown(measures: Iterable[Measure], look: Look) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+STAGES = {
+    "finding": "where documents are found",
+    "ordering": "where documents are put in order",
+    "answering": "where answers are written",
+    "checking": "before a value is believed",
+}
+KINDS = {
+    "binary": "binary: relevant or not, rel says from which grade on",
+    "graded": "graded",
+    "count": "neither: it counts, and is no quality",
+    "answer": "neither: reference answers; for citations, documents that are relevant or not",
+}
+
+
 def as_table(measures: Iterable[Measure], look: Look) -> str:
     """A paragraph for each measure, its name first."""
     from .tables import Printer
@@ -41,6 +56,27 @@ def as_table(measures: Iterable[Measure], look: Look) -> str:
             printer.paragraph(f"also accepted: {names}", style="dim")
         printer.line()
     return printer.text().rstrip("\n") + "\n"
+
+
+def as_advice(measures: Iterable[Measure], look: Look) -> str:
+    """The same, and when to use each, when not, what it is judged by and where it matters."""
+    from .tables import Printer
+
+    shown = []
+    for measure in measures:
+        printer = Printer(look)
+        for line in advice_lines(measure):
+            printer.paragraph(line)
+        shown.append(as_table([measure], look) + printer.text())
+    return "\n".join(shown)
+
+
+def advice_lines(measure: Measure) -> list[str]:
+    """When to use it, when not, what it is judged by and where it matters."""
+    advice = advice_of(measure)
+    told = [] if advice is None else [f"use it where {advice.use}", f"not where {advice.avoid}"]
+    where = [] if advice is None else [f"matters {STAGES[advice.stage]}"]
+    return [*told, KINDS[measure.kind], *where]
 
 
 def written(measure: Measure) -> str:
@@ -67,6 +103,7 @@ def _others(measure: Measure) -> str:
 
 
 def _facts(measure: Measure) -> dict[str, object]:
+    advice = advice_of(measure)
     least, greatest = (None if abs(bound) == float("inf") else bound for bound in measure.range)
     return {
         "written": written(measure),
@@ -79,4 +116,8 @@ def _facts(measure: Measure) -> dict[str, object]:
         "source": measure.source,
         "trec_eval": measure.parity is not None,
         "aliases": aliases(measure),
+        "kind": measure.kind,
+        "stage": advice.stage if advice else None,
+        "use": advice.use if advice else None,
+        "avoid": advice.avoid if advice else None,
     }

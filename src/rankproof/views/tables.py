@@ -54,6 +54,7 @@ class Printer:
             width=look.width if look.fold else _ENDLESS,
             height=_HEIGHT,
             force_terminal=look.colour,
+            force_jupyter=False,
             color_system="standard" if look.colour else None,
             highlight=False,
             markup=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import encoders, grade_order, lots, rankings
+from . import encoders, grade_order, lots, random_level, rankings
 from .check import Check
 
 OF_SYSTEMS = (
@@ -29,6 +29,14 @@ OF_SYSTEMS = (
         "look for scores that are distances, for ids that do not match, or for another corpus",
         ("judgements", "rankings"),
         lots.worse_than_random,
+    ),
+    Check(
+        "random-level",
+        "severe",
+        "systems whose Recall@10 is no better than that of a random ranking of the corpus",
+        "check ids and weights; of an encoder this tells how it was trained, and nothing about its tokenization",
+        ("corpus size", "judgements", "rankings"),
+        random_level.at_random_level,
     ),
     Check(
         "scores-like-distances",
@@ -63,6 +71,14 @@ OF_SYSTEMS = (
         encoders.collapsed,
     ),
     Check(
+        "untrained-encoder",
+        "severe",
+        "encoders whose weights nobody has trained",
+        "load trained weights: what these find says nothing about their tokenization or their architecture",
+        ("stages",),
+        encoders.untrained,
+    ),
+    Check(
         "missing-queries",
         "warning",
         "judged queries that a run does not have",
@@ -93,6 +109,14 @@ OF_SYSTEMS = (
         "set query_prompt and passage_prompt of the stage",
         ("stages",),
         encoders.missing_prompt,
+    ),
+    Check(
+        "not-for-retrieval",
+        "warning",
+        "encoders that are language models, never trained to compare texts",
+        "train them for retrieval first: what they miss tells of their training, and not of their tokenization",
+        ("stages",),
+        encoders.not_for_retrieval,
     ),
     Check(
         "low-recall",

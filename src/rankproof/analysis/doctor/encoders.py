@@ -29,6 +29,16 @@ def collapsed(subject: Subject) -> Found:
     )
 
 
+def untrained(subject: Subject) -> Found:
+    """Encoders whose weights are as they were drawn."""
+    return _trained(subject, "none", "no training has touched the weights")
+
+
+def not_for_retrieval(subject: Subject) -> Found:
+    """Encoders whose weights were trained to fill in or go on with texts, and never to compare them."""
+    return _trained(subject, "language model", "the weights are a language model's, whose vectors were never made to be compared")
+
+
 def missing_prompt(subject: Subject) -> Found:
     """Encoders that were trained with a prompt before the text and are used without one."""
     lacking = dict.fromkeys(words for name, facts in _facts(subject) if (words := _lacks_prompt(name, facts)))
@@ -54,6 +64,19 @@ def truncated(subject: Subject) -> Found:
             Fault(name, int(cut), int(of), f"{cut:.0f} of {of:.0f} ({cut / of:.0%})")
             for name, cut, of in cuts
             if of and cut >= MOST_CUT * of
+        ),
+    )
+
+
+def _trained(subject: Subject, training: str, lead: str) -> Found:
+    """The encoders that say that they were trained so."""
+    told = [(name, facts["model"], int(_number(facts, "passages"))) for name, facts in _facts(subject) if "model" in facts]
+    return of_systems(
+        lead,
+        (
+            Fault(name, count, count, f"{count} passages in {int(_number(model, 'dimensions'))} dimensions")
+            for name, model, count in told
+            if isinstance(model, Mapping) and model.get("training") == training
         ),
     )
 

@@ -15,6 +15,7 @@ _IN_WORDS = 3
 _CELL = 22
 _HOW: Mapping[Part, str] = {
     "documents": "no documents (name a dataset's folder, or --dataset)",
+    "corpus size": "no counts of all documents (name a results folder or a dataset's, or --dataset)",
     "queries": "no texts of queries (name a dataset's folder, or --dataset)",
     "judgements": "no judgements",
     "rankings": "no rankings (name run files or a results folder)",

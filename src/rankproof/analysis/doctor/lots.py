@@ -26,14 +26,22 @@ class Lots:
 
 def worse_than_random(subject: Subject) -> Found:
     """Systems whose top holds fewer relevant documents than a draw of lots would put there."""
-    faults = []
-    for name, hits in subject.hits.items():
-        own = "the same documents in random order", hits.retrieved, _relevant(hits, subject.rel)
-        size = np.full(len(hits.queries), len(subject.corpus), dtype=np.int64)
-        any_document = "documents drawn at random", size, hits.judged.relevant(subject.rel)
-        drawn = [(_drawn(hits, subject.rel, sizes, good), what) for what, sizes, good in (own, any_document)]
-        faults += [_fault(name, lots, what) for lots, what in drawn if lots is not None][:1]
+    faults = [_fault(name, *worst) for name, hits in subject.hits.items() if (worst := _worse(hits, subject))]
     return of_systems(f"relevant documents in the top {DEPTH} are fewer than by chance", faults)
+
+
+def is_worse_than_random(hits: Hits, subject: Subject) -> bool:
+    """Whether one system's are."""
+    return _worse(hits, subject) is not None
+
+
+def _worse(hits: Hits, subject: Subject) -> tuple[Lots, str] | None:
+    """The first draw of lots that does clearly better, and what it draws from."""
+    own = "the same documents in random order", hits.retrieved, _relevant(hits, subject.rel)
+    size = np.full(len(hits.queries), subject.size, dtype=np.int64)
+    any_document = "documents drawn at random", size, hits.judged.relevant(subject.rel)
+    drawn = ((_drawn(hits, subject.rel, sizes, good), what) for what, sizes, good in (own, any_document))
+    return next(((lots, what) for lots, what in drawn if lots is not None), None)
 
 
 def _fault(name: str, lots: Lots, what: str) -> Fault:

@@ -19,19 +19,23 @@ from ...evaluation.options import Options
 from ...experiment.rung import Rung
 from ..evidence import Evidence
 
-Part = Literal["documents", "queries", "judgements", "rankings", "stages", "training queries", "training judgements"]
+Part = Literal[
+    "documents", "corpus size", "queries", "judgements", "rankings", "stages", "training queries", "training judgements"
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
     """`parts` says what there is; a part that is not there is empty.
 
-    `asked` are the queries that the values run over; `cutoff` is the deepest of the measures, None where none has one.
+    `size` is how many documents were searched, 0 where it is not known; `asked` are the queries that the values run over;
+    `cutoff` is the deepest of the measures, None where none has one.
     """
 
     name: str
     parts: frozenset[Part]
     corpus: Corpus = field(default_factory=lambda: Corpus(()))
+    size: int = 0
     queries: Queries = field(default_factory=lambda: Queries(()))
     qrels: Qrels = field(default_factory=lambda: Qrels(iter(())))
     runs: Mapping[str, Run] = field(default_factory=dict)
@@ -53,14 +57,16 @@ class Subject:
 
 def of_dataset(dataset: Dataset, *, rel: int = 1) -> Subject:
     """A dataset that nobody has searched yet."""
-    parts: frozenset[Part] = frozenset({"documents", "queries", "judgements"})
-    return Subject(dataset.name, parts, dataset.corpus, dataset.queries, dataset.qrels, rel=rel)
+    parts: frozenset[Part] = frozenset({"documents", "corpus size", "queries", "judgements"})
+    return Subject(dataset.name, parts, dataset.corpus, len(dataset.corpus), dataset.queries, dataset.qrels, rel=rel)
 
 
 def of_evidence(evidence: Evidence, dataset: Dataset | None = None) -> Subject:
     """Systems that were evaluated, with the dataset that they searched where it is at hand."""
+    size = 0 if evidence.reading.judged_only else len(dataset.corpus) if dataset else evidence.documents or 0
     there: dict[Part, bool] = {
         "documents": dataset is not None,
+        "corpus size": size > 0,
         "queries": dataset is not None or evidence.texts is not None,
         "judgements": True,
         "rankings": True,
@@ -70,6 +76,7 @@ def of_evidence(evidence: Evidence, dataset: Dataset | None = None) -> Subject:
         evidence.name,
         frozenset(part for part, is_there in there.items() if is_there),
         corpus=dataset.corpus if dataset else Corpus(()),
+        size=size,
         queries=dataset.queries if dataset else evidence.texts or Queries(()),
         qrels=evidence.qrels,
         runs=evidence.runs,

@@ -17,6 +17,7 @@ from .kinds import PartName
 IN_PYTHON = "python:"
 """What stands before a name of something that was made in Python, and that no file can bring back."""
 _PATHS = ("folder", "path")
+_SOURCE = "source"
 _SECRET = "dsn"
 _CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
 _LEFT_OUT = f"{_SECRET} may hold a password and is left out; name the variable that holds it in {_SECRET}_env"
@@ -36,6 +37,8 @@ def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> A
         return stores.store_named(name, **settings)
     if kind == "chat":
         return models.chat_named(name, **settings)
+    if isinstance(settings.get(_SOURCE), str) and settings[_SOURCE]:
+        settings[_SOURCE] = _weights(settings[_SOURCE], folder)
     named = models.model_named if kind == "encoder" else models.pair_model_named
     return named(_model_name(kind, name, folder), **settings)
 
@@ -46,6 +49,8 @@ def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, 
     name = stores.name_of_store(value) if kind == "store" else models.name_of_model(kind, value) or _source(kind, value, settings)
     if name is None:
         return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
+    if isinstance(settings.get(_SOURCE), str):
+        settings[_SOURCE] = _placed(settings[_SOURCE])
     secret = _may_hold_password(settings.get(_SECRET))
     empty = {part.name for part in fields(value) if part.default == ""} if is_dataclass(value) else set()
     left_out = {_SECRET} if secret else set()
@@ -74,6 +79,16 @@ def _model_name(kind: models.Kind, name: str, folder: str) -> str:
     return f"{prefix}{path}"
 
 
+def _weights(source: str, folder: str) -> str:
+    """The folder of weights that a model's setting leads to from the experiment file, or the name on the hub."""
+    path = absolute(source, folder)
+    if os.path.isdir(path):
+        return path
+    if source.startswith(_CLEARLY_A_PATH) or not is_hub_name(source):
+        raise UsageError(f"there is no folder {shown(source)}", fix="name a folder, relative to this file, or ORGANISATION/MODEL")
+    return source
+
+
 def _refuse_no_source(kind: models.Kind, name: str) -> None:
     """Refuses what has a slash, as sources have, and is neither a folder nor a name of the hub."""
     if "/" in name and name not in models.model_names(kind) and not is_hub_name(name.removeprefix(models.TORCH)):
@@ -88,7 +103,12 @@ def _source(kind: models.Kind, model: Any, settings: dict[str, Any]) -> str | No
         return None
     prefix, part = opened
     source = settings.pop(part)
-    return prefix + (absolute(source, "") if os.path.isdir(os.path.expanduser(source)) else source)
+    return prefix + _placed(source)
+
+
+def _placed(source: str) -> str:
+    """A folder's whole path, which means the same wherever the file is written; a hub name as it is."""
+    return absolute(source, "") if os.path.isdir(os.path.expanduser(source)) else source
 
 
 def _may_hold_password(dsn: Any) -> bool:

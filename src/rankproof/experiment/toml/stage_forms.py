@@ -9,11 +9,12 @@ from .form import CHAT, DEPTH, ENCODER, FIELDS, PASSAGE_PROMPT, QUERY_PROMPT, Fo
 STAGES: Mapping[str, Form] = {
     "bm25": Form(
         "BM25",
-        "ranks by shared words",
+        "ranks by shared words, or by other shared tokens",
         {
+            "tokens": Key("text", "what is counted: words, or without a language characters-N, bytes-N or bpe-N"),
             "k1": Key("number", "how soon a repeated word stops counting"),
             "b": Key("number", "how far long documents are held back, from 0 to 1"),
-            "language": Key("text", "whose stop words and word forms"),
+            "language": Key("text", "whose stop words and word forms; words alone have them"),
             "stemming": Key("flag", "whether word forms are brought together"),
             "stop_words": Key("stop words", "whether the commonest words are left out, or which words are"),
             "fields": FIELDS,

@@ -1,0 +1,72 @@
+"""`python -m bench.cuts`: what n-grams are best taken from, by BM25 over 4-grams on the collections beside the project.
+
+Across words is what `characters-4` does. Within words takes each word between two blanks by itself. As written keeps punctuation
+and signs. A * stands where the paired interval of the difference from the first (95 %, bootstrap over queries) leaves out 0.
+Without the collections nothing is done.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from unicodedata import normalize
+
+from rankproof import BM25, Dataset, read_dataset
+from rankproof.stages.bm25 import BM25Searcher
+from rankproof.stages.passages import passages
+from rankproof.stages.postings import postings
+from rankproof.stages.words import words
+
+from .tokens import COLLECTIONS, DATA, MEASURE, markdown, measured, shown
+
+SIZE = 4
+STAGE = BM25(tokens=f"characters-{SIZE}")
+WAYS: dict[str, Callable[[str], list[str]]] = {
+    "across words": lambda text: [" ".join(words(text))],
+    "within words": words,
+    "as written": lambda text: [" ".join(normalize("NFKC", text).lower().split())],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The n-grams of each part of a text, with a blank at both its ends."""
+
+    parts: Callable[[str], list[str]]
+
+    def of(self, text: str) -> list[str]:
+        """The n-grams, in the order of the text."""
+        marked = [f" {part} " for part in self.parts(text) if part]
+        return [part[at : at + SIZE] for part in marked for at in range(max(1, len(part) - SIZE + 1))]
+
+    def shown(self, token: str) -> str:
+        """The token itself."""
+        return token
+
+
+def searcher(way: str, dataset: Dataset) -> BM25Searcher:
+    """An index of the n-grams that are cut so."""
+    texts, cut = passages(dataset.corpus, STAGE.fields), Cut(WAYS[way])
+    docs = sorted(texts, reverse=True)
+    index = postings((cut.of(texts[doc]) for doc in docs), STAGE.k1, STAGE.b)
+    return BM25Searcher(STAGE, dataset.corpus, cut, docs, index, 0.0)
+
+
+def main() -> None:
+    """Prints a row for each way as Markdown."""
+    if not all((DATA / name).is_dir() for name in COLLECTIONS):
+        print("the collections do not lie beside the project: skipped", file=sys.stderr)
+        return
+    rows = [["4-grams", *(f"{name} {MEASURE}" for name in COLLECTIONS)], *([way] for way in WAYS)]
+    for name in COLLECTIONS:
+        dataset = read_dataset(DATA / name)
+        found = [measured(partial(searcher, way, dataset), dataset) for way in WAYS]
+        for row, one in zip(rows[1:], found, strict=True):
+            row.append(shown(one, found[0]))
+    print("\n".join(markdown(rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Demos that run offline on the built-in sample; see README.md."""

@@ -1,0 +1,91 @@
+"""Exponential and linear gain side by side: the same discounts, and another opinion of what a grade is worth.
+
+First the parts (gains, discounts, one document), then lists that the two gains put in opposite order, then real rankings of the
+built-in sample: whether the choice of gain changes which system is best there, and how many queries change sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+
+import rankproof as rp
+from rankproof.ir_eval import MODES, dcg_at_k, evaluate_all, ndcg_at_k, run_systems
+from rankproof.ir_eval.graded import Method
+from rankproof.samples import sample_folder
+
+METHODS: tuple[Method, Method] = ("linear", "exponential")
+LISTS = {"one excellent": [3, 0, 0], "two good": [2, 2, 0], "three fair": [1, 1, 1], "excellent, late": [0, 0, 3]}
+RANKINGS = {"exact first": ["exact", "x", "y"], "substitutes first": ["one", "other", "x"]}
+GRADES = {"exact": 3, "one": 2, "other": 2}
+
+
+def main() -> None:
+    """Prints the demo."""
+    print(parts())
+    print(lists())
+    print(real_systems())
+
+
+def parts() -> str:
+    """Gains by grade, discounts by position, and one document at position 2."""
+    gains = "  ".join(f"{grade} -> {grade} and {2**grade - 1}" for grade in range(4))
+    discounts = "  ".join(f"{rank}: {1 / math.log2(rank + 1):.2f}" for rank in range(1, 6))
+    linear, exponential = (dcg_at_k([0, 3], 2, method=method) for method in METHODS)
+    return "\n".join(
+        [
+            f"Gain of each grade, linear and exponential:  {gains}",
+            f"Discount of each position, the same for both:  {discounts}",
+            f"Grade 3 at position 2: linear 3 / {math.log2(3):.3f} = {linear:.2f}, exponential 7 / {math.log2(3):.3f} = "
+            f"{exponential:.2f}, {exponential / linear:.1f} times as much",
+            "",
+        ]
+    )
+
+
+def lists() -> str:
+    """DCG of short lists of grades, and two rankings of one query whose order depends on the gain."""
+    lines = [f"{'DCG@3 of a list':<24}{'grades':<12}{'linear':>8}{'exponential':>13}"]
+    for name, grades in LISTS.items():
+        linear, exponential = (dcg_at_k(grades, 3, method=method) for method in METHODS)
+        lines.append(f"{name:<24}{grades!s:<12}{linear:>8.3f}{exponential:>13.3f}")
+    lines += ["", f"{'nDCG@3 of a ranking':<36}{'linear':>8}{'exponential':>13}"]
+    for name, ranking in RANKINGS.items():
+        linear, exponential = (ndcg_at_k(ranking, GRADES, 3, method=method) for method in METHODS)
+        lines.append(f"{name:<36}{linear:>8.3f}{exponential:>13.3f}")
+    lines += ["Two substitutes beat one exact hit by linear gain and lose by exponential gain: choose before looking.", ""]
+    return "\n".join(lines)
+
+
+def real_systems() -> str:
+    """Four systems on the sample by both gains, and the queries on which the better of two systems changes."""
+    with sample_folder() as folder:
+        data = rp.read_dataset(folder)
+    runs = run_systems(data.queries, data.corpus, MODES, 10, model="wordllama")
+    means = {
+        method: {mode: evaluate_all(run, data.qrels, 10, method)["NDCG@10"] for mode, run in runs.items()} for method in METHODS
+    }
+    lines = [f"{'nDCG@10 on the sample':<28}{'linear':>8}{'exponential':>13}"]
+    lines += [f"{mode:<28}{means['linear'][mode]:>8.4f}{means['exponential'][mode]:>13.4f}" for mode in MODES]
+    orders = {method: sorted(MODES, key=means[method].__getitem__, reverse=True) for method in METHODS}
+    same = orders["linear"] == orders["exponential"]
+    lines += ["", f"The order of the systems is {'the same by both gains' if same else 'not the same by both gains'}:"]
+    lines += [f"  {method:<12} {' > '.join(orders[method])}" for method in METHODS]
+    lines += ["Queries on which a pair of systems changes sides with the gain:"]
+    for one, other in combinations(MODES, 2):
+        turned = sum(sides(runs[one][query], runs[other][query], grades) for query, grades in data.qrels.items())
+        lines.append(f"  {one} against {other}: {turned} of {len(data.qrels)}")
+    decides = "Here the choice decides no winner; with closer systems it can" if same else "Here the choice decides the order"
+    lines.append(f"{decides}. Say which gain a number is of; rankproof audit shows both.")
+    return "\n".join(lines)
+
+
+def sides(one: list[str], other: list[str], grades: Mapping[str, int]) -> bool:
+    """Whether the better of two rankings of a query is another by the other gain."""
+    linear, exponential = (ndcg_at_k(one, grades, 10, how) - ndcg_at_k(other, grades, 10, how) for how in METHODS)
+    return linear * exponential < 0
+
+
+if __name__ == "__main__":
+    main()

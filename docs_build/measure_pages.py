@@ -1,0 +1,70 @@
+"""A page for each measure on the shelf, made of what the package says of it and of rows that are worked out here."""
+
+from __future__ import annotations
+
+from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
+from rankproof.measures.advice import advice_of
+from rankproof.views.catalogue import KINDS, STAGES, aliases, scope, written
+from rankproof.views.escape import for_markdown
+
+from .worked_rows import answer_rows, ranking_rows
+
+
+def shelf() -> list[Measure]:
+    """Every measure of the package, rankings first."""
+    return [*MEASURES.values(), *ANSWER_MEASURES.values()]
+
+
+def file_of(measure: Measure) -> str:
+    """The name of its page."""
+    prefix = "answer-" if measure.kind == "answer" and measure.name in MEASURES else ""
+    return f"{prefix}{measure.name.lower()}.md"
+
+
+def measure_pages() -> dict[str, str]:
+    """The text of each page by the name of its file."""
+    return {file_of(measure): _page(measure) for measure in shelf()}
+
+
+def index_table() -> str:
+    """The measures by the stage at which they matter, each with its page."""
+    rows = ["| matters | measures |", "| :--- | :--- |"]
+    for stage, where in STAGES.items():
+        links = [f"[{_label(one)}](measures/{file_of(one)})" for one in shelf() if _stage(one) == stage]
+        rows.append(f"| {where} | {', '.join(links)} |")
+    return "\n".join(rows)
+
+
+def _stage(measure: Measure) -> str | None:
+    advice = advice_of(measure)
+    return advice.stage if advice else None
+
+
+def _label(measure: Measure) -> str:
+    return "F1 of answers" if file_of(measure).startswith("answer-") else measure.name
+
+
+def _page(measure: Measure) -> str:
+    rows = answer_rows(measure) if measure.kind == "answer" else ranking_rows(measure)
+    head = f"# {_label(measure)}\n\n{measure.title}. {for_markdown(measure.definition)}\n"
+    return "\n".join((head, _facts(measure), _advice(measure), rows))
+
+
+def _facts(measure: Measure) -> str:
+    name = f"`{written(measure)}`".replace(", ", "`, `")
+    facts = {
+        "range": scope(measure),
+        "binary or graded": KINDS[measure.kind],
+        "matters": STAGES[_stage(measure) or "checking"],
+        "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
+        "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
+        "source": for_markdown(measure.source),
+        "also accepted": ", ".join(f"`{name}`" for name in aliases(measure)) or "its name in any case",
+        "trec_eval 10": "the same value to 1e-9" if measure.parity else "not there, or defined otherwise",
+    }
+    return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
+
+
+def _advice(measure: Measure) -> str:
+    advice = advice_of(measure)
+    return "" if advice is None else f"**Use it** where {advice.use}\n\n**Not** where {advice.avoid}\n"

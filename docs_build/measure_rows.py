@@ -1,0 +1,49 @@
+"""What the pages of the measures work out: one small query for rankings, a few answers for the others."""
+
+from __future__ import annotations
+
+GRADES = {"a": 3, "b": 1, "c": 2, "d": 0, "e": 0}
+"""Five judged documents; x, y and z are not judged."""
+
+RANKINGS = {
+    "a c b d e": "the best order",
+    "c d a x b": "all found, in a poorer order",
+    "d x a": "one found, at rank 3",
+    "b x y z d e c a": "the weakest first, the best last",
+    "d e x": "nothing found",
+}
+TAKEN_APART = "c d a x b"
+
+VARIANTS = {
+    "nDCG": ("nDCG@3", "nDCG", "nDCG(gain='exp')"),
+    "DCG": ("DCG@3", "DCG", "DCG(gain='exp')"),
+    "RR": ("RR", "RR@2", "RR(rel=3)"),
+    "AP": ("AP", "AP@3", "AP(rel=2)"),
+    "P": ("P@1", "P@3", "P@5", "P(rel=2)@3"),
+    "R": ("R@1", "R@3", "R@5", "R(rel=2)@3"),
+    "F1": ("F1@3", "F1@5", "F1(rel=2)@3"),
+    "Success": ("Success@1", "Success@3", "Success(rel=3)@3"),
+    "Rprec": ("Rprec", "Rprec(rel=2)"),
+    "IPrec": ("IPrec@0", "IPrec@0.5", "IPrec@1"),
+    "ERR": ("ERR@1", "ERR"),
+    "RBP": ("RBP", "RBP(p=0.5)", "RBP(rel=2)"),
+    "SetF": ("SetF", "SetF(beta=0.5)"),
+    "Judged": ("Judged@3", "Judged"),
+    "Unjudged": ("Unjudged@3", "Unjudged@5"),
+}
+"""How each measure is shown; one that is not here is shown as it is."""
+
+QUESTION = "When was the bridge opened, and by whom?"
+REFERENCE = "It was opened in 1932 by Jack Lang"
+RELEVANT = ("page-1", "page-2")
+ANSWERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("It was opened in 1932 by Jack Lang.", ("page-1", "page-2")),
+    ("Jack Lang opened it in 1932.", ("page-1",)),
+    ("The bridge, a steel arch, was opened in 1932 by Jack Lang, who was then the premier.", ("page-1", "page-7")),
+    ("It was opened in 1937 by John Smith.", ("page-7",)),
+    ("I do not know.", ()),
+)
+ANSWER_VARIANTS = {
+    "F1": ("F1(tokens='bag')", "F1(tokens='set')"),
+    "Similarity": ("Similarity(model='wordllama')",),
+}

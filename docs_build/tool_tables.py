@@ -1,0 +1,34 @@
+"""Tables of how other tools would value a small example, by the conventions of `rankproof audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import rankproof as rp
+from rankproof.analysis.audit.tools import audit_tools
+from rankproof.analysis.ties.table import audit_ties
+from rankproof.views.escape import for_markdown
+
+Grades = Mapping[str, Mapping[str, int]]
+Scores = Mapping[str, Mapping[str, float]]
+
+
+def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
+    """Each tool's name for the measure, its value, and what it does otherwise."""
+    table = audit_tools(rp.evidence_of_runs(qrels, {"run": run}, [measure]))
+    rows = ["| tool and name | value | does otherwise |", "| :--- | ---: | :--- |"]
+    for row in table.records():
+        value = row["run"]
+        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+        rows.append(f"| {for_markdown(str(row['convention']))} | {shown} | {for_markdown(str(row['differs in'] or ''))} |")
+    return "\n".join(rows)
+
+
+def over_ties(qrels: Grades, run: Scores, measures: list[str]) -> str:
+    """Values over the orders of tied documents."""
+    table = audit_ties(rp.evidence_of_runs(qrels, {"run": run}, measures))
+    rows = ["| measure | value | expected | worst | best |", "| :--- | ---: | ---: | ---: | ---: |"]
+    for row in table.records():
+        numbers = " | ".join(f"{row[name]:.4f}" for name in ("value", "expected", "worst", "best"))
+        rows.append(f"| {row['measure']} | {numbers} |")
+    return "\n".join(rows)

@@ -1,0 +1,109 @@
+"""What the page of a measure works out: rows with their values, and one of them as a user would ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import rankproof as rp
+from rankproof.data.answers import Answer
+from rankproof.data.arrays import Matrix
+from rankproof.measures import Measure
+from rankproof.models.ports import Encoder
+from rankproof.models.registry import model_named
+
+from .measure_rows import (
+    ANSWER_VARIANTS,
+    ANSWERS,
+    GRADES,
+    QUESTION,
+    RANKINGS,
+    REFERENCE,
+    RELEVANT,
+    TAKEN_APART,
+    VARIANTS,
+)
+
+
+def ranking_rows(measure: Measure) -> str:
+    """The rankings of one query, their values, and one value taken apart."""
+    names = VARIANTS.get(measure.name, (str(measure),))
+    decimals = 0 if measure.summary == "sum" else 4
+    rows = [("ranking", "", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
+    for ranking, what in RANKINGS.items():
+        values = rp.evaluate({"q1": GRADES}, {"q1": _scores(ranking)}, names).means["run"]
+        rows.append((f"`{ranking}`", what, *(f"{values[name]:.{decimals}f}" for name in names)))
+    heading = "One row taken apart" if _explains(measure) else "One row by command"
+    judged = ", ".join(f"{doc} {grade}" for doc, grade in GRADES.items())
+    return (
+        f"## Worked rows\n\nOne query; its judged documents and their grades are {judged}. What else is ranked is not judged.\n\n"
+        f"{_table(rows)}\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
+    )
+
+
+def _files() -> str:
+    qrels = "".join(f"q1 0 {doc} {grade}\n" for doc, grade in GRADES.items())
+    run = "".join(
+        f"q1 Q0 {doc} {rank} {score:g} mine\n" for rank, (doc, score) in enumerate(_scores(TAKEN_APART).items(), start=1)
+    )
+    return f'```text title="qrels.txt"\n{qrels}```\n\n```text title="mine.run"\n{run}```\n'
+
+
+def _explains(measure: Measure) -> bool:
+    return measure.kind in ("binary", "graded") and measure.summary == "mean"
+
+
+def _explained(measure: Measure, name: str) -> str:
+    verb = "explain --query q1" if _explains(measure) else "eval"
+    files = f"rankproof {verb.split()[0]} qrels.txt mine.run{verb.removeprefix(verb.split()[0])}"
+    return f'```console\n$ {files} -m "{name}"\n```\n\nIn Python:\n\n' + _python(
+        f'rp.evaluate("qrels.txt", "mine.run", ["{name}"]).means'
+    )
+
+
+def answer_rows(measure: Measure) -> str:
+    """Answers to one question and their values."""
+    names = ANSWER_VARIANTS.get(measure.name, (str(measure),))
+    references, qrels = {"q1": [REFERENCE]}, {"q1": dict.fromkeys(RELEVANT, 1)}
+    rows = [("answer", "cites", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
+    for text, cited in ANSWERS:
+        answers = {"mine": {"q1": Answer(text, cited=cited)}}
+        means = rp.evaluate_answers(answers, references, qrels, names, encode=_by_word_vectors).means["mine"]
+        rows.append((text, ", ".join(cited) or "nothing", *(f"{means[name]:.4f}" for name in names)))
+    return (
+        f"## Worked rows\n\nThe question: *{QUESTION}* The reference: *{REFERENCE}*."
+        f" Relevant are {' and '.join(RELEVANT)}.\n\n{_table(rows)}\n"
+    ) + ("" if measure.name.startswith("Cite") else f"In Python:\n\n{_answer_call(names[0])}")
+
+
+def _answer_call(name: str) -> str:
+    """One row as a user would ask for it; an encoder is the user's to bring."""
+    encodes = name.startswith("Similarity")
+    before = (
+        "model = rp.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n" if encodes else ""
+    )
+    encode = ", encode=encode" if encodes else ""
+    given = f'answers = {{"mine": {{"q1": "{ANSWERS[1][0]}"}}}}\nreferences = {{"q1": ["{REFERENCE}"]}}\n'
+    return _python(f'{before}{given}rp.evaluate_answers(answers, references, measures=["{name}"]{encode}).means')
+
+
+def _by_word_vectors(name: str, texts: Sequence[str]) -> Matrix:
+    return _loaded(name).encode(texts)
+
+
+@cache
+def _loaded(name: str) -> Encoder:
+    return model_named(name).load()
+
+
+def _python(call: str) -> str:
+    return f"```python\nimport rankproof as rp\n\n{call}\n```\n\n```output\n```\n"
+
+
+def _scores(ranking: str) -> dict[str, float]:
+    docs = ranking.split()
+    return {doc: float(len(docs) - place) for place, doc in enumerate(docs)}
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)

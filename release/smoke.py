@@ -1,0 +1,40 @@
+"""Tries an installed rankproof as a user would: its version, a number from two files, the sample, and the native parts."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+NATIVE = ("align._native", "fusion._merge", "stores._topk", "analysis._flips")
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"
+RUN = "q1 Q0 d2 1 9.1 bm25\nq1 Q0 d1 2 8.7 bm25\nq2 Q0 d3 1 4.2 bm25\n"
+
+
+def told(folder: Path, *arguments: str) -> str:
+    """What the command prints; a failure ends the trial."""
+    command = [sys.executable, "-m", "rankproof", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
+
+
+def main() -> None:
+    """The trial; the first thing that is not as it should be ends it."""
+    for name in NATIVE:
+        import_module(f"rankproof.{name}")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "qrels.txt").write_text(QRELS, encoding="utf-8")
+        (folder / "bm25.run").write_text(RUN, encoding="utf-8")
+        version = told(folder, "--version")
+        assert "native reader" in version, version
+        values = json.loads(told(folder, "eval", "qrels.txt", "bm25.run", "-m", "RR", "--format", "json"))
+        assert values["systems"][0]["measures"]["RR"]["value"] == 0.75, values
+        told(folder, "run", "--systems", "bm25,static", "--quiet")
+        written = [path.relative_to(folder) for path in folder.rglob("report.html")]
+        assert len(written) == 1, written
+    print(version.splitlines()[0])
+
+
+if __name__ == "__main__":
+    main()

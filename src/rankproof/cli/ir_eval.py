@@ -1,0 +1,90 @@
+"""`python -m rankproof.ir_eval`: seed 001's systems side by side."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .terminal import Terminal
+from .values import at_least_one
+
+if TYPE_CHECKING:
+    from ..analysis.table import Table
+    from ..data.dataset import Dataset
+
+PROGRAM = "python -m rankproof.ir_eval"
+SUMMARY = "rank by BM25, by an encoder, and by both with a keyword judge, and print precision, MRR and nDCG of each"
+USAGE = "[--data FOLDER] [-k N] [options]"
+EXAMPLES = f"""\
+examples:
+  {PROGRAM}
+  {PROGRAM} --data my-folder -k 5 --method linear
+  {PROGRAM} --model wordllama --format json
+
+the folder has corpus.jsonl, queries.jsonl and qrels.jsonl (or the qrels of a BEIR folder); without
+one, the built-in sample is ranked; rankings go 100 deep, which MRR sees; the judge counts
+keywords and is no language model"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and gives its exit code; nothing escapes as a traceback."""
+    from .main import exit_code_of
+
+    return exit_code_of(_main, sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: Sequence[str]) -> int:
+    from .parsing import parser_called
+
+    args = parser_called(PROGRAM, SUMMARY, sys.modules[__name__]).arguments_of(argv)
+    return run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data, the cutoff, the gain and the encoder."""
+    parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (the built-in sample)")
+    parser.add_argument("-k", type=at_least_one, default=10, metavar="N", help="the cutoff of precision and nDCG (10)")
+    parser.add_argument("--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (exponential)")
+    parser.add_argument("--model", metavar="NAME", help="the encoder (minilm where its weights are here, else wordllama)")
+    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="how to show it (table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Ranks, measures and shows."""
+    from ..views.analysis import VIEWS
+
+    terminal.show(VIEWS[args.format]([_table(args, _dataset(args.data))], terminal.look()))
+    return 0
+
+
+def _dataset(folder: str | None) -> Dataset:
+    from ..formats import read_dataset
+    from ..samples import sample_folder
+
+    if folder is not None:
+        return read_dataset(folder)
+    with sample_folder() as path:
+        return read_dataset(path)
+
+
+def _table(args: argparse.Namespace, dataset: Dataset) -> Table:
+    from ..analysis.table import Column, Table
+    from ..analysis.wording import counted
+    from ..errors import shown
+    from ..ir_eval import MODES, default_encoder, evaluate_all, run_systems
+
+    model = args.model or default_encoder()
+    runs = run_systems(dataset.queries, dataset.corpus, MODES, max(args.k, 100), model=model)
+    values = {mode: evaluate_all(found, dataset.qrels, args.k, args.method) for mode, found in runs.items()}
+    names = tuple(values[MODES[0]])
+    sizes = f"{counted(len(dataset.corpus), 'document')}, {counted(len(dataset.qrels), 'judged query', 'judged queries')}"
+    return Table(
+        "ir_eval",
+        f"{shown(dataset.name)}: {sizes}; encoder {shown(model)}; {args.method} gain",
+        (Column("system"), *(Column(name, "value") for name in names)),
+        tuple((mode, *(found[name] for name in names)) for mode, found in values.items()),
+        sentences=("Which of these differences are real: rankproof run, then rankproof compare.",),
+        facts={"encoder": model, "k": args.k, "method": args.method, "n": len(dataset.qrels)},
+    )

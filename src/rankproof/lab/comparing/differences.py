@@ -1,0 +1,90 @@
+"""Two systems apart: when a difference is called real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from ...analysis.statistics.bootstrap import Interval
+from ...analysis.statistics.intervals import EVERYTHING
+from ...analysis.statistics.paired import differences
+from ...data.arrays import FloatArray
+from .entry import Entry, intervals_of, mean_of
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One system less another on the same queries: the mean, its paired 95% interval, and those of all pairs of repeats.
+
+    `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other.
+    """
+
+    one: str
+    other: str
+    mean: float
+    interval: Interval | None
+    agree: bool
+    pairs: int
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the interval excludes 0 and every pair of repeats has the same sign."""
+        return self.is_sure and self.agree
+
+
+@lru_cache(maxsize=4096)
+def difference(one: Entry, other: Entry, measure: str) -> Difference:
+    """How far two systems, or one under two conditions, are apart on the same queries."""
+    return differences_of([Rows.of(one, other, measure)])[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """The values of two systems, a row for each repeat."""
+
+    one: str
+    other: str
+    ours: FloatArray
+    theirs: FloatArray
+
+    def between_repeats(self) -> FloatArray:
+        """The differences of means: of every pair of repeats, or of each with itself where both are one system."""
+        ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
+        found: FloatArray = ours - theirs if self.one == self.other else np.subtract.outer(ours, theirs)
+        return found
+
+    @classmethod
+    def of(cls, one: Entry, other: Entry, measure: str) -> Rows:
+        return cls(one.system, other.system, one.values[measure], other.values[measure])
+
+
+def differences_of(pairs: Sequence[Rows]) -> list[Difference]:
+    """The differences of pairs on the same queries, by the same resamples."""
+    apart = [differences(mean_of(pair.ours), mean_of(pair.theirs)) for pair in pairs]
+    found = []
+    for pair, row, interval in zip(pairs, apart, intervals_of(apart, [EVERYTHING] * len(apart)), strict=True):
+        each = pair.between_repeats()
+        agree = bool((each > 0).all() or (each < 0).all())
+        found.append(Difference(pair.one, pair.other, float(row.mean()), interval, agree, int(each.size)))
+    return found
+
+
+def all_pairs(entries: Sequence[Entry], measure: str) -> list[Difference]:
+    """Every pair of systems, the better one first."""
+    ranked = sorted(entries, key=lambda entry: -entry.mean(measure))
+    return list(_pairs(tuple(ranked), measure))
+
+
+@lru_cache(maxsize=256)
+def _pairs(ranked: tuple[Entry, ...], measure: str) -> tuple[Difference, ...]:
+    pairs = [Rows.of(one, other, measure) for one, other in combinations(ranked, 2)]
+    return tuple(differences_of(pairs)) if pairs else ()

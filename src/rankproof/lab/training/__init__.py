@@ -1,0 +1,1 @@
+"""The trial's training: one recipe and one budget for every tokenizer."""

@@ -1,0 +1,30 @@
+"""Where the training runs: a GPU where there is one, else the processor."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any, Literal
+
+from ...models.trial.net import check_torch, device_named
+
+Device = Literal["auto", "cpu", "cuda"]
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def chosen_device(device: Device, threads: int | None = None) -> Any:
+    """The library's own device; `threads` are the processor's, where they are given."""
+    check_torch()
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return device_named(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+
+
+def told_device(device: Any) -> str:
+    """Its name, as a checkpoint's card has it."""
+    import torch
+
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    return f"CPU {platform.machine()}, {torch.get_num_threads()} threads"

@@ -1,0 +1,72 @@
+"""Encoders that `rankproof tokenizers train` wrote, as values."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+from ...data.checks import choice
+from ...data.identity import NOT_PART
+from ...errors import InputError, UsageError
+from .checkpoint import CARD, Checkpoint, open_checkpoint
+from .encoder import TrialEncoder, library
+from .kinds import kind_named
+
+Place = Literal["cpu", "cuda"]
+PLACES: tuple[Place, ...] = get_args(Place)
+_NUMBERS_VERSION = 1
+"""Rises when the net gives other numbers for the same weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A checkpoint by its folder; where it lies is no part of what the model is, and where it runs is: the last bits differ."""
+
+    source: str = field(metadata=NOT_PART)
+    device: Place = "cpu"
+    gives_tokens: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not self.source or "\0" in self.source:
+            raise UsageError(f"{self.source!r} is no checkpoint", fix="name a folder that rankproof tokenizers train wrote")
+        choice("device", self.device, PLACES)
+
+    def load(self, *, threads: int = 1) -> TrialEncoder:
+        """The encoder on its device."""
+        checkpoint = self.checkpoint()
+        told = {"source": self.source, "revision": _digest(checkpoint)}
+        return TrialEncoder(checkpoint, threads=threads, device=self.device, told=told)
+
+    def revision(self) -> str:
+        """A sha256 over the folder's files, and the libraries that run them."""
+        return f"{_digest(self.checkpoint())}, {library()}"
+
+    def is_ready(self) -> bool:
+        """Whether it can be loaded."""
+        return find_spec("torch") is not None and (Path(self.source).expanduser() / CARD).is_file()
+
+    def checkpoint(self) -> Checkpoint:
+        """The folder, opened."""
+        return open_checkpoint(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Bpe(Trial):
+    """A checkpoint whose tokenizer is a BPE."""
+
+    def checkpoint(self) -> Checkpoint:
+        """The folder, opened; one with another tokenizer is refused."""
+        found = open_checkpoint(self.source)
+        if kind_named(found.shape.kind).family != "bpe":
+            raise InputError(
+                f"its tokenizer is {found.shape.kind}", source=self.source, fix="name the model as trial, or a folder of a bpe"
+            )
+        return found
+
+
+def _digest(checkpoint: Checkpoint) -> str:
+    listed = "\n".join(f"{name} {digest}" for name, digest in sorted(checkpoint.digests().items()))
+    return f"{hashlib.sha256(listed.encode()).hexdigest()}.{_NUMBERS_VERSION}"

@@ -1,0 +1,191 @@
+"""Seed 001's systems and retrievers: our stages under its names, on real data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof import ir_eval
+from rankproof.cli.ir_eval import main
+from rankproof.errors import RankproofError, UsageError
+from rankproof.samples import sample_folder
+
+LETTERS = [{"id": "d1", "text": "a a b"}, {"id": "d2", "text": "b c"}]
+CORPUS = {"d1": "poach eggs in water", "d2": "boil eggs for nine minutes", "d3": "sharpen knives on a stone"}
+QUERIES = {"q1": "poached eggs in water", "q2": "stone"}
+
+
+@pytest.fixture(scope="module")
+def sample() -> rp.Dataset:
+    with sample_folder() as folder:
+        return rp.read_dataset(folder)
+
+
+def test_the_worked_example_of_seed_001_comes_out_of_its_retriever() -> None:
+    found = ir_eval.BM25Retriever(stop_words=False).fit(LETTERS).rank("a b")
+    assert [(one.id, round(one.score, 4)) for one in found] == [("d1", 1.0977), ("d2", 0.2004)]
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        [{"_id": "d1", "title": "a", "text": "a b"}, {"_id": "d2", "text": "b c"}],
+        {"d1": "a a b", "d2": "b c"},
+        {"d1": {"title": "a", "text": "a b"}, "d2": {"id": "d2", "text": "b c"}},
+        rp.Corpus([rp.Document("d1", "a a b"), rp.Document("d2", "b c")]),
+        iter(LETTERS),
+    ],
+    ids=["items with titles", "texts by id", "items by id", "a corpus", "an iterator"],
+)
+def test_documents_may_come_in_every_usual_shape(corpus: Any) -> None:
+    expected = ir_eval.BM25Retriever(stop_words=False).fit(LETTERS).rank("a b")
+    assert ir_eval.BM25Retriever(stop_words=False).fit(corpus).rank("a b") == expected
+
+
+def test_a_system_gives_what_the_ladder_gives(sample: rp.Dataset) -> None:
+    bm25, model = rp.BM25(), rp.WordLlama()
+    reranked = rp.Rerank(bm25, rp.Similarity(model), top=100)
+    stages = (bm25, rp.Dense(model), reranked, rp.Rerank(reranked, rp.Keywords(), top=100))
+    ladder: dict[str, Any] = dict(zip(ir_eval.MODES, stages, strict=True))
+    climb = rp.climb(rp.Experiment(ladder, dataset=sample), rp.Settings(cache=None))
+    runs = ir_eval.run_systems(sample.queries, sample.corpus, ir_eval.MODES, 10, model="wordllama")
+    for rung in climb.rungs:
+        first: dict[str, list[str]] = {query: [] for query in sample.queries}
+        for row in rung.run.rows():
+            first[row.query].append(row.doc)
+        assert runs[rung.name] == {query: docs[:10] for query, docs in first.items()}
+        values = ir_eval.evaluate_all(runs[rung.name], sample.qrels, 10, method="linear")
+        assert values["NDCG@10"] == pytest.approx(climb.result.means[rung.name]["nDCG@10"], abs=1e-12)
+
+
+@pytest.mark.parametrize(("other", "mode"), [("bm25+embeddings", "bm25->embed"), ("bm25+embeddings+judge", "bm25->embed->judge")])
+def test_a_mode_has_two_spellings(other: str, mode: str) -> None:
+    assert ir_eval.run_system(QUERIES, CORPUS, other, 2) == ir_eval.run_system(QUERIES, CORPUS, mode, 2)
+
+
+def test_k_cuts_the_ranking_and_nothing_else() -> None:
+    for mode in ir_eval.MODES:
+        whole = ir_eval.run_system(QUERIES, CORPUS, mode, 200)
+        assert ir_eval.run_system(QUERIES, CORPUS, mode, 1) == {query: docs[:1] for query, docs in whole.items()}
+
+
+def test_a_query_that_finds_nothing_stays_in_the_run() -> None:
+    assert ir_eval.run_system({"q": "zebra"}, CORPUS, "bm25->embed->judge", 5) == {"q": []}
+
+
+def test_the_judge_counts_words_and_leaves_equal_documents_in_their_order() -> None:
+    below = ir_eval.EmbeddingReranker(ir_eval.BM25Retriever(), "wordllama")
+    corpus = {"d1": "eggs", "d2": "eggs and eggs and water", "d3": "boiled eggs"}
+    before = [one.id for one in below.fit(corpus).rank("eggs in water")]
+    after = [one.id for one in ir_eval.KeywordJudge(below).fit(corpus).rank("eggs in water")]
+    assert after == ["d2", *(doc for doc in before if doc != "d2")]
+
+
+def test_prompts_are_read_by_the_encoder_and_part_of_the_stage() -> None:
+    plain = ir_eval.EmbeddingRetriever("wordllama").fit(CORPUS)
+    asked = ir_eval.EmbeddingRetriever("wordllama", query_prompt="sharpen: ", passage_prompt="text: ").fit(CORPUS)
+    assert plain.rank("eggs")[0].score != asked.rank("eggs")[0].score
+    assert asked.stage == rp.Dense(rp.WordLlama(), "sharpen: ", "text: ")
+
+
+def test_a_retriever_serves_seed_002_as_well() -> None:
+    queries = [{"query": "boil eggs", "source_recipe_id": "d2"}, {"query": "zebra", "source_recipe_id": "d1"}]
+    means, each = ir_eval.evaluate_retrieval(queries, ir_eval.BM25Retriever().fit(CORPUS))
+    assert means["recall_at_1"] == 0.5
+    assert [one["target_rank"] for one in each] == [1, None]
+
+
+def test_what_a_retriever_ranks_can_be_measured() -> None:
+    ranked = ir_eval.BM25Retriever().fit(CORPUS).rank("boil eggs")
+    assert ir_eval.mrr(ranked, {"d2": 1}) == 1.0
+
+
+def test_the_encoder_is_minilm_where_its_weights_are_here(minilm_cache: Path) -> None:
+    assert ir_eval.default_encoder() == "minilm"
+    assert ir_eval.EmbeddingRetriever().model == rp.MiniLM()
+
+
+def test_the_encoder_is_wordllama_elsewhere() -> None:
+    assert ir_eval.default_encoder() == "wordllama"
+    assert ir_eval.EmbeddingRetriever().model == rp.WordLlama()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: ir_eval.BM25Retriever().rank("a"), "call fit"),
+        (lambda: ir_eval.BM25Retriever().fit(CORPUS).rank(3), "query is a int"),  # type: ignore[arg-type]
+        (lambda: ir_eval.BM25Retriever().fit(CORPUS).rank("a", k=0), "from 1 to 100"),
+        (lambda: ir_eval.BM25Retriever().fit(CORPUS).rank("a", k=101), "from 1 to 100"),
+        (lambda: ir_eval.BM25Retriever().fit([{"id": "d1"}]), "corpus:1: "),
+        (lambda: ir_eval.BM25Retriever().fit(["d1"]), "corpus:1: "),  # type: ignore[list-item]
+        (lambda: ir_eval.BM25Retriever().fit("d1"), "list of documents"),  # type: ignore[arg-type]
+        (lambda: ir_eval.BM25Retriever().fit([]), "corpus: "),
+        (lambda: ir_eval.BM25Retriever().fit([*LETTERS, LETTERS[0]]), "corpus:3: "),
+        (lambda: ir_eval.KeywordJudge("bm25"), "no retriever"),  # type: ignore[arg-type]
+        (lambda: ir_eval.EmbeddingRetriever("nope"), "no model is called nope"),
+        (lambda: ir_eval.run_system(QUERIES, CORPUS, "bm52", 5), "did you mean bm25"),
+        (lambda: ir_eval.run_system(QUERIES, CORPUS, None, 5), "bm25->embed->judge"),  # type: ignore[arg-type]
+        (lambda: ir_eval.run_system(QUERIES, CORPUS, "bm25", 0), "k is 0"),
+        (lambda: ir_eval.run_system({"q1": None}, CORPUS, "bm25", 5), "queries:1: "),
+    ],
+)
+def test_wrong_use_is_refused_with_what_to_do(call: Any, said: str) -> None:
+    with pytest.raises(RankproofError, match=said.replace("(", "\\(")):
+        call()
+
+
+def test_every_public_name_is_documented() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "ir-eval.md").read_text(encoding="utf-8")
+    assert [name for name in (*ir_eval.__all__, *ir_eval.MODES) if f"`{name}" not in page] == []
+
+
+def test_the_command_prints_the_measures_of_every_system(sample: rp.Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--format", "json", "-k", "5"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    runs = ir_eval.run_systems(sample.queries, sample.corpus, ir_eval.MODES, 100)
+    assert [row.pop("system") for row in table["rows"]] == list(ir_eval.MODES)
+    assert table["rows"] == [ir_eval.evaluate_all(run, sample.qrels, 5) for run in runs.values()]
+    assert table["facts"] == {"encoder": "wordllama", "k": 5, "method": "exponential", "n": 124}
+
+
+def test_the_command_ranks_a_folder_of_seed_001(tmp_path: Path) -> None:
+    _write(tmp_path / "corpus.jsonl", LETTERS)
+    _write(tmp_path / "queries.jsonl", [{"id": "q1", "text": "c"}])
+    _write(tmp_path / "qrels.jsonl", [{"query_id": "q1", "doc_id": "d2", "rel": 2}])
+    done = subprocess.run(
+        [sys.executable, "-m", "rankproof.ir_eval", "--data", str(tmp_path), "--method", "linear"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert "2 documents, 1 judged query; encoder wordllama; linear gain" in done.stdout
+    assert "bm25                 0.1000   1.0000    1.0000" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--data", "nowhere"], "nowhere: no such file"),
+        (["--model", "nope"], "no model is called nope"),
+        (["-k", "0"], "whole number of at least 1"),
+        (["--dtaa", "x"], "did you mean --data?"),
+    ],
+)
+def test_the_command_ends_as_every_command_does(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == UsageError.exit_code
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def _write(path: Path, items: list[dict[str, Any]]) -> None:
+    path.write_text("".join(f"{json.dumps(item)}\n" for item in items), encoding="utf-8")

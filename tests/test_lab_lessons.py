@@ -1,0 +1,237 @@
+"""Lessons: the same whenever made, never of a query that is tested with, and negatives that are none of the answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import SHARED
+from rankproof.cli.dataset import read_named
+from rankproof.data.dataset import Dataset
+from rankproof.data.qrels import Qrels
+from rankproof.errors import InputError, UsageError
+from rankproof.lab.lessons.crops import crops_of, is_unspaced
+from rankproof.lab.lessons.digest import text_digest
+from rankproof.lab.lessons.elsewhere import Elsewhere, asked_elsewhere
+from rankproof.lab.lessons.holdout import kept_in, relevant_of
+from rankproof.lab.lessons.kept import FILE, read_lessons, write_lessons
+from rankproof.lab.lessons.languages import languages_in, read_languages
+from rankproof.lab.lessons.lessons import Lessons
+from rankproof.lab.lessons.teach import Syllabus, lessons_of
+from small_datasets import small_dataset
+
+THAI = "ทีมรับของแพนเธอร์สถอดใจที่คะแนน308ได้อันดับที่หกของลีกในขณะที่เป็นผู้นำในเอ็นเอฟแอล"
+CHINESE = "黑豹队的防守只丢了三百零八分，在联赛中排名第六，同时也以二十四次拦截领先国家橄榄球联盟，并且四次入选职业碗。"
+HALF = Syllabus(holdout=0.5, crops=4)
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return read_named("sample")
+
+
+@pytest.fixture(scope="module")
+def lessons(sample: Dataset) -> Lessons:
+    return lessons_of({"own": sample}, HALF)
+
+
+def collection(name: str, split: str) -> tuple[str, Dataset]:
+    folder = SHARED / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    return str(folder), read_named(str(folder), split)
+
+
+def test_lessons_are_the_same_whenever_made(sample: Dataset, lessons: Lessons) -> None:
+    assert lessons_of({"own": sample}, HALF).digest == lessons.digest
+    assert lessons_of({"own": sample}, replace(HALF, seed=2)).digest != lessons.digest
+
+
+def test_judged_pairs_come_first_and_crops_are_pieces_of_their_document(sample: Dataset, lessons: Lessons) -> None:
+    texts = {sample.queries[query].text for query in lessons.ids}
+    assert set(lessons.queries[: lessons.real]) == texts
+    crops = range(lessons.real, len(lessons.queries))
+    assert len(crops) > 3 * len(lessons.documents)
+    assert all(lessons.queries[at] in lessons.documents[lessons.positives[at]] for at in crops)
+    assert all(4 <= len(lessons.queries[at].split()) <= 16 for at in crops)
+
+
+def test_negatives_are_never_relevant_and_best_first(sample: Dataset, lessons: Lessons) -> None:
+    for negatives, relevant, positive in zip(lessons.negatives, lessons.relevant, lessons.positives, strict=True):
+        there = negatives[negatives >= 0].tolist()
+        assert positive in relevant
+        assert not set(there) & set(relevant[relevant >= 0].tolist())
+        assert len(set(there)) == len(there)
+    assert (lessons.negatives >= 0).mean() > 0.9
+
+
+def test_relevant_rows_are_the_judged_documents(sample: Dataset, lessons: Lessons) -> None:
+    from rankproof.stages.passages import passage
+
+    for at, query in enumerate(lessons.queries[: lessons.real]):
+        ids = [one for one in lessons.ids if sample.queries[one].text == query]
+        wanted = {
+            passage(sample.corpus[doc], ("title", "text"))[:512].strip() for one in ids for doc in relevant_of(sample.qrels)[one]
+        }
+        assert {lessons.documents[row] for row in lessons.relevant[at] if row >= 0} == wanted
+
+
+@given(
+    st.dictionaries(st.integers(0, 30).map(str), st.frozensets(st.integers(0, 12).map(str), min_size=1, max_size=3), min_size=2),
+    st.floats(0.1, 0.9),
+    st.integers(0, 5),
+)
+def test_a_hold_out_shares_no_document_with_what_is_kept(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> None:
+    try:
+        kept = kept_in(relevant, share, seed)
+    except UsageError:
+        return
+    held = set(relevant) - set(kept)
+    assert kept
+    assert held
+    documents = frozenset().union(*(relevant[query] for query in held))
+    assert not documents & frozenset().union(*kept.values())
+    assert len(documents) <= share * len(frozenset().union(*relevant.values()))
+
+
+def test_a_hold_out_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="leaves no query to test"):
+        kept_in({"a": frozenset("x"), "b": frozenset("x")}, 0.5, 1)
+    assert kept_in({"a": frozenset("x"), "b": frozenset("x")}, 0, 1).keys() == {"a", "b"}
+
+
+def test_held_out_queries_are_in_no_lesson(sample: Dataset, lessons: Lessons) -> None:
+    held = set(relevant_of(sample.qrels)) - set(lessons.ids)
+    assert 20 <= len(held) <= 100
+    taught = {text_digest(text) for text in lessons.queries}
+    assert not taught & {text_digest(sample.queries[query].text) for query in held}
+
+
+@pytest.mark.parametrize(("name", "split"), [("scifact", "train"), ("cosqa", "dev")])
+def test_no_query_of_another_split_is_ever_taught(name: str, split: str) -> None:
+    folder, dataset = collection(name, split)
+    tested = read_named(folder, "test")
+    made = lessons_of({"own": dataset}, Syllabus(crops=1), asked_elsewhere(folder, split=split))
+    assert len(made.ids) > 400
+    assert not set(made.ids) & set(tested.qrels)
+    taught = {text_digest(text) for text in made.queries}
+    assert not taught & {text_digest(tested.queries[query].text) for query in tested.qrels}
+
+
+def test_a_query_of_another_split_is_left_out_by_id_by_text_and_as_a_crop() -> None:
+    dataset = small_dataset()
+    plain = lessons_of({"own": dataset}, Syllabus(crops=2))
+    assert plain.ids == ("q1", "q2", "q3", "q4")
+    crop = plain.queries[-1]
+    texts = frozenset({text_digest("  Sharp   BLADE "), text_digest(crop)})
+    fewer = lessons_of({"own": dataset}, Syllabus(crops=2), Elsewhere(frozenset({"q1"}), texts))
+    assert fewer.ids == ("q2", "q4")
+    assert crop not in fewer.queries
+
+
+def test_equal_documents_are_one() -> None:
+    dataset = small_dataset()
+    twice = lessons_of({"own": dataset, "de": dataset}, Syllabus(crops=2))
+    assert twice.documents == lessons_of({"own": dataset}, Syllabus(crops=2)).documents
+
+
+@pytest.mark.parametrize("text", [THAI, CHINESE])
+def test_scripts_without_blanks_are_cropped_by_characters(text: str) -> None:
+    assert is_unspaced(text)
+    pieces = crops_of(text, 20, "a")
+    assert len(pieces) > 10
+    assert all(piece in text and len(piece) <= 60 for piece in pieces)
+
+
+def test_a_short_text_has_no_crop() -> None:
+    assert crops_of("only three words", 5, "a") == []
+    assert crops_of("", 5, "a") == []
+    assert crops_of("just these four words", 5, "a") == ["just these four words"]
+
+
+def test_every_language_answers_in_its_own_and_bars_the_others() -> None:
+    folder, dataset = collection("xquad-en", "test")
+    assert {"th", "zh", "de"} <= set(languages_in(folder))
+    languages = read_languages(folder, dataset, ["own", "th"])
+    made = lessons_of(languages, Syllabus(holdout=0.5, crops=1, negatives=3))
+    assert len(made.documents) == 480
+    assert made.relevant.shape[1] == 2
+    thai = [at for at in range(made.real) if is_unspaced(made.queries[at])]
+    assert len(thai) > 0.4 * made.real
+    assert np.mean([is_unspaced(made.documents[made.positives[at]]) for at in thai]) > 0.97
+    assert (made.negatives[thai] >= 0).mean() > 0.9
+
+
+def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no language de in i18n; leave out"):
+        read_languages(str(tmp_path), small_dataset(), ["de"])
+    assert list(read_languages(str(tmp_path), small_dataset(), None)) == ["own"]
+    assert list(read_languages(str(tmp_path), small_dataset(), ["all"])) == ["own"]
+
+
+def test_nothing_to_learn_from_is_refused() -> None:
+    dataset = small_dataset()
+    unjudged = Dataset("bare", dataset.corpus, dataset.queries, Qrels.from_dict({"q1": {"hob": 0}}))
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        lessons_of({"own": unjudged}, Syllabus(crops=0))
+    assert lessons_of({"own": unjudged}, Syllabus(crops=2)).real == 0
+
+
+def test_kept_lessons_come_back_as_they_were(lessons: Lessons, tmp_path: Path) -> None:
+    assert read_lessons(str(tmp_path), "x") is None
+    write_lessons(lessons, "x", str(tmp_path))
+    back = read_lessons(str(tmp_path), "x")
+    assert back is not None
+    assert back.digest == lessons.digest
+    with pytest.raises(UsageError, match="of other data or another recipe"):
+        read_lessons(str(tmp_path), "y")
+
+
+def test_kept_lessons_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    write_lessons(lessons_of({"own": small_dataset()}, Syllabus(crops=1)), "x", str(tmp_path))
+    told = json.loads(gzip.decompress((tmp_path / FILE).read_bytes()))
+    wrong = [
+        {"real": 999},
+        {"real": "x"},
+        {"documents": "abc"},
+        {"documents": []},
+        {"positives": [0]},
+        {"negatives": 5},
+        {"ids": [1]},
+    ]
+    wrong += [
+        {"positives": [-1] * len(told["queries"])},
+        {"relevant": [[0.5]] * len(told["queries"])},
+        {"negatives": [[1], [1, 2]]},
+    ]
+    for change in wrong:
+        (tmp_path / FILE).write_bytes(gzip.compress(json.dumps(told | change).encode()))
+        with pytest.raises(InputError, match="no whole lessons; remove it"):
+            read_lessons(str(tmp_path), "x")
+    for content in (b"[]", b"no json", b"{"):
+        (tmp_path / FILE).write_bytes(content)
+        with pytest.raises(InputError, match="remove it"):
+            read_lessons(str(tmp_path), "x")
+
+
+def test_what_lessons_follow_from_is_told_apart() -> None:
+    dataset, nobody = small_dataset(), Elsewhere()
+    one = Syllabus().made_of({"own": dataset}, nobody)
+    assert one == Syllabus().made_of({"own": small_dataset()}, nobody)
+    others = [Syllabus(crops=3), Syllabus(seed=4), Syllabus(characters=100), Syllabus(negatives=1), Syllabus(holdout=0.5)]
+    told = {one, *(other.made_of({"own": dataset}, nobody) for other in others)}
+    told |= {Syllabus().made_of({"own": dataset}, Elsewhere(frozenset({"q9"}))), Syllabus().made_of({"de": dataset}, nobody)}
+    assert len(told) == 8
+
+
+def test_arrays_of_lessons_cannot_be_changed(lessons: Lessons) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        np.put(lessons.positives, 0, 1)

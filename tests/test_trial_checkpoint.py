@@ -1,0 +1,266 @@
+"""Checkpoints of the trial: written whole or not at all, opened or refused, and the models that they are."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from rankproof.data.identity import identity
+from rankproof.errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
+from rankproof.models import Bpe, Trial
+from rankproof.models.trial import folder as folder_file
+from rankproof.models.trial import net as net_file
+from rankproof.models.trial.checkpoint import open_checkpoint, save_checkpoint
+from rankproof.models.trial.encoder import batches, padded
+from rankproof.models.trial.net import net_of
+from rankproof.models.trial.shape import Body, parameters
+from trial_nets import BODIES, ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
+
+torch = pytest.importorskip("torch", reason="the extra torch brings it")
+CARD = {"trained": True, "steps": 12, "seed": 3, "data": {"name": "ä\u2028\ud800", "queries": ["q1"]}}
+TEXTS = [*ENGLISH, *HOSTILE.values(), "y" * 513]
+
+
+def saved(folder: Path, kind: str = "bytes", body: Body = "transformer", seed: int = 3, card: Mapping[str, Any] = CARD) -> Path:
+    shape = shape_of(kind, body)
+    save_checkpoint(folder, net_of(shape, seed), shape, tokenizer_of(kind), card)
+    return folder
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_comes_back_from_a_folder_gives_the_same_vectors(kind: str, body: Body, tmp_path: Path) -> None:
+    opened = open_checkpoint(saved(tmp_path / "one", kind, body))
+    assert (opened.shape, opened.tokenizer, opened.card) == (shape_of(kind, body), tokenizer_of(kind), CARD)
+    rows = Trial(str(tmp_path / "one")).load().encode(TEXTS)
+    net = net_of(opened.shape, 3).eval()
+    for text, row in zip(TEXTS, rows, strict=True):
+        with torch.no_grad():
+            wanted = net(torch.from_numpy(padded(opened.tokenizer.ids([text[: opened.shape.characters]]))))[0].numpy()
+        np.testing.assert_allclose(row, wanted, atol=1e-5)
+
+
+def test_the_same_list_gives_the_same_bits_and_rows_of_length_one(tmp_path: Path) -> None:
+    encoder = Trial(str(saved(tmp_path / "one", "characters"))).load()
+    rows, again = encoder.encode(TEXTS), encoder.encode(TEXTS)
+    assert rows.tobytes() == again.tobytes()
+    assert rows.dtype == np.float32
+    assert not rows.flags.writeable
+    lengths = np.linalg.norm(rows, axis=1)
+    np.testing.assert_allclose(lengths, [float(bool(text)) for text in TEXTS], atol=1e-5)
+    assert encoder.encode([]).shape == (0, 32)
+
+
+def test_batches_have_every_text_that_has_tokens_once_and_stay_within_the_bound() -> None:
+    lengths = [0, 5, 20_000, 3, 0, *range(1, 600)]
+    found = list(batches(lengths))
+    assert sorted(place for batch in found for place in batch) == [place for place, length in enumerate(lengths) if length]
+    assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 16_384 for batch in found)
+
+
+def test_the_facts_say_what_a_reader_should_know(tmp_path: Path) -> None:
+    model = Bpe(str(saved(tmp_path / "one", "bpe-300")))
+    facts = model.load().facts()
+    assert {name: facts[name] for name in ("dimensions", "max_characters", "precision", "tokenizer", "training")} == {
+        "dimensions": 32,
+        "max_characters": 512,
+        "precision": "fp32",
+        "tokenizer": "bpe-300",
+        "training": "contrastive, 12 steps",
+    }
+    assert facts["parameters"] == parameters(shape_of("bpe-300"))
+    assert model.revision() == f"{facts['revision']}, {facts['library']}"
+    assert "torch " in facts["library"]
+    assert model.load().cut(["y" * 512, "y" * 513, ""]) == 1
+
+
+def test_untrained_weights_say_so(tmp_path: Path) -> None:
+    assert Trial(str(saved(tmp_path / "one", card={"trained": False}))).load().facts()["training"] == "none"
+
+
+def test_the_weights_and_not_their_place_are_the_identity(tmp_path: Path) -> None:
+    one, copy = (Trial(str(saved(tmp_path / name))) for name in ("one", "copy"))
+    other = Trial(str(saved(tmp_path / "other", seed=4)))
+    assert identity(one) == identity(copy) != identity(other)
+    assert str(tmp_path) not in json.dumps(identity(one))
+
+
+def test_a_bpe_model_refuses_another_tokenizers_folder(tmp_path: Path) -> None:
+    model = Bpe(str(saved(tmp_path / "one", "wordpiece-300")))
+    for use in (model.load, model.revision):
+        with pytest.raises(InputError, match="its tokenizer is wordpiece-300; name the model as trial"):
+            use()
+
+
+def test_a_model_is_ready_where_its_folder_is(tmp_path: Path) -> None:
+    assert Trial(str(saved(tmp_path / "one"))).is_ready()
+    assert not Trial(str(tmp_path / "none")).is_ready()
+    for source in ("", "a\0b", 7):
+        with pytest.raises(UsageError, match="is no checkpoint"):
+            Trial(source)  # type: ignore[arg-type]
+
+
+def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Trial(str(saved(tmp_path / "one")))
+    monkeypatch.setattr(net_file, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"rankproof\[torch\]"):
+        model.load()
+
+
+def test_a_checkpoint_takes_the_place_of_an_older_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    saved(tmp_path / "one", "bpe-300")
+    opened = open_checkpoint(saved(tmp_path / "one", "bytes"))
+    assert opened.shape.kind == "bytes"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "trial.json"]
+
+
+@pytest.mark.parametrize("failing", range(1, 6))
+def test_a_disk_that_fails_at_any_step_leaves_the_old_checkpoint(
+    failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three files are synced, then two folders renamed."""
+    target = saved(tmp_path / "one", "bytes")
+    before, steps = Trial(str(target)).revision(), 0
+
+    def broken(real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == failing:
+                raise OSError(28, "No space left on device")
+            return real(*arguments)
+
+        return step
+
+    monkeypatch.setattr(os, "fsync", broken(os.fsync))
+    monkeypatch.setattr(os, "rename", broken(os.rename))
+    monkeypatch.setattr(folder_file, "sync_folder", lambda folder: None)
+    with pytest.raises(WorldError, match="No space left on device"):
+        saved(target, "bpe-300")
+    monkeypatch.undo()
+    assert Trial(str(target)).revision() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+def test_a_folder_with_other_things_in_it_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="not a checkpoint; name another folder"):
+        saved(tmp_path)
+    (tmp_path / "file").write_text("")
+    for target in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(RankproofError):
+            saved(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "thesis.tex"]
+
+
+def test_weights_that_are_not_finite_and_cards_that_are_no_json_are_not_written(tmp_path: Path) -> None:
+    shape = shape_of("bytes")
+    net = net_of(shape, 0)
+    for card in ({"losses": [[1, math.nan]]}, {"path": tmp_path}):
+        with pytest.raises(UsageError, match="the card cannot be written as JSON"):
+            save_checkpoint(tmp_path / "one", net, shape, tokenizer_of("bytes"), card)
+    net.norm.weight.data[0] = math.nan
+    with pytest.raises(WorldError, match="weights are not finite, so nothing was written"):
+        save_checkpoint(tmp_path / "one", net, shape, tokenizer_of("bytes"), CARD)
+    assert not list(tmp_path.iterdir())
+
+
+def _told(folder: Path, **parts: Any) -> None:
+    told = json.loads((folder / "trial.json").read_text())
+    (folder / "trial.json").write_text(json.dumps({**told, **parts}))
+
+
+def _shape(folder: Path, **parts: Any) -> None:
+    told = json.loads((folder / "trial.json").read_text())
+    _told(folder, shape={**told["shape"], **parts})
+
+
+def _weights(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    state = {name: values.copy() for name, values in load((folder / "model.safetensors").read_bytes()).items()}
+    change(state)
+    (folder / "model.safetensors").write_bytes(save(state))
+
+
+def _cut(path: Path, share: float) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+
+
+SPOILT: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no card file": (lambda f: (f / "trial.json").unlink(), "no trial.json; name a folder"),
+    "no weights": (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors; name a folder"),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "tokenizer.json: not there"),
+    "cut card": (lambda f: _cut(f / "trial.json", 0.5), "no JSON"),
+    "empty card": (lambda f: _cut(f / "trial.json", 0), "no JSON"),
+    "deep card": (lambda f: (f / "trial.json").write_text("[" * 100_000), "no JSON"),
+    "list for card": (lambda f: (f / "trial.json").write_text("[]"), "no JSON object"),
+    "cut tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), "no tokenizer"),
+    "cut weights": (lambda f: _cut(f / "model.safetensors", 0.9), "no whole safetensors file"),
+    "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "no whole safetensors file"),
+    "other format": (lambda f: _told(f, format=2), "format 2, and this version reads 1"),
+    "no card": (lambda f: _told(f, card=None), "there is no card"),
+    "no shape": (lambda f: _told(f, shape=[]), "there is no shape"),
+    "unknown part": (lambda f: _shape(f, extra=1), "the shape has the parts"),
+    "absurd width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),
+    "absurd depth": (lambda f: _shape(f, depth=10**9), "depth is 1000000000"),
+    "absurd but allowed": (lambda f: _shape(f, width=8192, hidden=65_536, depth=64), "trial.json says"),
+    "width as text": (lambda f: _shape(f, width="32"), "width is 32"),
+    "other kind": (lambda f: _shape(f, kind="wordpiece-300"), "wordpiece-300 was wanted"),
+    "kind without a name": (lambda f: _shape(f, kind="\x1b[31m"), "no tokenizer is called"),
+    "kind of a list": (lambda f: _shape(f, kind=[]), "no tokenizer is called"),
+    "other vocabulary": (lambda f: _shape(f, vocabulary=299), "the tokenizer has 300 tokens, and the shape says 299"),
+    "other hidden": (lambda f: _shape(f, hidden=16), "trial.json says"),
+    "other depth": (lambda f: _shape(f, depth=1), "is none of the shape in trial.json"),
+    "deeper": (lambda f: _shape(f, depth=3), "there is no tensor layers.2"),
+    "other body": (lambda f: _shape(f, body="lstm"), "is none of the shape"),
+    "NaN": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.nan)), "not finite"),
+    "infinite": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.inf)), "not finite"),
+    "one tensor less": (lambda f: _weights(f, lambda state: state.pop("norm.bias")), "there is no tensor norm.bias"),
+    "whole numbers": (
+        lambda f: _weights(f, lambda state: state.update({"norm.bias": np.zeros(32, dtype=np.int64)})),
+        "norm.bias is I64",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_folder_that_is_not_whole_is_refused_with_the_file_and_what_to_do(name: str, tmp_path: Path) -> None:
+    folder, (spoil, message) = saved(tmp_path / "one", "bpe-300"), SPOILT[name]
+    spoil(folder)
+    with pytest.raises((InputError, WorldError)) as refused:
+        Trial(str(folder)).load()
+    assert message in str(refused.value)
+    assert str(refused.value).startswith(f"{folder}")
+    assert "; " in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_the_weights_are_not_read_before_they_are_asked_for(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "one")
+    _cut(folder / "model.safetensors", 0.5)
+    opened = open_checkpoint(folder)
+    assert opened.card == CARD
+    with pytest.raises(WorldError, match="no whole safetensors file"):
+        assert opened.state
+
+
+def test_a_shape_with_another_length_of_texts_is_another_model(tmp_path: Path) -> None:
+    shape = shape_of("bytes")
+    for name, characters in (("short", 8), ("long", 512)):
+        save_checkpoint(
+            tmp_path / name, net_of(shape, 0), replace(shape, characters=characters), tokenizer_of("bytes"), {"trained": False}
+        )
+    short, long = (Trial(str(tmp_path / name)) for name in ("short", "long"))
+    assert short.revision() != long.revision()
+    assert np.array_equal(short.load().encode(["12345678 and more"]), short.load().encode(["12345678"]))
+    assert not np.array_equal(long.load().encode(["12345678 and more"]), long.load().encode(["12345678"]))

@@ -1,0 +1,124 @@
+"""The arithmetic of the trial's nets; nothing here needs torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof.errors import UsageError
+from rankproof.models.trial.shape import Body, Shape, fitted, operations, parameters
+from trial_nets import BODIES
+
+VOCABULARIES = {
+    "bytes": 257,
+    "bytes-4": 257,
+    "characters": 1_114_113,
+    "bpe-1000": 1000,
+    "bpe-8000": 8000,
+    "wordpiece-30000": 30_000,
+}
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("width", [64, 128, 256])
+@pytest.mark.parametrize("budget", [1_000_000, 4_000_000, 8_000_000])
+def test_a_net_has_the_parameters_asked_for_within_one_percent_or_is_refused(
+    kind: str, body: Body, width: int, budget: int
+) -> None:
+    least = parameters(Shape(kind, VOCABULARIES[kind], body, width, 4, 4, 8, *_hashes(kind)))
+    if least > budget * 1.01:
+        with pytest.raises(UsageError, match=f"raise the parameters to {least:,} or more, lower width or depth"):
+            fitted(kind, VOCABULARIES[kind], parameters=budget, body=body, width=width)
+    else:
+        shape = fitted(kind, VOCABULARIES[kind], parameters=budget, body=body, width=width)
+        assert abs(parameters(shape) - budget) <= 0.01 * budget
+
+
+def _hashes(kind: str) -> tuple[int, ...]:
+    return {"characters": (4, 8, 2048), "bytes-4": (4,)}.get(kind, ())
+
+
+def test_what_a_small_vocabulary_saves_the_layers_get() -> None:
+    hidden = [fitted(kind, VOCABULARIES[kind], parameters=4_000_000).hidden for kind in ("bytes", "bpe-1000", "bpe-8000")]
+    assert hidden == sorted(hidden, reverse=True)
+    assert len(set(hidden)) == 3
+    assert all(one % 8 == 0 for one in hidden)
+
+
+def test_a_vocabulary_that_alone_exceeds_the_budget_is_refused_with_what_would_do() -> None:
+    with pytest.raises(UsageError, match=r"at least .+ parameters, and 4,000,000 were asked for; raise the parameters"):
+        fitted("wordpiece-30000", 30_000, parameters=4_000_000)
+
+
+def test_more_parameters_than_any_net_of_that_width_has_are_refused() -> None:
+    with pytest.raises(UsageError, match="raise width or depth"):
+        fitted("bytes", 257, parameters=10**12)
+
+
+def test_a_number_between_the_steps_of_a_small_net_is_refused_with_the_nearest_that_can_be() -> None:
+    with pytest.raises(UsageError, match=r"cannot have 150,000 parameters within 1 %; choose 1[0-9]{2},[0-9]{3}$") as refused:
+        fitted("wordpiece-300", 105, parameters=150_000, body="lstm", width=32, heads=2)
+    nearest = int(refused.value.fix.removeprefix("choose ").replace(",", ""))
+    assert parameters(fitted("wordpiece-300", 105, parameters=nearest, body="lstm", width=32, heads=2)) == nearest
+
+
+WRONG: list[dict[str, Any]] = [
+    {"kind": "words"},
+    {"body": "gru"},
+    {"width": 10**9},
+    {"width": 250},
+    {"width": 0},
+    {"width": 256.0},
+    {"heads": 3},
+    {"heads": True},
+    {"depth": 10**6},
+    {"depth": 3, "body": "lstm"},
+    {"hidden": -8},
+    {"vocabulary": 10**10},
+    {"stride": 4},
+    {"hashes": 8},
+    {"buckets": 1024},
+    {"characters": 0},
+    {"characters": "512"},
+    {"kind": "characters"},
+    {"kind": "characters", "stride": 4, "hashes": 8, "buckets": 1000},
+    {"kind": "characters", "stride": 4, "hashes": 8, "buckets": 1 << 30},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_sizes_that_no_net_has_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Shape(**{"kind": "bytes", "vocabulary": 257, **wrong})
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("kind", ["bytes", "bytes-4", "characters"])
+def test_the_operations_of_sequences_are_the_sum_of_each_ones(kind: str, body: Body) -> None:
+    shape, lengths = fitted(kind, VOCABULARIES[kind], parameters=4_000_000, body=body), np.array([1, 5, 128, 129, 400])
+    assert operations(shape, lengths) == pytest.approx(sum(operations(shape, lengths[place : place + 1]) for place in range(5)))
+    assert operations(shape, np.array([0, 0])) == operations(shape, np.array([], dtype=np.int64)) == 0
+
+
+def test_joining_four_positions_makes_a_pass_over_as_many_tokens_cheaper() -> None:
+    lengths = np.array([512])
+    whole, joined = (operations(fitted(kind, 257, parameters=4_000_000), lengths) for kind in ("bytes", "bytes-4"))
+    assert joined < 0.55 * whole
+
+
+def test_a_text_is_cut_at_its_characters_whatever_the_tokens() -> None:
+    assert fitted("bytes", 257, parameters=4_000_000, characters=3).read("äöü and more") == "äöü"
+
+
+def test_sizes_and_names_are_known_without_torch() -> None:
+    code = (
+        "import sys; from rankproof.models import Trial\n"
+        "from rankproof.models.trial import checkpoint, encoder, net, shape, tokenizer\n"
+        "print([name for name in ('torch', 'tokenizers', 'safetensors') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
