@@ -7,8 +7,8 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from .api_pages import api_pages
-from .measure_pages import measure_pages
+from .api_pages import PAGES, api_pages
+from .measure_pages import file_of, measure_pages, shelf
 from .page import fresh_page
 from .session import ExampleError, Session, session
 
@@ -19,7 +19,8 @@ _SHARED = DOCS / "tutorial"
 
 def pages() -> list[Path]:
     """The readme and every page, the pages of one session side by side; those that are made are there before they are written."""
-    return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *made_pages()})]
+    made = {*(DOCS / "measures" / file_of(measure) for measure in shelf()), *(DOCS / "api" / f"{name}.md" for name in PAGES)}
+    return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *made})]
 
 
 @cache
