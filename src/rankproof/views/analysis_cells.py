@@ -6,6 +6,9 @@ from ..analysis.table import Item, Kind
 from ..analysis.wording import LEAST_P
 from .grid import ABSENT
 
+_LONG = 999.5
+"""From here on three digits would need an exponent."""
+
 
 def shown(item: Item, kind: Kind) -> str:
     """The cell as text, rounded here and nowhere before."""
@@ -24,6 +27,6 @@ def _number(item: float, kind: Kind) -> str:
     if kind == "p":
         return f"{item:.4f}" if item >= LEAST_P else f"<{LEAST_P:.4f}"
     if kind == "number":
-        return f"{item:.3g}"
+        return f"{item:.3g}" if abs(item) < _LONG else f"{item:.0f}"
     formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f"}
     return format(item, formats.get(kind, ".4f"))

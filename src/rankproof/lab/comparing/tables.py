@@ -76,11 +76,11 @@ def _pairs(comparison: Comparison) -> Table:
     columns = (
         Column("higher"),
         Column("lower"),
-        Column("pp", "points"),
+        Column("difference", "difference"),
         Column("95%", "interval", "paired, of the mean over the repeats"),
         Column("real", "flag", "the interval excludes 0, and the sign is the same in every pair of repeats"),
     )
     found = all_pairs(comparison.under(comparison.first), comparison.main)
-    rows: tuple[tuple[Item, ...], ...] = tuple((one.one, one.other, 100 * one.mean, one.interval, one.is_real) for one in found)
+    rows: tuple[tuple[Item, ...], ...] = tuple((one.one, one.other, one.mean, one.interval, one.is_real) for one in found)
     about = f"{counted(len(found), 'pair')}; each interval is of 95%, and none is corrected for their number"
     return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

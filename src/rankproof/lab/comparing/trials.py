@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ...errors import UsageError, shown
 from ...formats.opening import path_text
+from ...models.trial.kinds import Family, kind_named
 from ...models.trial.model import Place
 from ...stores.ports import Store
 from .contestants import Contestant, trial
@@ -40,14 +41,20 @@ def trials_in(folder: str, store: Store, device: Place = "cpu") -> Trials:
     if not places:
         raise UsageError(f"{shown(folder)} has no checkpoint", fix="name a folder that rankproof tokenizers train has written")
     groups: dict[str, dict[Path, Checkpoint]] = {}
-    for place in places:
-        opened = open_checkpoint(place)
+    for place, opened in sorted(((place, open_checkpoint(place)) for place in places), key=_fineness):
         groups.setdefault(_name(top, place, opened), {})[place] = opened
     for name, opened_at in groups.items():
         _refuse_mixed(name, list(opened_at.values()))
     contestants = tuple(trial(name, _labels(name, each), store, device) for name, each in groups.items())
     cards = [opened.card for each in groups.values() for opened in each.values()]
     return Trials(contestants, tuple(cards), tuple(_unequal(groups)))
+
+
+def _fineness(found: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
+    """Finer tokens before coarser ones, those of one folder together."""
+    place, opened = found
+    kind = kind_named(opened.shape.kind)
+    return place.parent, get_args(Family).index(kind.family), kind.size, place
 
 
 def _name(top: Path, place: Path, opened: Checkpoint) -> str:
