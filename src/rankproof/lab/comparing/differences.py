@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -14,11 +13,13 @@ from ...analysis.statistics.intervals import EVERYTHING
 from ...analysis.statistics.paired import differences
 from ...data.arrays import FloatArray
 from .entry import Entry, intervals_of, mean_of
+from .seeds import joined
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One system less another on the same queries: the mean, its paired 95% interval, and those of all pairs of repeats.
+    """One system less another on the same queries: the mean, its 95% interval (paired over queries, joined with the spread of
+    repeats), and whether all pairs of repeats agree.
 
     `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other.
     """
@@ -41,7 +42,6 @@ class Difference:
         return self.is_sure and self.agree
 
 
-@lru_cache(maxsize=4096)
 def difference(one: Entry, other: Entry, measure: str) -> Difference:
     """How far two systems, or one under two conditions, are apart on the same queries."""
     return differences_of([Rows.of(one, other, measure)])[0]
@@ -56,10 +56,15 @@ class Rows:
     ours: FloatArray
     theirs: FloatArray
 
+    def repeats(self) -> list[FloatArray]:
+        """The means of the repeats of each system; those of one system under two conditions, less each other."""
+        ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
+        return [ours - theirs] if self.one == self.other else [ours, theirs]
+
     def between_repeats(self) -> FloatArray:
         """The differences of means: of every pair of repeats, or of each with itself where both are one system."""
-        ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
-        found: FloatArray = ours - theirs if self.one == self.other else np.subtract.outer(ours, theirs)
+        first, *others = self.repeats()
+        found: FloatArray = np.subtract.outer(first, others[0]) if others else first
         return found
 
     @classmethod
@@ -74,17 +79,13 @@ def differences_of(pairs: Sequence[Rows]) -> list[Difference]:
     for pair, row, interval in zip(pairs, apart, intervals_of(apart, [EVERYTHING] * len(apart)), strict=True):
         each = pair.between_repeats()
         agree = bool((each > 0).all() or (each < 0).all())
-        found.append(Difference(pair.one, pair.other, float(row.mean()), interval, agree, int(each.size)))
+        middle = float(row.mean())
+        found.append(Difference(pair.one, pair.other, middle, joined(interval, middle, *pair.repeats()), agree, int(each.size)))
     return found
 
 
 def all_pairs(entries: Sequence[Entry], measure: str) -> list[Difference]:
     """Every pair of systems, the better one first."""
     ranked = sorted(entries, key=lambda entry: -entry.mean(measure))
-    return list(_pairs(tuple(ranked), measure))
-
-
-@lru_cache(maxsize=256)
-def _pairs(ranked: tuple[Entry, ...], measure: str) -> tuple[Difference, ...]:
     pairs = [Rows.of(one, other, measure) for one, other in combinations(ranked, 2)]
-    return tuple(differences_of(pairs)) if pairs else ()
+    return differences_of(pairs) if pairs else []

@@ -17,6 +17,7 @@ from ...data.counting import counted
 from ...measures import parse
 from .contestants import Family
 from .counts import Counts
+from .seeds import joined
 
 SLOW_MS = 100.0
 """What a query may take before it feels slow."""
@@ -69,13 +70,19 @@ class Entry:
         return float(self.values[measure].mean())
 
     def interval(self, measure: str) -> Interval | None:
-        """The 95% interval over queries of the mean over the repeats; None where the queries have no spread."""
+        """The 95% interval of the mean, over queries and over repeats; None where the queries have no spread."""
         return self._intervals[measure]
 
     @cached_property
     def _intervals(self) -> dict[str, Interval | None]:
-        found = intervals_of([self.per_query(name) for name in self.values], [parse(name).range for name in self.values])
-        return dict(zip(self.values, found, strict=True))
+        ranges = [parse(name).range for name in self.values]
+        found = intervals_of([self.per_query(name) for name in self.values], ranges)
+        return {name: self._widened(name, *pair) for name, *pair in zip(self.values, found, ranges, strict=True)}
+
+    def _widened(self, measure: str, interval: Interval | None, within: Interval) -> Interval | None:
+        """The interval joined with the spread of the repeats, inside of the measure's range."""
+        wide = joined(interval, self.mean(measure), self.values[measure].mean(axis=1))
+        return wide and (max(wide[0], within[0]), min(wide[1], within[1]))
 
     def span(self, measure: str) -> Interval:
         """The lowest and the highest mean of a repeat."""
@@ -104,6 +111,6 @@ def mean_of(rows: FloatArray) -> FloatArray:
 
 
 def intervals_of(columns: Sequence[FloatArray], within: Sequence[Interval]) -> list[Interval | None]:
-    """The 95% intervals of means over the same queries, by the same resamples and the project's own rules."""
+    """The 95% intervals of means over the same queries, by the same resamples (BCa, or Student's t where they are few)."""
     resampled = resampled_means(np.column_stack(columns), draws(len(columns[0])), 0)
     return [interval_of(one, resampled[:, at], "bca", 0.95, within[at]) for at, one in enumerate(columns)]
