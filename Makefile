@@ -10,6 +10,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
 	$(BIN)/rankproof models get minilm
 	$(BIN)/rankproof run
+	@echo 'To go on: source $(BIN)/activate, then rankproof is a command of this shell; docs/tutorial/index.md explains the numbers.'
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto
@@ -23,7 +24,7 @@ check: $(VENV)/check.stamp
 	$(BIN)/lint-imports
 
 docs: $(VENV)/docs.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-refresh: $(VENV)/docs.stamp
 	$(BIN)/python -m docs_build refresh

@@ -10,43 +10,27 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rankproof import Settings
-from rankproof.cli.main import main as rankproof
-from rankproof.data.corpus import Corpus
-from rankproof.data.dataset import Dataset
-from rankproof.data.qrels import Qrels
-from rankproof.data.queries import Queries
-from rankproof.experiment.draw import drawn_queries
 from rankproof.formats import read_dataset
-from rankproof.formats.folder import write_folder
 from rankproof.lab.comparing.compare import compare
 from rankproof.lab.comparing.comparison import Comparison
 from rankproof.lab.comparing.contestants import encoder, lexical
 from rankproof.lab.comparing.entry import SLOW_MS, Entry
 from rankproof.lab.comparing.folder import CHARTS, CONCLUSION, is_comparison, save_comparison
 from rankproof.lab.comparing.plan import Plan
-from rankproof.lab.comparing.standing import remarks
+from rankproof.lab.comparing.remarks import remarks
 from rankproof.lab.lessons.languages import OWN
 from rankproof.stores.registry import store_named
 
+from .strategies import DATA, WORK, data, lstm, nets
+from .tokens import markdown
+
 HERE = Path(__file__).parent
-DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
-WORK = HERE / "work" / "strategies"
 IMAGES = HERE.parent / "docs" / "img"
-BYT5_SMALL = {"vocab_size": 384, "d_model": 1472, "d_kv": 64, "d_ff": 3584, "num_layers": 12, "num_decoder_layers": 4} | {
-    "num_heads": 6,
-    "feed_forward_proj": "gated-gelu",
-    "tie_word_embeddings": False,
-    "tokenizer_class": "ByT5Tokenizer",
-}
-"""Of google/byt5-small; CANINE-s has the defaults of its configuration."""
-LSTM = ("--kinds", "bpe-4000", "--body", "lstm", "--steps", "0", "--width", "768", "--depth", "2", "--parameters", "12000000")
 
 
 def main() -> None:
@@ -68,15 +52,9 @@ def main() -> None:
 
 def strategies(queries: int, documents: int) -> None:
     """Compares the three in both stores and prints what the seed guessed beside what was found."""
-    folder = _data(queries, documents)
-    byt5, canine = _nets()
-    trials = WORK / f"lstm-{queries}-{documents}"
-    if not trials.is_dir() and rankproof(
-        ["tokenizers", "train", str(folder), "--split", "test", "--repeats", "1", *LSTM, "-o", str(trials)]
-    ):
-        raise SystemExit("the LSTM could not be made")
-    lstm = next(path.parent for path in trials.rglob("trial.json"))
-    specs = (f"byt5:{byt5}", f"canine:{canine}", f"bpe:{lstm}")
+    folder = data(queries, documents)
+    byt5, canine = nets()
+    specs = (f"byt5:{byt5}", f"canine:{canine}", f"bpe:{lstm(folder)}")
     for name in ("memory", "pgvector"):
         systems = [*(encoder(spec, store_named(name)) for spec in specs), lexical("words")]
         plan = Plan(
@@ -92,7 +70,7 @@ def table(found: Comparison) -> list[str]:
     head = ["strategy", "parameters", "tokens/query", "ms/document", "embed ms", "retrieval ms", "total ms", "p95", "over 100 ms"]
     head += ["recall@1", "recall@10", "MRR"]
     rows = [_row(entry) for entry in found.under(found.first)]
-    return [f"| {' | '.join(row)} |" for row in (head, [":---", *["---:"] * (len(head) - 1)], *rows)]
+    return markdown([head, *rows])
 
 
 def _row(entry: Entry) -> list[str]:
@@ -136,41 +114,6 @@ def show_folder(folder: Path) -> None:
             target = IMAGES / f"tokenizers-{folder.name}-{name}.png"
             shutil.copyfile(folder / f"{name}.png", target)
             print(f"![{name} on {folder.name}](img/{target.name})")
-
-
-def _data(queries: int, documents: int) -> Path:
-    """Drawn queries, the documents that answer them, and others up to so many."""
-    folder = WORK / f"data-{queries}-{documents}"
-    if not folder.is_dir():
-        whole = read_dataset(str(DATA))
-        drawn = drawn_queries(whole, queries, 0)
-        wanted = dict.fromkeys(doc for query in drawn for doc in whole.qrels[query])
-        kept = [*wanted, *(doc for doc in whole.corpus if doc not in wanted)][: max(documents, len(wanted))]
-        part = Dataset(
-            folder.name,
-            Corpus(whole.corpus[doc] for doc in kept),
-            Queries(whole.queries[query] for query in drawn),
-            Qrels.from_dict({query: dict(whole.qrels[query]) for query in drawn}),
-        )
-        WORK.mkdir(parents=True, exist_ok=True)
-        write_folder(part, str(folder))
-    return folder
-
-
-def _nets() -> Sequence[Path]:
-    """ByT5-small's encoder and CANINE-s, as large as the real ones, with random weights from a fixed seed."""
-    import torch
-    from transformers import CanineConfig, CanineModel, T5Config, T5EncoderModel
-
-    made: dict[str, Any] = {
-        "byt5-small": lambda: T5EncoderModel(T5Config(**BYT5_SMALL)),
-        "canine-s": lambda: CanineModel(CanineConfig()),
-    }
-    for name, make in made.items():
-        if not (WORK / name / "config.json").is_file():
-            torch.manual_seed(0)
-            make().save_pretrained(WORK / name)
-    return [WORK / name for name in made]
 
 
 if __name__ == "__main__":

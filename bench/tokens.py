@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from rankproof import BM25, Dataset, Query, evaluate, read_dataset
+from rankproof import BM25, Dataset, evaluate, read_dataset
 from rankproof.analysis.statistics.intervals import mean_interval
+from rankproof.lab.comparing.contestants import stemmer_of
+from rankproof.lab.comparing.counters import LexicalCounter
 from rankproof.lab.lessons.languages import read_languages
 from rankproof.stages.bm25 import BM25Searcher
 
@@ -33,17 +35,6 @@ OTHERS = (
     "bpe-30000",
 )
 STAGES = {"words": BM25(), "words, as they stand": BM25(**PLAIN), **{name: BM25(tokens=name) for name in OTHERS}}  # type: ignore[arg-type]
-SPOKEN = {
-    "ar": "arabic",
-    "de": "german",
-    "el": "greek",
-    "es": "spanish",
-    "hi": "hindi",
-    "own": "english",
-    "ro": "romanian",
-    "ru": "russian",
-    "tr": "turkish",
-}
 FOR_LANGUAGES = ("characters-2", "characters-3", "characters-4", "bytes-4", "bytes-6", "bpe-2000", "bpe-8000")
 
 
@@ -75,13 +66,8 @@ def measured(make: Callable[[], BM25Searcher], dataset: Dataset) -> Tried:
     search_seconds, found = _timed(lambda: searcher.search_all(queries))
     run = {query.id: dict(zip(docs, scores.tolist(), strict=True)) for query, (docs, scores) in zip(queries, found, strict=True)}
     values = evaluate(dataset.qrels, run, [MEASURE]).per_query()[MEASURE]
-    return Tried(values, searcher, index_seconds, 1000 * search_seconds / len(queries), unknown_share(searcher, queries))
-
-
-def unknown_share(searcher: BM25Searcher, queries: list[Query]) -> float:
-    """The share of all queries' tokens that no document has."""
-    asked = [searcher.terms.of(query.text) for query in queries]
-    return 1 - sum(len(searcher.index.known(terms)) for terms in asked) / sum(map(len, asked))
+    unknown = LexicalCounter(searcher).unknown([query.text for query in queries])
+    return Tried(values, searcher, index_seconds, 1000 * search_seconds / len(queries), unknown or 0.0)
 
 
 def _timed(job: Callable[[], Any]) -> tuple[float, Any]:
@@ -117,7 +103,8 @@ def languages() -> list[list[str]]:
     rows = [["language", "words, as they stand", "stems", *FOR_LANGUAGES]]
     for code, dataset in read_languages(folder, read_dataset(folder), ["all"]).items():
         words = tried(STAGES["words, as they stand"], dataset)
-        stems = shown(tried(BM25(language=SPOKEN[code], stop_words=False), dataset), words) if code in SPOKEN else ABSENT
+        stemmer = stemmer_of(code)
+        stems = shown(tried(BM25(language=stemmer, stop_words=False), dataset), words) if stemmer else ABSENT
         others = [shown(tried(BM25(tokens=name), dataset), words) for name in FOR_LANGUAGES]
         rows.append(["en" if code == "own" else code, f"{words.mean():.3f}", stems, *others])
     return rows

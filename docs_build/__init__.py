@@ -11,6 +11,10 @@ A page is plain Markdown that reads well as it stands. What is run, in one sessi
 - `<!--table EXPRESSION -->`: the table under it is the value of the expression
 - `<!-- not run: REASON -->` before a fence leaves it alone
 
-Times differ from run to run: a fence of `console times` may differ in unsigned numbers of fewer than four decimals, and
-`0.4<!--~ EXPRESSION -->` in its number.
+What is none of these is refused: another comment, a number or spelling that a directive does not understand, a fence by tildes,
+an indented one that would be run, and one without a language that shows values like 0.6126.
+
+Times differ from run to run: in a fence of `console times` or `output times` the numbers under a header of times (`ms`, `s`,
+`MB`, `queries/s`) or by the keys 'mean', 'p50' and 'p95' may differ, and decimals before `s`, `ms` or `MB`;
+`0.4<!--~ EXPRESSION -->` may be off by a factor of 20.
 """

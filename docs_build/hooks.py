@@ -19,10 +19,11 @@ _shown: dict[str, str] = {}
 
 def on_pre_build(config: Any) -> None:
     """Runs every example once; what differs from the committed page in more than times is a warning."""
-    pages = sorted(DOCS.rglob("*.md"))
+    folder = Path(config["docs_dir"])
+    pages = sorted(folder.rglob("*.md"))
     try:
         for page, text in fresh_pages(pages, keep_times=False):
-            _shown[page.relative_to(DOCS).as_posix()] = text
+            _shown[page.relative_to(folder).as_posix()] = text
     except ExampleError as error:
         _log.warning("an example fails: %s", error)
 

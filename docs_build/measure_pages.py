@@ -28,7 +28,7 @@ def measure_pages() -> dict[str, str]:
 
 def index_table() -> str:
     """The measures by the stage at which they matter, each with its page."""
-    rows = ["| matters | measures |", "| :--- | :--- |"]
+    rows = ["| stage | measures |", "| :--- | :--- |"]
     for stage, where in STAGES.items():
         links = [f"[{_label(one)}](measures/{file_of(one)})" for one in shelf() if _stage(one) == stage]
         rows.append(f"| {where} | {', '.join(links)} |")
@@ -55,7 +55,7 @@ def _facts(measure: Measure) -> str:
     facts = {
         "range": scope(measure),
         "binary or graded": KINDS[measure.kind],
-        "matters": STAGES[_stage(measure) or "checking"],
+        "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
         "source": for_markdown(measure.source),

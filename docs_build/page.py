@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .pieces import Piece, pieces_of
+from .pieces import Piece, pieces_of, typed_and_written
 from .session import ExampleError, Session
+from .strict import refuse_unknown
+from .times import near, settled
 
 _NUMBER = re.compile(r"(?P<old>[-+]?\d[\d,]*(?:\.\d+)?)(?P<mark>%?(?:\*\*)?<!--(?P<kind>[=~]) (?P<code>.+?) -->)")
 _TABLE = re.compile(r"(?P<mark><!--table (?P<code>.+?) -->\n)(?P<old>(?:\|.*\n)*)")
-_AGO = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?%?(?=(?:\*\*)?<!--~ )")
-_TIME = re.compile(r"(?<![+\-\d.])\d+(\.\d{1,3})?(?![\d.])")
+_AGO = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?=%?(?:\*\*)?<!--~ )")
+_OUTPUT = "``` { .text .output .no-copy }\n"
 _TRACES = re.compile(r"<!--[=~] .+? -->|<!--table .+? -->\n|<!-- not run: [^>]+ -->\n")
 
 
@@ -23,6 +25,7 @@ def fresh_page(page: str, session: Session, *, keep_times: bool) -> str:
     shown = []
     for piece in pieces:
         with _located(piece):
+            refuse_unknown(piece, (_NUMBER, _TABLE))
             new, output = _fresh_fence(piece, session, output)
         same = keep_times and piece.has_times and settled(new) == settled(piece.text)
         shown.append(piece.whole(piece.text if same else new))
@@ -44,12 +47,21 @@ def _located(piece: Piece) -> Iterator[None]:
 
 def built(page: str) -> str:
     """The page as the site has it: without directives and unseen code."""
-    shown = "".join(
-        _TRACES.sub("", piece.text) if piece.is_prose else piece.opening.replace(" times\n", "\n") + piece.text + piece.closing
-        for piece in pieces_of(page)
-        if not piece.is_unseen
+    return "".join(
+        _TRACES.sub("", piece.text) if piece.is_prose else _shown_fence(piece) for piece in pieces_of(page) if not piece.is_unseen
     )
-    return shown
+
+
+def _shown_fence(piece: Piece) -> str:
+    """The fence; what a command or Python writes stands in a fence of its own, which has nothing to copy."""
+    if piece.language == "output":
+        return f"{_OUTPUT}{piece.text}{piece.closing}"
+    opening = piece.opening.replace(" times\n", "\n")
+    if piece.language != "console":
+        return opening + piece.text + piece.closing
+    return "\n".join(
+        f"{opening if is_command else _OUTPUT}{text}{piece.closing}" for is_command, text in typed_and_written(piece.text)
+    )
 
 
 def differs(old: str, new: str) -> bool:
@@ -61,12 +73,9 @@ def differs(old: str, new: str) -> bool:
 def _piece_differs(old: Piece, new: Piece) -> bool:
     if old.has_times:
         return settled(old.text) != settled(new.text)
-    return _AGO.sub("", old.text) != _AGO.sub("", new.text)
-
-
-def settled(text: str) -> str:
-    """The text without what may differ in it from run to run: times, and the room that they take."""
-    return re.sub(r"[\s─]+", " ", _TIME.sub("0", text))
+    if _AGO.sub("", old.text) != _AGO.sub("", new.text):
+        return True
+    return not all(map(near, _AGO.findall(old.text), _AGO.findall(new.text)))
 
 
 def _fresh_fence(piece: Piece, session: Session, output: str | None) -> tuple[str, str | None]:
@@ -90,9 +99,9 @@ def _fresh_fence(piece: Piece, session: Session, output: str | None) -> tuple[st
 
 def _fresh_prose(text: str, session: Session, *, keep_times: bool) -> str:
     def number(match: re.Match[str]) -> str:
-        if match["kind"] == "~" and keep_times:
-            return match[0]
-        return _like(match["old"], session.value(match["code"])) + match["mark"]
+        new = _like(match["old"], session.value(match["code"]))
+        same = match["kind"] == "~" and keep_times and near(match["old"], new)
+        return (match["old"] if same else new) + match["mark"]
 
     def table(match: re.Match[str]) -> str:
         return match["mark"] + str(session.value(match["code"])).rstrip("\n") + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 _OPENING = re.compile(r"^```(?P<language>[\w-]*)(?P<rest>[^`]*)$")
 _UNSEEN = re.compile(r"^<!--(?P<language>python|console)$")
@@ -14,7 +15,7 @@ _NOT_RUN = re.compile(r"<!-- not run: [^>]+ -->\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some lines of a page; `language` is empty for prose. `body` leaves out the lines that open and close a fence."""
+    """Some lines of a page; `language` is empty for prose. `text` leaves out the lines that open and close a fence."""
 
     line: int
     text: str
@@ -65,6 +66,17 @@ def pieces_of(page: str) -> Iterator[Piece]:
         yield Piece(at + 1, body, opened["language"] or "text", lines[at], lines[end], is_run)
         prose, at = "", end + 1
     yield Piece(at - prose.count("\n") + 1, prose)
+
+
+def typed_and_written(text: str) -> Iterator[tuple[bool, str]]:
+    """What of a console is typed (True) and what a program wrote, in turns."""
+    goes_on, marked = False, []
+    for line in text.splitlines(keepends=True):
+        is_typed = goes_on or line.startswith("$ ")
+        goes_on = is_typed and line.endswith("\\\n")
+        marked.append((is_typed, line))
+    for is_typed, lines in groupby(marked, key=lambda pair: pair[0]):
+        yield is_typed, "".join(line for _, line in lines)
 
 
 def _end(lines: list[str], start: int, mark: str) -> int:

@@ -23,6 +23,7 @@ from .measure_rows import (
     TAKEN_APART,
     VARIANTS,
 )
+from .oracles import said_of
 
 
 def ranking_rows(measure: Measure) -> str:
@@ -37,7 +38,7 @@ def ranking_rows(measure: Measure) -> str:
     judged = ", ".join(f"{doc} {grade}" for doc, grade in GRADES.items())
     return (
         f"## Worked rows\n\nOne query; its judged documents and their grades are {judged}. What else is ranked is not judged.\n\n"
-        f"{_table(rows)}\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
+        f"{_table(rows)}\n{said_of(measure.name, names)}\n\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
     )
 
 

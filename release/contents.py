@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankproof"
 NATIVE = {"align/_native", "fusion/_merge", "stores/_topk", "analysis/_flips"}
 NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
+TAG = "cp311-abi3"
+COMMAND = "rankproof = rankproof.cli.main:entry"
 BUILT = (".pyc", ".so", ".pyd")
 
 
@@ -22,10 +24,9 @@ def data_patterns() -> list[str]:
 
 def package_data() -> set[str]:
     """The files that those patterns find."""
-    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"][
-        "rankproof"
-    ]
-    return {path.relative_to(PACKAGE).as_posix() for pattern in patterns for path in PACKAGE.glob(pattern) if path.is_file()}
+    return {
+        path.relative_to(PACKAGE).as_posix() for pattern in data_patterns() for path in PACKAGE.glob(pattern) if path.is_file()
+    }
 
 
 def code() -> set[str]:
@@ -42,10 +43,20 @@ def checked_in() -> set[str]:
 
 def wheel_faults(wheel: Path) -> list[str]:
     """What is wrong with a wheel: it holds the modules, the data, four extensions and its own record, and nothing else."""
-    names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    with zipfile.ZipFile(wheel) as archive:
+        every = archive.namelist()
+        record = {name.partition(".dist-info/")[2]: archive.read(name).decode() for name in every if ".dist-info/" in name}
+    names = [name for name in every if ".dist-info/" not in name]
     inside = {name.removeprefix("rankproof/") for name in names if not name.endswith(("/", *BUILT))}
     built = {name.removeprefix("rankproof/").split(".")[0] for name in names if name.endswith(BUILT)}
-    return [*_differences(inside, code() | package_data()), *_differences(built, NATIVE)]
+    return [*_differences(inside, code() | package_data()), *_differences(built, NATIVE), *_record_faults(wheel, record)]
+
+
+def _record_faults(wheel: Path, record: dict[str, str]) -> list[str]:
+    """What the wheel says of itself: the licence, the command, and that it serves every Python from the oldest on."""
+    wanted = {"licenses/LICENSE": "MIT", "entry_points.txt": COMMAND, "WHEEL": f"Tag: {TAG}", "METADATA": "License-File: LICENSE"}
+    faults = [f"has no {text!r} in {name}" for name, text in wanted.items() if text not in record.get(name, "")]
+    return faults if f"-{TAG}-" in wheel.name else [*faults, f"is not named for {TAG}"]
 
 
 def sdist_faults(sdist: Path) -> list[str]:

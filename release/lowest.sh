@@ -11,10 +11,8 @@ extras="parquet pandas polars datasets numba pgserver chroma plot mlflow local"
 "$uv" pip compile --quiet --resolution lowest-direct --python "$python" --only-binary :all: --no-header --no-annotate \
   $(printf -- '--extra %s ' $extras) pyproject.toml -o "$place/lowest.txt"
 "$uv" venv --quiet --clear --seed --python "$python" "$place/venv"
-# The test tools are as new as those versions let them be.
-"$uv" pip install --quiet --python "$place/venv/bin/python" -r "$place/lowest.txt" -c "$place/lowest.txt" \
-  pytest pytest-xdist hypothesis scipy pytrec-eval-terrier ir_measures playwright axe-playwright-python setuptools
-"$uv" pip install --quiet --python "$place/venv/bin/python" --no-deps .
+# The test tools come from the extra `test`, and are as new as those versions let them be.
+"$uv" pip install --quiet --python "$place/venv/bin/python" -r "$place/lowest.txt" -c "$place/lowest.txt" setuptools '.[test]'
 "$place/venv/bin/python" --version
 cat "$place/lowest.txt"
 # Old libraries warn of what newer ones beside them have changed, and old pyarrow cannot make what two tests read: neither is tried here.

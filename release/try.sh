@@ -8,7 +8,7 @@ script=$(cd "$(dirname "$0")/../tests/typed" && pwd)/public_api.py
 smoke=$(cd "$(dirname "$0")" && pwd)/smoke.py
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-export RANKPROOF_CACHE=$place/cache PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONPATH=
+export LC_ALL=C.UTF-8 RANKPROOF_CACHE=$place/cache PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONPATH=
 cd "$place"
 
 step() {

@@ -1,13 +1,17 @@
-"""Comparisons made by hand, and tiny checkpoints, for the tests of comparing."""
+"""Comparisons made by hand, tiny checkpoints and a dataset of two languages, for the tests of comparing."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rankproof.cli.main import main
+from rankproof.formats.folder import write_folder
 from rankproof.lab.comparing.comparison import Comparison
 from rankproof.lab.comparing.contestants import Family
 from rankproof.lab.comparing.counts import Counts, Lengths
@@ -16,6 +20,7 @@ from rankproof.models.trial.checkpoint import save_checkpoint
 from rankproof.models.trial.net import net_of
 from rankproof.models.trial.shape import Shape
 from rankproof.models.trial.tokenizer import trained_tokenizer
+from small_datasets import small_dataset
 
 MEASURES = ("nDCG@10", "R@10", "RR", "R@1", "R@5", "P@1", "P@5", "P@10")
 TEXTS = ("the hob hums", "let the dough rest", "a knife is sharpened")
@@ -93,3 +98,22 @@ def save_trial(folder: Path, kind: str, seed: int, *, trained: bool = True, quer
     card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "recipe": {"batch": 4}, "data": told}
     save_checkpoint(folder, net_of(shape, seed), shape, tokenizer, card)
     return folder
+
+
+def write_translated(folder: Path) -> str:
+    """The small dataset with a second language, xx, of the same words."""
+    write_folder(small_dataset(), str(folder))
+    (folder / "i18n").mkdir()
+    for part in ("corpus", "queries"):
+        (folder / "i18n" / f"{part}.xx.jsonl").write_text((folder / f"{part}.jsonl").read_text())
+    return str(folder)
+
+
+def compared(*arguments: str) -> int:
+    """What `rankproof tokenizers compare` ends with."""
+    return main(["tokenizers", "compare", *arguments])
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of a CSV file by the names of its columns."""
+    return list(csv.DictReader(io.StringIO(text)))

@@ -76,6 +76,12 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         r"r\.gz: gzip stream ends early after \d lines",
     ),
     "csv with only a header": ("r.csv", b"query_id,doc_id,score\n", r"r\.csv: a header and no rows"),
+    "tsv with blanks for tabs": (
+        "r.tsv",
+        b"query-id  corpus-id  score\nq1  d1  1\n",
+        r"r\.tsv:1: one column found, with blanks in it",
+    ),
+    "csv whose names nobody knows": ("r.csv", b"question,doc,score\nq1,d1,1\n", r"a query may be called query_id, .*, query, q$"),
     "csv without a header": ("r.csv", b"q1,d1,2.0\nq1,d2,1.0\n", r"r\.csv:1: no query column; found q1, d1, 2\.0"),
     "csv without a score": ("r.csv", b"query_id,doc_id,rank\nq1,d1,1\n", r"r\.csv:1: no score column; .*--order rank"),
     "csv of qrels": ("r.csv", b"query_id,doc_id,relevance\nq1,d1,1\n", r"r\.csv:1: columns of qrels .* swapped"),

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shlex
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
@@ -238,10 +239,10 @@ def test_the_page_shows_what_the_commands_show(tmp_path: Path, capsys: pytest.Ca
 
 def test_the_page_shows_the_prompt_and_python_that_runs() -> None:
     assert PROMPT in PAGE
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    ((code, output),) = re.findall(r"```python\n(.*?)```\n\n```output\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert f"# {names['result'].means}" in code
+    assert literal_eval(output) == names["result"].means
 
 
 def test_the_page_names_every_note_of_answers() -> None:

@@ -13,6 +13,7 @@ import pytest
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores
 from rankproof.analysis.audit.conventions import CONVENTIONS, Convention
+from rankproof.analysis.audit.rows import Span
 from rankproof.analysis.audit.tools import audit_tools, counterparts_of, winners
 from rankproof.analysis.audit.values import hits_by, judged_of, strangers_of, value_by
 from rankproof.analysis.audit.words import DEFAULT
@@ -119,6 +120,16 @@ def test_ranx_refuses_a_run_that_lacks_a_query_and_its_row_says_so(ranx: Callabl
     assert all(_ours(convention, qrels, run) is None for convention in _of("ranx"))
 
 
+def test_a_tool_that_does_not_define_ties_has_bounds_where_they_matter_and_names_no_winner() -> None:
+    qrels: Grades = {"q": {"c": 1}}
+    runs: dict[str, Scores] = {"tied": {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, "plain": {"q": {"c": 2.0, "a": 1.0, "b": 1.0}}}
+    table = audit_tools(evidence_of(qrels, runs, ["RR@10"]))
+    row = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
+    assert (row["tied"], row["plain"]) == ("0.3333 to 1.0000", 1.0)
+    assert (row["winner"], row["winner changes"]) == (None, None)
+    assert "(1 more with ties undefined)" in table.sentences[0]
+
+
 def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> None:
     qrels, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}}
     values = {(one.tool.name, one.called): _ours(one, qrels, run) for one in CONVENTIONS if one.ours == "RR@"}
@@ -162,6 +173,10 @@ def test_the_winner_that_changes_is_marked_and_told() -> None:
 def test_equal_systems_win_together() -> None:
     assert winners(["a", "b", "c"], [0.5, 0.5, 0.25]) == "a = b"
     assert winners(["a", "b"], [0.5, None]) is None
+    assert winners(["a", "b"], [0.5, Span(0.6, 0.8)]) == "b"
+    assert winners(["a", "b"], [0.5, Span(0.2, 0.4)]) == "a"
+    assert winners(["a", "b"], [0.5, Span(0.4, 0.6)]) is None
+    assert winners(["a", "b"], [0.5, Span(0.4, 0.5)]) is None
 
 
 def test_a_measure_that_no_other_tool_has_is_named() -> None:

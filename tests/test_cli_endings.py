@@ -32,7 +32,7 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
             "argument --threads: '0' is not a whole number of at least 1 and at most 18 digits; see rankproof eval --help",
         ),
         (["eval", "--sample", "q"], "--sample brings its own files; leave out the files, or leave out --sample"),
-        (["eval", "--sample", "-m", "ndgc@10"], "unknown measure ndgc; did you mean ndcg?"),
+        (["eval", "--sample", "-m", "ndgc@10"], "unknown measure ndgc; did you mean nDCG?"),
         (["eval", "--sample", "--rel", "0"], "argument --rel/-l: '0' is not a whole number of at least 1"),
         (["eval", "--sample", "--rel", "1" * 20], f"argument --rel/-l: '{'1' * 20}' is not a whole number of at least 1"),
         (["eval", "--sample", "--rel", "1e20"], "argument --rel/-l: '1e20' is not a whole number of at least 1"),

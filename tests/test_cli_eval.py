@@ -318,10 +318,11 @@ def test_the_sample_is_a_command_away(capsys: pytest.CaptureFixture[str], monkey
     assert shown.err == (
         "note: bm25: 322 judged documents share their score with another one; the larger document id goes first\n"
         "note: hybrid: 140 judged documents share their score with another one; the larger document id goes first\n"
+        "note: all systems: no ranking has more than 20 documents, so R@100 can see no more than these\n"
     )
 
 
-def test_eval_without_files_shows_its_help_and_the_way_to_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+def test_eval_without_files_says_how_it_is_used_and_the_way_to_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""

@@ -223,16 +223,6 @@ def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pyt
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 2
 
 
-def test_the_keyword_judge_on_the_sample_has_the_kappa_that_the_page_shows(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["judge", "sample", "--by", "keywords", "--qrels", "sample"]) == 0
-    page = (Path(__file__).parents[1] / "docs" / "judging.md").read_text(encoding="utf-8")
-    out = capsys.readouterr().out
-    assert out.strip() in page
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_judge_that_is_killed_ends_with_one_judgement_a_pair_and_repeats_only_what_was_under_way(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzz.judge_kills", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]

@@ -408,3 +408,12 @@ def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: si
         out, said = child.communicate(timeout=60)
     assert (child.returncode, out, said) == (code, b"", b"stopped; run the same command again to go on\n")
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(("systems", "is_said"), [("bm25-title,static", False), ("bm25,hybrid-rrf", True), ("minilm", True)])
+def test_missing_weights_are_told_where_a_rung_was_asked_for_that_they_would_change(
+    systems: str, is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    main(["run", "--systems", systems, "--limit", "1", "--no-report", "-o", str(tmp_path / "results")])
+    assert ("MiniLM's weights are not here" in capsys.readouterr().err) == is_said

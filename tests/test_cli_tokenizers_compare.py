@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from compared import save_trial
-from rankproof.cli.main import main
-from rankproof.formats.folder import write_folder
-from small_datasets import small_dataset
+from compared import compared, rows_of, write_translated
 from stores_at_hand import require
 
 VALUES = ("nDCG@10", "recall@1", "recall@5", "recall@10", "mrr", "precision@1", "precision@5", "precision@10")
@@ -22,20 +16,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("data") / "small"
-    write_folder(small_dataset(), str(path))
-    (path / "i18n").mkdir()
-    for part in ("corpus", "queries"):
-        (path / "i18n" / f"{part}.xx.jsonl").write_text((path / f"{part}.jsonl").read_text())
-    return str(path)
-
-
-def compared(*arguments: str) -> int:
-    return main(["tokenizers", "compare", *arguments])
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
+    return write_translated(tmp_path_factory.mktemp("data") / "small")
 
 
 def test_the_sample_is_compared_in_a_table_of_80_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,32 +37,6 @@ def test_pgvector_gives_the_values_of_memory(folder: str, capsys: Capture) -> No
         found[store] = [[row[name] for name in VALUES] for row in rows_of(capsys.readouterr().out)]
     assert found["memory"] == found["pgvector"]
     assert len(found["memory"]) == 1
-
-
-def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, capsys: Capture) -> None:
-    for kind, seed in (("bytes", 1), ("bytes", 2), ("characters", 1)):
-        save_trial(tmp_path / "trials" / f"{kind}-{seed}", kind, seed, queries=["q1"], name="small")
-    save_trial(tmp_path / "trials" / "bpe-300-1", "bpe-300", 1, trained=False, queries=["q1"], name="small")
-    output = tmp_path / "out"
-    code = compared(
-        *(folder, "--trials", str(tmp_path / "trials"), "--lexical", "words", "--typos", "0,2", "-o", str(output)),
-        *("--languages", "all", "--format", "json"),
-    )
-    assert code == 0
-    captured = capsys.readouterr()
-    told = json.loads(captured.out)
-    assert told["left_out"] == 1
-    first = [one for one in told["systems"] if (one["language"], one["edits"]) == ("own", 0)]
-    repeats = {one["system"]: len(one["measures"]["RR"]["repeats"]) for one in first}
-    assert repeats == {"bpe-300": 1, "bytes": 2, "characters": 1, "BM25 words": 1}
-    assert "bpe-300: untrained: its numbers say nothing about tokenization" in captured.err
-    assert "1 query that a trial was trained on" in captured.err
-    rows = rows_of((output / "queries.csv").read_text())
-    assert {row["query"] for row in rows} == {"q2", "q3", "q4"}
-    assert {(row["language"], row["edits"]) for row in rows} == {("own", "0"), ("own", "2"), ("xx", "0"), ("xx", "2")}
-    assert {"quality.png", "latency.png", "pareto.png", "typos.png", "languages.png", "conclusion.md"} <= {
-        path.name for path in output.iterdir()
-    }
 
 
 def test_a_second_run_says_the_same(folder: str, capsys: Capture) -> None:
@@ -106,9 +61,11 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
         (["--lexical", "none"], "there is no system to compare"),
         (["--lexical", "syllables"], "tokens is syllables"),
         (["--model", "nonsense"], "no model is called nonsense"),
-        (["--model", "trial"], "trial needs a source"),
-        (["--model", "bpe:"], "bpe needs a source"),
+        (["--model", "trial"], "the model trial lacks its source; write trial:FOLDER"),
+        (["--model", "bpe:"], "is no checkpoint"),
+        (["--model", "wordllama", "--device", "cuda"], "--device is that of checkpoints"),
         (["--trials", "nowhere"], "has no checkpoint"),
+        (["--trials", "one", "--trials", "other"], "--trials is given more than once"),
         (["--typos", "1,x"], "not a whole number"),
         (["--typos", "99"], "edits is 99"),
         (["--typos", "-1"], "typos"),
@@ -133,7 +90,7 @@ def test_a_folder_of_something_else_is_not_replaced(folder: str, tmp_path: Path,
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious.txt").write_text("x")
     assert compared(folder, "--lexical", "words", "-o", str(tmp_path / "mine")) == 2
-    assert "exists and is no results folder" in capsys.readouterr().err
+    assert "exists and is no folder of a comparison" in capsys.readouterr().err
     assert (tmp_path / "mine" / "precious.txt").read_text() == "x"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from rankproof.cli.dataset import read_named
 from rankproof.cli.main import main
+from rankproof.cli.terminal import Terminal
+from rankproof.formats.folder import write_folder
 from rankproof.lab.lessons.holdout import relevant_of
 from rankproof.stages.passages import passages
 
@@ -69,7 +72,7 @@ def recalls(encoder: Any, sample: Any, held: dict[str, frozenset[str]]) -> Any:
     return np.array([len(set(top) & held[query]) / len(held[query]) for query, top in zip(held, best, strict=True)])
 
 
-def test_every_kind_is_trained_and_none_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_training_is_not_trained_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = (*SMALL, "--steps", "2", "--repeats", "2", "--kinds")
     assert train(tmp_path, *told, "bytes-4") == 0
     assert "bytes-4-2: step 2 of 2, loss" in capsys.readouterr().err
@@ -84,13 +87,80 @@ def test_every_kind_is_trained_and_none_twice(tmp_path: Path, capsys: pytest.Cap
     assert len({(row["kind"], row["seed"]) for row in rows}) == 4
 
 
+def test_all_tokenizers_are_trained_unless_some_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ("--width", "32", "--depth", "2", "--parameters", "200000", "--batch", "8", "--characters", "64", "--crops", "2")
+    assert train(tmp_path, *small, "--steps", "1", "--repeats", "1", "--body", "lstm") == 0
+    kinds = ("bytes", "characters", "bpe-4000", "wordpiece-4000")
+    assert sorted(path.name for path in tmp_path.glob("*/")) == sorted(f"{kind}-1" for kind in kinds)
+    shown = capsys.readouterr().out
+    assert all(shown.count(f"{kind} ") == 2 for kind in kinds)
+
+
+def test_losses_of_earlier_series_in_the_folder_stay_in_the_table(tmp_path: Path) -> None:
+    told = (*SMALL, "--steps", "1", "--repeats", "1", "--kinds")
+    assert train(tmp_path, *told, "bytes") == 0
+    assert train(tmp_path, *told, "bytes-4") == 0
+    rows = list(csv.DictReader((tmp_path / "training.csv").read_text().splitlines()))
+    assert [(row["kind"], row["seed"], row["step"]) for row in rows] == [("bytes-4", "1", "1"), ("bytes", "1", "1")]
+
+
+def test_a_finished_training_whose_weights_are_damaged_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = (*SMALL, "--steps", "0", "--repeats", "1", "--kinds", "bytes-4")
+    assert train(tmp_path, *told) == 0
+    weights = tmp_path / "bytes-4-1" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    assert train(tmp_path, *told) == 1
+    assert "model.safetensors: no whole safetensors file" in capsys.readouterr().err
+
+
+def test_a_kind_that_does_not_fit_is_refused_before_any_is_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = ("--width", "32", "--depth", "2", "--parameters", "50000", "--characters", "64", "--crops", "2", "--steps", "1")
+    assert train(tmp_path, *told, "--kinds", "bytes,bpe-4000") == 2
+    assert "bpe-4000 of " in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["lessons.json.gz"]
+
+
+def test_what_a_killed_writing_left_is_written_again_and_other_folders_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = (*SMALL, "--steps", "0", "--repeats", "1", "--kinds", "bytes-4")
+    assert train(tmp_path, *told) == 0
+    (tmp_path / "bytes-4-1" / "trial.json").unlink()
+    assert train(tmp_path, *told) == 0
+    (tmp_path / "training.csv").unlink()
+    assert train(tmp_path, *told) == 0
+    assert (tmp_path / "training.csv").is_file()
+    (tmp_path / "bytes-4-1" / "trial.json").unlink()
+    (tmp_path / "bytes-4-1" / "thesis.tex").write_text("years of work")
+    capsys.readouterr()
+    assert train(tmp_path, *told) == 2
+    assert "has other files in it; name another folder" in capsys.readouterr().err
+
+
+def test_queries_of_other_splits_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_folder(read_named("sample"), str(tmp_path / "data"))
+    rows = (tmp_path / "data" / "qrels" / "test.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "data" / "qrels" / "train.tsv").write_text("".join(rows[:200]))
+    first = {row.split("\t")[0] for row in rows[200:]} & {row.split("\t")[0] for row in rows[1:200]}
+    (tmp_path / "data" / "qrels" / "test.tsv").write_text("".join([rows[0], *rows[200:]]))
+    command = ["tokenizers", "train", str(tmp_path / "data"), "--lessons-only", "-o", str(tmp_path / "out"), *SMALL]
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert ("not taught: judged in" in said) == bool(first)
+    (tmp_path / "data" / "qrels" / "copy.tsv").write_text("".join(rows[:100]))
+    assert main([*command[: -len(SMALL) - 1], str(tmp_path / "more"), *SMALL]) == 0
+    said = capsys.readouterr().err
+    assert "judged queries not taught: judged in" in said
+    assert "copy.tsv" in said
+
+
 def test_a_folder_of_another_recipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = (*SMALL, "--repeats", "1", "--kinds", "bytes-4")
     assert train(tmp_path, *told, "--steps", "0") == 0
     assert train(tmp_path, *told, "--steps", "1") == 2
     assert "was trained by another recipe or on other data; name another folder" in capsys.readouterr().err
     assert train(tmp_path, *told, "--steps", "0", "--crops", "3") == 2
-    assert "has lessons of other data or another recipe" in capsys.readouterr().err
+    assert "has lessons of other data, another recipe or another seed" in capsys.readouterr().err
 
 
 def test_lessons_made_on_one_machine_are_taught_on_another(
@@ -98,7 +168,7 @@ def test_lessons_made_on_one_machine_are_taught_on_another(
 ) -> None:
     assert train(tmp_path, *SMALL, "--lessons-only") == 0
     assert [path.name for path in tmp_path.iterdir()] == ["lessons.json.gz"]
-    monkeypatch.setattr("rankproof.lab.lessons.teach.hard_negatives", None)
+    monkeypatch.setattr("rankproof.lab.lessons.make.hard_negatives", None)
     assert train(tmp_path, *SMALL, "--steps", "1", "--repeats", "1", "--kinds", "bytes-4") == 0
     assert (tmp_path / "bytes-4-1" / "model.safetensors").is_file()
 
@@ -126,21 +196,62 @@ def test_an_interrupt_leaves_what_is_finished(
         (("--typos", "1"), "--typos is an option of tokenizers compare"),
         (("--holdout", "0.99"), "holdout is 0.99"),
         (("--languages", "de"), "no language de"),
-        (("--width", "30"), "width 30"),
-        (("--parameters", "1000", "--kinds", "bpe-4000", "--crops", "1", "--steps", "1"), "parameters"),
+        (("--width", "30"), "width 30 with 4 heads"),
+        (("--width", "20", "--heads", "2"), "width 20 with 2 heads"),
+        (("--depth", "80"), "depth is 80; choose a whole number from 1 to 64"),
+        (("--body", "lstm", "--depth", "3"), "choose an even one for an lstm"),
+        (("--parameters", "60000"), "bytes of 257 tokens, width 256 and depth 4 has at least"),
+        (("--parameters", "1000", "--kinds", "bpe-4000"), "and 1,000 were asked for; raise the parameters to"),
+        (("--parameters", "75000", "--kinds", "characters", "--width", "32", "--depth", "2"), "to 79,536 or more"),
     ],
 )
-def test_wrong_options_are_refused_before_anything_is_trained(
+def test_wrong_options_are_refused_before_anything_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: tuple[str, ...], said: str
 ) -> None:
     assert train(tmp_path / "out", *wrong) == 2
     assert said in capsys.readouterr().err
-    assert not list(tmp_path.glob("out/*/"))
+    assert not list(tmp_path.iterdir())
 
 
-def test_options_of_train_are_refused_by_compare(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tokenizers", "compare", "sample", "--kinds", "bytes"]) == 2
-    assert "--kinds is an option of tokenizers train; leave it out of tokenizers compare" in capsys.readouterr().err
+def test_on_a_terminal_a_line_is_written_over_and_elsewhere_one_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankproof.cli.training_progress import TrainingProgress
+
+    for tty, wanted in ((True, "\r\x1b[Kbytes-1: step 3 of 9, loss 0.500, 64 examples/s"), (False, "")):
+        stream, clock = Stream(tty), iter([0.0, 0.0, 0.1, 1.0, 1.1])
+        monkeypatch.setattr("sys.stderr", stream)
+        progress = TrainingProgress(Terminal(), "bytes-1", clock.__next__)
+        progress(1, 9, 0.5, 64.0)
+        before = stream.tell()
+        progress(2, 9, 0.5, 64.0)
+        assert stream.tell() == before
+        progress(3, 9, 0.5, 64.0)
+        assert stream.getvalue()[before:] == wanted
+        progress(9, 9, 0.5, 64.0)
+        assert stream.getvalue().endswith("bytes-1: step 9 of 9, loss 0.500, 64 examples/s\n")
+
+
+class Stream(StringIO):
+    def __init__(self, tty: bool) -> None:
+        super().__init__()
+        self._tty = tty
+
+    def isatty(self) -> bool:
+        return self._tty
+
+
+def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
+    from rankproof.lab.lessons.make import lessons_of
+    from rankproof.lab.training.recipe import Recipe
+    from rankproof.lab.training.series import repeats_of, train_series
+
+    recipe = Recipe(operations=None, steps=1, parameters=30_000, width=32, depth=2, batch=8, characters=64, crops=1)
+    lessons = lessons_of({"own": read_named("sample")}, recipe.syllabus(holdout=0.5))
+    repeats = repeats_of(["bytes", "bytes-4"], 2, 5)
+    done = train_series(str(tmp_path), lessons, recipe, repeats, device="cpu", threads=1)
+    assert [(repeat.kind, repeat.seed) for repeat in done] == [("bytes", 5), ("bytes-4", 5), ("bytes", 6), ("bytes-4", 6)]
+    assert [one.card["seed"] for one in done.values()] == [5, 5, 6, 6]
+    again = train_series(str(tmp_path), lessons, recipe, repeats, device="cpu", threads=1)
+    assert [one.digests() for one in again.values()] == [one.digests() for one in done.values()]
 
 
 def test_a_folder_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +20,7 @@ from docs_build.page import differs, fresh_page
 from docs_build.pieces import Piece, pieces_of
 from docs_build.session import ExampleError, session
 from docs_build.site import DOCS, ROOT, fresh_pages, pages
+from docs_build.times import settled
 
 import rankproof
 from rankproof.cli.main import VERBS, main
@@ -124,11 +128,81 @@ def test_an_example_that_raises_fails_the_page_with_its_line() -> None:
         fresh("text\n\n```python\n1 / 0\n```\n")
 
 
-def test_a_block_of_times_may_differ_in_times_and_in_nothing_else() -> None:
-    block = "```console times\n$ echo 'a  0.6126  +2.81  0.04/0.16'\na  {}\n```\n"
-    same, other = block.format("0.6126  +2.81  1.24/10.2"), block.format("0.6127  +2.81  1.24/10.2")
-    assert fresh(same) == same
-    assert differs(other, fresh(other))
+LADDER = """\
+3 documents, 4 queries
+
+rung   nDCG@10   pp (over)   ms p50/p95   index s   queries/s
+─────────────────────────────────────────────────────────────
+1 a     0.6126           –    0.04/0.16      0.10         900
+2 b    *0.6406    +2.8 (1)    1.24/10.2     12.00       12345
+
+took 0.2 s, p = 0.027, n = 124
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("0.04/0.16", "1.24/10.2", True),
+        ("     12.00", "      3.07", True),
+        ("12345", "  999", True),
+        ("took 0.2 s", "took 17.25 s", True),
+        ("0.6126", "0.6127", False),
+        ("3 documents", "999 documents", False),
+        ("4 queries", "7 queries", False),
+        ("+2.8 (1)", "+2.9 (1)", False),
+        ("p = 0.027", "p = 0.028", False),
+        ("n = 124", "n = 125", False),
+        ("2 b ", "3 b ", False),
+    ],
+)
+def test_a_block_of_times_may_differ_in_times_and_in_nothing_else(old: str, new: str, same: bool) -> None:
+    assert LADDER.count(old) == 1
+    assert (settled(LADDER) == settled(LADDER.replace(old, new))) is same
+    block = f"```console times\n$ printf '{LADDER}'\n{{}}```\n".replace("%", "%%")
+    assert differs(block.format(LADDER), block.format(LADDER.replace(old, new))) is not same
+
+
+def test_a_row_of_latex_may_differ_under_a_header_of_times() -> None:
+    table = "system & RR & ms p50 \\\\\nbm25 & 0.75 & 0.04 \\\\\n"
+    assert settled(table) == settled(table.replace("0.04", "1.5"))
+    assert settled(table) != settled(table.replace("0.75", "0.76"))
+
+
+def test_a_measured_number_in_a_sentence_may_differ_but_not_without_bound() -> None:
+    page = "It takes {}<!--~ 0.16 --> ms.\n"
+    assert fresh(page.format("0.40")) == page.format("0.40")
+    assert not differs(page.format("0.40"), page.format("0.16"))
+    assert fresh(page.format("9999.16")) == page.format("0.16")
+    assert differs(page.format("9999.16"), page.format("0.16"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "9.9 <!--= 1 -->\n",
+        "`9.9`<!--= 1 -->\n",
+        "*9.9*<!--= 1 -->\n",
+        "9.9<!--=1-->\n",
+        "nine<!--= 1/0 -->\n",
+        "<!--tabel 1 -->\n| a |\n",
+        "<!-- notrun: why -->\n",
+        "text\n\n<!--python 1 -->\n",
+        "```py\n1\n```\n",
+        "```python3\n1\n```\n",
+        "```Python\n1\n```\n",
+        "``` { .python }\n1\n```\n",
+        "```python times\n1\n```\n",
+        "```shell-session\n$ true\n```\n",
+        "- one\n\n  ```console\n  $ true\n  ```\n",
+        "~~~output\n1\n~~~\n",
+        "```\nbm25  0.6126\n```\n",
+        "```text\nbm25  .613\n```\n",
+    ],
+)
+def test_what_the_checker_does_not_understand_is_refused(page: str) -> None:
+    with pytest.raises(ExampleError, match="line 1"):
+        fresh(page)
 
 
 def test_a_block_that_says_why_is_not_run() -> None:
@@ -146,10 +220,65 @@ def test_a_stale_page_is_a_warning_which_fails_a_strict_build(
 ) -> None:
     old, new = ("```python\n1 + 1\n```\n\n```output\n" + value + "\n```\n" for value in ("3", "2"))
     monkeypatch.setitem(hooks._shown, "page.md", new)
-    assert built_page("page.md", new) == new
+    shown = new.replace("```output\n", OUTPUT)
+    assert built_page("page.md", new) == shown
     assert not caplog.records
-    assert built_page("page.md", old) == new
+    assert built_page("page.md", old) == shown
     assert [(record.levelname, record.name.partition(".")[0]) for record in caplog.records] == [("WARNING", "mkdocs")]
+
+
+OUTPUT = "``` { .text .output .no-copy }\n"
+SITE = """\
+site_name: small
+docs_dir: {folder}/pages
+site_dir: {folder}/site
+theme: {{name: mkdocs}}
+hooks: [{root}/docs_build/mkdocs_hooks.py]
+"""
+
+
+@pytest.fixture
+def built_by_make(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Builds a site of one page by the command that `make docs` runs."""
+    pytest.importorskip("mkdocs")
+    recipe = re.findall(r"^\t(?:\w+=\S+ )*\$\(BIN\)/(mkdocs .*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(SITE.format(folder=tmp_path, root=ROOT), encoding="utf-8")
+
+    def build(page: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "pages" / "index.md").write_text(page, encoding="utf-8")
+        command = [sys.executable, "-m", *recipe[0].split(), "--config-file", str(tmp_path / "mkdocs.yml")]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+        )
+
+    return build
+
+
+def test_the_very_command_of_make_docs_fails_on_a_changed_number_and_on_a_dead_link(
+    built_by_make: Callable[[str], subprocess.CompletedProcess[str]],
+) -> None:
+    page = "```python\n1 + 1\n```\n\n```output\n2\n```\n\n[here](index.md)\n"
+    assert built_by_make(page).returncode == 0
+    changed, dead = built_by_make(page.replace("\n2\n", "\n3\n")), built_by_make(page.replace("index.md", "nowhere.md"))
+    assert (changed.returncode, dead.returncode) == (1, 1)
+    assert "index.md shows other output than its examples give; run: make docs-refresh" in changed.stderr
+    assert "nowhere.md" in dead.stderr
+
+
+def test_what_is_typed_stands_apart_from_what_is_written_so_that_it_can_be_copied() -> None:
+    page = "```console times\n$ a \\\n  b\nout\n(c)\n$ d\n```\n"
+    typed, written, last = "```console\n$ a \\\n  b\n```\n", f"{OUTPUT}out\n(c)\n```\n", "```console\n$ d\n```\n"
+    assert built_page("page.md", page) == f"{typed}\n{written}\n{last}"
+
+
+def test_the_site_keeps_the_tabs_of_a_file_that_is_to_be_copied() -> None:
+    extensions = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "pymdownx.superfences:\n      preserve_tabs: true" in extensions
+    markdown = pytest.importorskip("markdown")
+    options = {"pymdownx.superfences": {"preserve_tabs": True}}
+    fence = "```text\nquery-id\tcorpus-id\n```\n"
+    assert "query-id\tcorpus-id" in markdown.markdown(fence, extensions=["pymdownx.superfences"], extension_configs=options)
 
 
 def test_the_site_shows_no_directive_and_no_unseen_code() -> None:

@@ -246,8 +246,8 @@ def test_what_the_dataset_lacks_is_said(tmp_path: Path) -> None:
     lacking = Dataset("lacking", dataset.corpus, dataset.queries, Qrels.from_dict(judged))
     found = climb(experiment(dataset=lacking, measures=["nDCG@10"]), Settings(cache=None))
     assert found.notes == (
-        "1 judged documents are not in the corpus: no system can find them",
-        "1 judged queries have no text: they count 0 for every system",
+        "1 judged document is not in the corpus: no system can find it",
+        "1 judged query has no text: it counts 0 for every system",
     )
     assert found.result.per_query("bm25")["nDCG@10"]["unknown"] == 0
 

@@ -436,6 +436,15 @@ model = "torch:weights"
     assert read(tmp_path, toml_of(experiment)) == experiment
 
 
+@pytest.mark.parametrize("name", ["trial", "bpe", "byt5", "canine"])
+def test_a_model_is_named_with_its_source_as_in_a_table(tmp_path: Path, name: str) -> None:
+    (tmp_path / "weights").mkdir()
+    short = read(tmp_path, f"[systems.d]\nstage = 'dense'\nmodel = '{name}:weights'\n")
+    assert short == read(tmp_path, f"[systems.d]\nstage = 'dense'\nmodel = {{name = '{name}', source = './weights'}}\n")
+    assert short.systems["d"] == Dense(model_named(name, source=str(tmp_path / "weights")))
+    assert read(tmp_path, toml_of(short)) == short
+
+
 def test_a_stage_or_model_of_python_is_written_so_that_no_reader_takes_it_for_another(tmp_path: Path) -> None:
     @dataclass(frozen=True)
     class Mine:

@@ -210,7 +210,7 @@ def test_standard_output_gets_csv_unless_told(climb: Climb, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["nowhere"], "export takes one results folder"),
+        (["nowhere"], "nowhere: no such file or folder; name a folder that `rankproof run` wrote"),
         (["results", "results"], "export takes one results folder"),
         (["results", "-o", "file"], "file does not say its format; choose with --format: csv"),
         (["results", "--format", "parquet"], "a Parquet file is not for a terminal"),

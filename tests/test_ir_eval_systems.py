@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -126,7 +127,13 @@ def test_the_encoder_is_wordllama_elsewhere() -> None:
         (lambda: ir_eval.BM25Retriever().fit([{"id": "d1"}]), "corpus:1: "),
         (lambda: ir_eval.BM25Retriever().fit(["d1"]), "corpus:1: "),  # type: ignore[list-item]
         (lambda: ir_eval.BM25Retriever().fit("d1"), "list of documents"),  # type: ignore[arg-type]
-        (lambda: ir_eval.BM25Retriever().fit([]), "corpus: "),
+        (lambda: ir_eval.BM25Retriever().fit([]), "there are no documents"),
+        (lambda: ir_eval.run_systems(QUERIES, CORPUS, None, 3), "list of modes"),  # type: ignore[arg-type]
+        (lambda: ir_eval.run_systems(QUERIES, CORPUS, 5, 3), "list of modes"),  # type: ignore[arg-type]
+        (lambda: ir_eval.run_systems(QUERIES, CORPUS, "bm25", 3), "list of modes"),
+        (lambda: ir_eval.run_system({}, CORPUS, "bm25", 3), "there are no queries"),
+        (lambda: ir_eval.ndcg_at_k(["d1"], {"d1": 1}, None), "k is None"),  # type: ignore[arg-type]
+        (lambda: ir_eval.evaluate_retrieval([{}], SimpleNamespace(retrieve=3)), "no retriever"),
         (lambda: ir_eval.BM25Retriever().fit([*LETTERS, LETTERS[0]]), "corpus:3: "),
         (lambda: ir_eval.KeywordJudge("bm25"), "no retriever"),  # type: ignore[arg-type]
         (lambda: ir_eval.EmbeddingRetriever("nope"), "no model is called nope"),
@@ -169,6 +176,37 @@ def test_the_command_ranks_a_folder_of_seed_001(tmp_path: Path) -> None:
     assert "2 documents, 1 judged query; encoder wordllama; linear gain" in done.stdout
     assert "bm25                 0.1000   1.0000    1.0000" in done.stdout
     assert done.stderr == ""
+
+
+def test_the_command_says_what_the_folder_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judged = [("q1", "d2", 2), ("q2", "gone", 1), ("q3", "d1", 0)]
+    _write(tmp_path / "corpus.jsonl", LETTERS)
+    _write(tmp_path / "queries.jsonl", [{"id": "q1", "text": "c"}, {"id": "q9", "text": "b"}])
+    _write(tmp_path / "qrels.jsonl", [{"query_id": query, "doc_id": doc, "rel": rel} for query, doc, rel in judged])
+    assert main(["--data", str(tmp_path), "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    (table,) = json.loads(captured.out)["tables"]
+    assert table["notes"] == [
+        "1 judged document is not in the corpus: no system can find it",
+        "2 judged queries have no text: they count 0 for every system",
+        "1 query of the run was never judged and is left out: q9",
+        "1 query has no relevant document (grade 1 or more) and counts 0: q3",
+    ]
+    assert captured.err.splitlines() == [f"note: {note}" for note in table["notes"]]
+
+
+def test_a_judged_query_that_the_run_lacks_counts_0_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert ir_eval.evaluate_all({"q1": ["a"]}, {"q1": {"a": 1}, "q2": {"b": 1}}, 1) == {"P@1": 0.5, "MRR": 0.5, "NDCG@1": 0.5}
+    assert [record.getMessage() for record in caplog.records] == ["1 judged query is not in the run and counts 0: q2"]
+
+
+def test_the_command_tells_its_version_and_only_the_exit_codes_that_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"rankproof {rp.__version__}\n"
+    assert main(["--help"]) == 0
+    page = capsys.readouterr().out
+    assert "exit codes:" in page
+    assert "gate" not in page
 
 
 @pytest.mark.parametrize(

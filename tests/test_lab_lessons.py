@@ -15,17 +15,21 @@ from hypothesis import strategies as st
 
 from conftest import SHARED
 from rankproof.cli.dataset import read_named
+from rankproof.data.corpus import Corpus, Document
 from rankproof.data.dataset import Dataset
 from rankproof.data.qrels import Qrels
+from rankproof.data.queries import Queries, Query
 from rankproof.errors import InputError, UsageError
 from rankproof.lab.lessons.crops import crops_of, is_unspaced
 from rankproof.lab.lessons.digest import text_digest
-from rankproof.lab.lessons.elsewhere import Elsewhere, asked_elsewhere
+from rankproof.lab.lessons.file import FILE, lessons_in, read_lessons, write_lessons
 from rankproof.lab.lessons.holdout import kept_in, relevant_of
-from rankproof.lab.lessons.kept import FILE, read_lessons, write_lessons
 from rankproof.lab.lessons.languages import languages_in, read_languages
 from rankproof.lab.lessons.lessons import Lessons
-from rankproof.lab.lessons.teach import Syllabus, lessons_of
+from rankproof.lab.lessons.make import left_out, lessons_of
+from rankproof.lab.lessons.negatives import hard_negatives
+from rankproof.lab.lessons.other_splits import Elsewhere, asked_elsewhere
+from rankproof.lab.lessons.syllabus import Syllabus
 from small_datasets import small_dataset
 
 THAI = "ทีมรับของแพนเธอร์สถอดใจที่คะแนน308ได้อันดับที่หกของลีกในขณะที่เป็นผู้นำในเอ็นเอฟแอล"
@@ -64,13 +68,26 @@ def test_judged_pairs_come_first_and_crops_are_pieces_of_their_document(sample: 
     assert all(4 <= len(lessons.queries[at].split()) <= 16 for at in crops)
 
 
-def test_negatives_are_never_relevant_and_best_first(sample: Dataset, lessons: Lessons) -> None:
+def test_negatives_are_never_relevant_and_none_comes_twice(lessons: Lessons) -> None:
     for negatives, relevant, positive in zip(lessons.negatives, lessons.relevant, lessons.positives, strict=True):
         there = negatives[negatives >= 0].tolist()
         assert positive in relevant
         assert not set(there) & set(relevant[relevant >= 0].tolist())
         assert len(set(there)) == len(there)
     assert (lessons.negatives >= 0).mean() > 0.9
+
+
+def test_negatives_are_what_bm25_finds_best_first() -> None:
+    texts = {3: "hob hob hob hums", 5: "hob", 7: "a hob in the kitchen that nobody has used", 8: "dough", 9: "the hob hums"}
+    assert hard_negatives(texts, ["hob", "hob"], [frozenset({9}), frozenset({3, 9})], 2) == [[3, 5], [5, 7]]
+    (ranked,) = hard_negatives(texts, ["hob hums"], [frozenset({8})], 9)
+    assert set(ranked[:2]) == {3, 9}
+
+
+@pytest.mark.parametrize("text", [THAI, CHINESE])
+def test_negatives_are_found_where_words_are_not_set_apart(text: str) -> None:
+    (found,) = hard_negatives({0: text[:40], 1: text[40:], 2: "other"}, [text[10:20]], [frozenset({2})], 3)
+    assert found[0] == 0
 
 
 def test_relevant_rows_are_the_judged_documents(sample: Dataset, lessons: Lessons) -> None:
@@ -93,6 +110,8 @@ def test_a_hold_out_shares_no_document_with_what_is_kept(relevant: Mapping[str, 
     try:
         kept = kept_in(relevant, share, seed)
     except UsageError:
+        smallest = min(map(len, grouped(relevant)))
+        assert len(grouped(relevant)) == 1 or smallest > share * len(frozenset().union(*relevant.values()))
         return
     held = set(relevant) - set(kept)
     assert kept
@@ -102,10 +121,28 @@ def test_a_hold_out_shares_no_document_with_what_is_kept(relevant: Mapping[str, 
     assert len(documents) <= share * len(frozenset().union(*relevant.values()))
 
 
+def grouped(relevant: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
+    """The documents that are joined by queries, directly or by way of others."""
+    groups: list[frozenset[str]] = []
+    for docs in relevant.values():
+        met = [group for group in groups if group & docs]
+        groups = [group for group in groups if not group & docs] + [docs.union(*met)]
+    return groups
+
+
 def test_a_hold_out_that_leaves_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="leaves no query to test"):
         kept_in({"a": frozenset("x"), "b": frozenset("x")}, 0.5, 1)
     assert kept_in({"a": frozenset("x"), "b": frozenset("x")}, 0, 1).keys() == {"a", "b"}
+
+
+def test_a_document_that_is_there_twice_is_not_both_held_out_and_taught() -> None:
+    corpus = Corpus(Document(id=f"{copy}{at}", text=f"paragraph number {at} about {at * 7}") for at in range(20) for copy in "ab")
+    queries = Queries(Query(id=f"{copy}{at}", text=f"{copy} asks about {at * 7}") for at in range(20) for copy in "ab")
+    qrels = Qrels.from_dict({query: {query: 1} for query in queries})
+    taught = set(lessons_of({"own": Dataset("twins", corpus, queries, qrels)}, HALF).ids)
+    assert 0 < len(taught) < 40
+    assert {query[1:] for query in taught}.isdisjoint(query[1:] for query in queries if query not in taught)
 
 
 def test_held_out_queries_are_in_no_lesson(sample: Dataset, lessons: Lessons) -> None:
@@ -135,6 +172,50 @@ def test_a_query_of_another_split_is_left_out_by_id_by_text_and_as_a_crop() -> N
     fewer = lessons_of({"own": dataset}, Syllabus(crops=2), Elsewhere(frozenset({"q1"}), texts))
     assert fewer.ids == ("q2", "q4")
     assert crop not in fewer.queries
+
+
+def in_two_splits(folder: Path, train: str, test: str) -> str:
+    (folder / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "d{at}", "text": "document number {at} of a few"}}\n' for at in range(4))
+    )
+    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "q{at}", "text": "question {at}"}}\n' for at in range(4)))
+    for name, rows in (("train", train), ("test", test)):
+        lines = "".join(f"q{at}\td{at}\t1\n" for at in rows)
+        (folder / f"qrels.{name}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}")
+    return str(folder)
+
+
+def test_another_split_that_cannot_be_read_is_refused_for_its_queries_might_be_taught(tmp_path: Path) -> None:
+    folder = in_two_splits(tmp_path, "0123", "01")
+    assert asked_elsewhere(folder, split="train").ids == {"q0", "q1"}
+    with open(tmp_path / "qrels.test.tsv", "a", encoding="utf-8") as file:
+        file.write("q2\td2\tmuch\n")
+    with pytest.raises(InputError, match=r"qrels\.test\.tsv:4: "):
+        asked_elsewhere(folder, split="train")
+
+
+def test_a_copy_of_the_judgements_is_refused_and_a_part_is_left_out(tmp_path: Path) -> None:
+    folder = in_two_splits(tmp_path, "0123", "01")
+    dataset, elsewhere = read_named(folder, "train"), asked_elsewhere(folder, split="train")
+    assert lessons_of({"own": dataset}, Syllabus(), elsewhere).ids == ("q2", "q3")
+    assert left_out(dataset, elsewhere) == ["q0", "q1"]
+    in_two_splits(tmp_path, "0123", "0123")
+    with pytest.raises(UsageError, match=r"other splits judge every query of .*; remove .*qrels\.test\.tsv if it is a copy"):
+        lessons_of({"own": dataset}, Syllabus(), asked_elsewhere(folder, split="train"))
+
+
+def test_lessons_that_cannot_be_made_leave_no_folder(tmp_path: Path) -> None:
+    languages = {"own": small_dataset()}
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        lessons_in(str(tmp_path / "new"), {"own": unjudged()}, Syllabus(crops=0), Elsewhere())
+    assert not list(tmp_path.iterdir())
+    made = lessons_in(str(tmp_path / "new"), languages, Syllabus(crops=1), Elsewhere())
+    assert lessons_in(str(tmp_path / "new"), languages, Syllabus(crops=1), Elsewhere()).digest == made.digest
+
+
+def unjudged() -> Dataset:
+    dataset = small_dataset()
+    return Dataset("bare", dataset.corpus, dataset.queries, Qrels.from_dict({"q1": {"hob": 0}}))
 
 
 def test_equal_documents_are_one() -> None:
@@ -178,11 +259,9 @@ def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
-    dataset = small_dataset()
-    unjudged = Dataset("bare", dataset.corpus, dataset.queries, Qrels.from_dict({"q1": {"hob": 0}}))
     with pytest.raises(UsageError, match="nothing to learn from"):
-        lessons_of({"own": unjudged}, Syllabus(crops=0))
-    assert lessons_of({"own": unjudged}, Syllabus(crops=2)).real == 0
+        lessons_of({"own": unjudged()}, Syllabus(crops=0))
+    assert lessons_of({"own": unjudged()}, Syllabus(crops=2)).real == 0
 
 
 def test_kept_lessons_come_back_as_they_were(lessons: Lessons, tmp_path: Path) -> None:
@@ -191,7 +270,7 @@ def test_kept_lessons_come_back_as_they_were(lessons: Lessons, tmp_path: Path) -
     back = read_lessons(str(tmp_path), "x")
     assert back is not None
     assert back.digest == lessons.digest
-    with pytest.raises(UsageError, match="of other data or another recipe"):
+    with pytest.raises(UsageError, match="of other data, another recipe or another seed; name another folder"):
         read_lessons(str(tmp_path), "y")
 
 

@@ -12,15 +12,22 @@ import pytest
 from rankproof.cli.dataset import read_named
 from rankproof.errors import UsageError, WorldError
 from rankproof.lab.lessons.lessons import Lessons
-from rankproof.lab.lessons.teach import Syllabus, lessons_of
-from rankproof.lab.training.plan import batches
+from rankproof.lab.lessons.make import lessons_of
+from rankproof.lab.lessons.syllabus import Syllabus
+from rankproof.lab.training.batches import Batch, batches
+from rankproof.lab.training.budget import planned
+from rankproof.lab.training.id_table import id_table
+from rankproof.lab.training.loop import pace
+from rankproof.lab.training.prepared import prepared
 from rankproof.lab.training.recipe import Recipe
-from rankproof.lab.training.tables import id_table
 from rankproof.models.trial.byte_tokenizer import ByteTokenizer
+from rankproof.models.trial.shape import Body, operations
+from rankproof.models.trial.tokenizer import trained_tokenizer
 from small_datasets import small_dataset
+from trial_nets import BODIES, KINDS, TRAINED
 
-TINY = Recipe(operations=None, steps=3, parameters=30_000, batch=8, characters=64, width=32, depth=2, crops=4, negatives=3)
-KINDS = ("bytes", "bytes-4", "bpe-300", "wordpiece-300")
+PARTS = ("pairs", "positives", "negatives")
+TINY = Recipe(operations=None, steps=3, parameters=80_000, batch=8, characters=64, width=32, depth=2, crops=4, negatives=3)
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +39,26 @@ def trained(lessons: Lessons, kind: str, recipe: Recipe, seed: int = 1, **more: 
     pytest.importorskip("torch", reason="the extra torch is not installed")
     from rankproof.lab.training.train import train
 
-    return train(lessons, kind, recipe, seed=seed, device="cpu", threads=1, **more)
+    return train(prepared(lessons, kind, recipe), seed=seed, device="cpu", threads=1, **more)
 
 
-def test_the_seed_alone_decides_which_pairs_are_seen(lessons: Lessons) -> None:
-    one, again, other = (list(islice(batches(lessons, TINY, seed), 20)) for seed in (1, 1, 2))
-    assert all(
-        np.array_equal(a.pairs, b.pairs) and np.array_equal(a.negatives, b.negatives) for a, b in zip(one, again, strict=True)
-    )
-    assert any(not np.array_equal(a.pairs, b.pairs) for a, b in zip(one, other, strict=True))
+def steps_of(lessons: Lessons, kind: str, seed: int) -> list[Batch]:
+    """The steps of a training, as its budget has them."""
+    made = prepared(lessons, kind, TINY)
+    recipe = replace(TINY, steps=20)
+    return planned(batches(made.lessons, recipe, seed), recipe, made.shape, made.queries, made.documents)[0]
+
+
+def are_alike(one: list[Batch], other: list[Batch]) -> bool:
+    pairs = [(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=True) for name in PARTS]
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def test_the_seed_decides_which_pairs_are_seen_and_the_tokenizer_has_no_say(lessons: Lessons) -> None:
+    first = steps_of(lessons, "bytes", 1)
+    assert len(first) == 20
+    assert all(are_alike(first, steps_of(lessons, kind, 1)) for kind in KINDS)
+    assert not are_alike(first, steps_of(lessons, "bytes", 2))
 
 
 def test_a_batch_has_its_share_of_judged_pairs_and_every_pair_comes_before_any_comes_again(lessons: Lessons) -> None:
@@ -73,9 +91,11 @@ def test_texts_are_cut_before_they_are_tokens_and_padded_with_0() -> None:
     assert table.longest(np.array([0, 2])) == 32
 
 
+@pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_seed_gives_the_same_bits(lessons: Lessons, kind: str) -> None:
-    one, again, other = (trained(lessons, kind, TINY, seed).net.state_dict() for seed in (1, 1, 2))
+def test_the_same_seed_gives_the_same_bits(lessons: Lessons, kind: str, body: Body) -> None:
+    recipe = replace(TINY, body=body)
+    one, again, other = (trained(lessons, kind, recipe, seed).net.state_dict() for seed in (1, 1, 2))
     assert all(np.array_equal(one[name].numpy(), again[name].numpy()) for name in one)
     assert any(not np.array_equal(one[name].numpy(), other[name].numpy()) for name in one)
 
@@ -88,8 +108,40 @@ def test_a_budget_of_operations_is_kept_and_gives_finer_tokens_fewer_steps(lesso
     assert all(card["examples"] == card["steps"] * TINY.batch for card in cards.values())
 
 
+def test_operations_are_three_passes_over_what_the_steps_read(lessons: Lessons) -> None:
+    made = prepared(lessons, "bytes", TINY)
+    steps, spent = planned(batches(lessons, TINY, 1), TINY, made.shape, made.queries, made.documents)
+    read = [made.queries.lengths[batch.pairs] for batch in steps]
+    read += [made.documents.lengths[rows] for batch in steps for rows in (batch.positives, batch.negatives)]
+    assert len(steps) == TINY.steps
+    assert spent == pytest.approx(3 * operations(made.shape, np.concatenate(read)))
+
+
+def test_a_tokenizer_is_trained_on_the_documents_alone_as_the_net_reads_them(lessons: Lessons) -> None:
+    texts = [text[: TINY.characters].lower() for text in lessons.documents]
+    assert texts != list(lessons.documents)
+    for kind in TRAINED:
+        assert prepared(lessons, kind, TINY).tokenizer == trained_tokenizer(kind, texts)
+
+
+def test_the_learning_rate_rises_in_a_line_and_falls_by_half_a_cosine() -> None:
+    paces = [pace(step, 20, 0.2) for step in range(20)]
+    assert paces[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert paces[4:12:4] == pytest.approx([1.0, (2 + 2**0.5) / 4])
+    assert paces[12] == pytest.approx(0.5)
+    assert 0 < paces[19] < 0.01
+    assert pace(0, 1, 0.0) == 1
+
+
+def test_gradients_are_no_longer_than_the_clip(lessons: Lessons) -> None:
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    net = trained(lessons, "bytes", replace(TINY, steps=1, clip=0.001)).net
+    length = torch.stack([values.grad.norm() for values in net.parameters()]).norm()
+    assert float(length) == pytest.approx(0.001, rel=1e-3)
+
+
 def test_of_two_budgets_the_one_that_ends_sooner_counts(lessons: Lessons) -> None:
-    both = [trained(lessons, "bytes-4", replace(TINY, steps=steps, operations=1e9)).card["steps"] for steps in (2, 1000)]
+    both = [trained(lessons, "bytes-4", replace(TINY, steps=steps, operations=4e9)).card["steps"] for steps in (2, 1000)]
     assert both[0] == 2
     assert 2 < both[1] < 1000
 
@@ -123,6 +175,8 @@ def test_a_candidate_that_answers_too_does_not_count() -> None:
     barred = contrastive_loss(queries[:1], candidates, torch.tensor([[True, True, False]]), 1.0)
     assert float(free) == pytest.approx(np.log(2 + np.exp(-1)))
     assert float(barred) == pytest.approx(np.log(1 + np.exp(-1)))
+    warm = contrastive_loss(queries[:1], candidates, torch.tensor([[True, False, False]]), 0.5)
+    assert float(warm) == pytest.approx(np.log(2 + np.exp(-2)))
 
 
 def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: Lessons) -> None:
@@ -142,6 +196,13 @@ def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: Lessons) -> None:
         {"operations": None, "steps": -1},
         {"batch": 1},
         {"width": 30},
+        {"width": 20, "heads": 2},
+        {"depth": 80},
+        {"body": "lstm", "depth": 3},
+        {"heads": 256, "width": 512},
+        {"characters": 200_000},
+        {"crops": -1},
+        {"negatives": 101},
         {"learning_rate": 0.0},
         {"temperature": 0.0},
         {"real_share": 1.5},

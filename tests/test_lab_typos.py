@@ -94,6 +94,22 @@ def test_a_digit_becomes_a_digit() -> None:
     assert all(text.isdecimal() for text in same_length)
 
 
+@pytest.mark.parametrize(
+    ("text", "edits", "key", "found"),
+    [
+        ("How many points did the Panthers surrender?", 1, "1\nq1", "ow many points did the Panthers surrender?"),
+        ("How many points did the Panthers surrender?", 2, "1\nq1", "ow many points did the Panthers surrender"),
+        ("ทีมรับของแพนเธอร์ส", 2, "1\nq2", "ทีรับของแนพเธอร์ส"),
+        ("黑豹队的防守丢了多少分？", 3, "1\nq3", "它黑豹队的防守丢亊多少？"),
+        ("Super Bowl 1987", 3, "0\nq4", "Suepr Bowl 0987"),
+        ("a", 2, "1", "an"),
+        ("a", 2, "7", "d"),
+    ],
+)
+def test_the_edits_of_a_key_stay_what_they_were(text: str, edits: int, key: str, found: str) -> None:
+    assert edited(text, edits, key) == found
+
+
 @pytest.mark.parametrize("edits", [-1, MOST_EDITS + 1, 1.5, True])
 def test_an_impossible_number_of_edits_is_refused(edits: object) -> None:
     with pytest.raises(UsageError, match="edits is"):

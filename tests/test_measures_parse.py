@@ -109,8 +109,8 @@ def test_the_nicknames_of_trec_eval_give_what_is_ours_and_say_what_is_not() -> N
 
 
 REFUSED = {
-    "ndgc@10": "unknown measure ndgc; did you mean ndcg?",
-    "sucess@5": "unknown measure sucess; did you mean success?",
+    "ndgc@10": "unknown measure ndgc; did you mean nDCG?",
+    "sucess@5": "unknown measure sucess; did you mean Success?",
     "recip_rnak": "unknown measure recip_rnak; did you mean recip_rank?",
     "zzz": "unknown measure zzz; see rankproof measures for all of them",
     "ndcg@0": "cutoff must be >= 1; it is 0",

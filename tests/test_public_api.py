@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import runpy
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ NAMES = [(module, name) for module in (rankproof, ir_eval) for name in module.__
 
 def callables_of(thing: object) -> Iterator[Callable[..., Any]]:
     """The function itself, or the constructor and public methods of a class or of a value's class."""
-    if inspect.isfunction(thing):
-        yield thing
+    plain = inspect.unwrap(thing) if callable(thing) else thing
+    if inspect.isfunction(plain):
+        yield plain
         return
     for kind in (thing if inspect.isclass(thing) else type(thing)).__mro__:
         if not kind.__module__.startswith("rankproof"):
@@ -42,8 +44,17 @@ def untyped(function: Callable[..., Any]) -> list[str]:
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=[name for _, name in NAMES])
 def test_every_parameter_and_result_of_a_public_name_has_a_type(module: Any, name: str) -> None:
-    found = {function.__qualname__: untyped(function) for function in callables_of(getattr(module, name))}
+    thing = getattr(module, name)
+    found = {function.__qualname__: untyped(function) for function in callables_of(thing)}
+    assert found or inspect.isclass(thing) or not callable(thing), f"{name} can be called, and nothing of it was looked at"
     assert {where: names for where, names in found.items() if names} == {}
+
+
+def test_a_function_without_types_is_seen_under_a_decorator() -> None:
+    def bare(value):  # type: ignore[no-untyped-def]
+        return value
+
+    assert [untyped(function) for function in callables_of(cache(bare))] == [["value", "return"]]
 
 
 def test_the_typed_script_of_a_user_runs(tmp_path: Path) -> None:

@@ -49,6 +49,13 @@ def test_segments_of_a_results_folder_name_every_category(results: str, capsys: 
     assert [table["facts"]["system"] for table in details] == ["title", "bm25", "reranked"]
 
 
+def test_the_system_stands_in_the_heading_and_not_in_a_column_too(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["segments", results, "--by", "category"]) == 0
+    headings = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("category ")]
+    assert headings
+    assert all("system" not in heading for heading in headings)
+
+
 def test_segments_as_csv_are_one_table(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["segments", results, "--by", "category", "--by", "length", "-m", "RR@10,Success@5", "--samples", "100"]
     assert main([*argv, "--format", "csv"]) == 0

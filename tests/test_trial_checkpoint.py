@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +18,11 @@ from safetensors.numpy import load, save
 
 from rankproof.data.identity import identity
 from rankproof.errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
-from rankproof.models import Bpe, Trial
+from rankproof.formats import atomic
+from rankproof.models import Bpe, Trial, torch_source
 from rankproof.models.trial import folder as folder_file
-from rankproof.models.trial import net as net_file
 from rankproof.models.trial.checkpoint import open_checkpoint, save_checkpoint
-from rankproof.models.trial.encoder import batches, padded
+from rankproof.models.trial.encoder import by_length, padded
 from rankproof.models.trial.net import net_of
 from rankproof.models.trial.shape import Body, parameters
 from trial_nets import BODIES, ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
@@ -45,7 +47,7 @@ def test_what_comes_back_from_a_folder_gives_the_same_vectors(kind: str, body: B
     net = net_of(opened.shape, 3).eval()
     for text, row in zip(TEXTS, rows, strict=True):
         with torch.no_grad():
-            wanted = net(torch.from_numpy(padded(opened.tokenizer.ids([text[: opened.shape.characters]]))))[0].numpy()
+            wanted = net(torch.from_numpy(padded(opened.tokenizer.ids([opened.shape.read(text)]))))[0].numpy()
         np.testing.assert_allclose(row, wanted, atol=1e-5)
 
 
@@ -62,7 +64,7 @@ def test_the_same_list_gives_the_same_bits_and_rows_of_length_one(tmp_path: Path
 
 def test_batches_have_every_text_that_has_tokens_once_and_stay_within_the_bound() -> None:
     lengths = [0, 5, 20_000, 3, 0, *range(1, 600)]
-    found = list(batches(lengths))
+    found = list(by_length(lengths))
     assert sorted(place for batch in found for place in batch) == [place for place, length in enumerate(lengths) if length]
     assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 16_384 for batch in found)
 
@@ -111,26 +113,24 @@ def test_a_model_is_ready_where_its_folder_is(tmp_path: Path) -> None:
 
 def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Trial(str(saved(tmp_path / "one")))
-    monkeypatch.setattr(net_file, "find_spec", lambda name: None)
+    monkeypatch.setattr(torch_source, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"rankproof\[torch\]"):
         model.load()
 
 
-def test_a_checkpoint_takes_the_place_of_an_older_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    saved(tmp_path / "one", "bpe-300")
-    opened = open_checkpoint(saved(tmp_path / "one", "bytes"))
-    assert opened.shape.kind == "bytes"
+def test_a_checkpoint_that_is_there_is_never_replaced(tmp_path: Path) -> None:
+    before = Trial(str(saved(tmp_path / "one", "bpe-300"))).revision()
+    with pytest.raises(UsageError, match="is there already; name another folder, or remove it"):
+        saved(tmp_path / "one", "bytes")
+    assert Trial(str(tmp_path / "one")).revision() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "trial.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "trial.json"]
 
 
-@pytest.mark.parametrize("failing", range(1, 6))
-def test_a_disk_that_fails_at_any_step_leaves_the_old_checkpoint(
-    failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three files are synced, then two folders renamed."""
-    target = saved(tmp_path / "one", "bytes")
-    before, steps = Trial(str(target)).revision(), 0
+@pytest.mark.parametrize("failing", range(1, 7))
+def test_a_disk_that_fails_at_any_step_leaves_nothing(failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three files are synced and renamed."""
+    steps = 0
 
     def broken(real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any) -> Any:
@@ -143,18 +143,61 @@ def test_a_disk_that_fails_at_any_step_leaves_the_old_checkpoint(
         return step
 
     monkeypatch.setattr(os, "fsync", broken(os.fsync))
-    monkeypatch.setattr(os, "rename", broken(os.rename))
-    monkeypatch.setattr(folder_file, "sync_folder", lambda folder: None)
+    monkeypatch.setattr(os, "replace", broken(os.replace))
+    monkeypatch.setattr(atomic, "sync_folder", lambda folder: None)
     with pytest.raises(WorldError, match="No space left on device"):
-        saved(target, "bpe-300")
-    monkeypatch.undo()
-    assert Trial(str(target)).revision() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+        saved(tmp_path / "one", "bpe-300")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_with_other_things_in_it_is_not_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("after", range(1, 4))
+def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_writing_is_whole(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends as by SIGKILL: nothing is tidied up; only with the last file, the card, is there a checkpoint."""
+    saved(tmp_path / "whole", "bpe-300")
+    code = KILLED.format(folder=str(tmp_path / "one"), after=after)
+    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 9
+    left = {path.name for path in (tmp_path / "one").iterdir()}
+    assert "trial.json" not in left
+    assert any(name.endswith(".tmp") for name in left)
+    with pytest.raises(InputError, match=r"no trial\.json"):
+        open_checkpoint(tmp_path / "one")
+    assert Trial(str(saved(tmp_path / "one", "bpe-300"))).revision() == Trial(str(tmp_path / "whole")).revision()
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "trial.json"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import test_trial_checkpoint
+real, seen = os.replace, 0
+def replace(*arguments):
+    global seen
+    seen += 1
+    if seen == {after}:
+        os._exit(9)
+    real(*arguments)
+os.replace = replace
+test_trial_checkpoint.saved(Path({folder!r}), "bpe-300")
+"""
+
+
+def test_an_interrupt_after_the_card_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(folder: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder_file, "sync_folder", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        saved(tmp_path / "one")
+    assert open_checkpoint(tmp_path / "one").card == CARD
+
+
+def test_a_folder_with_other_things_in_it_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="not a checkpoint; name another folder"):
+    with pytest.raises(UsageError, match="has other files in it; name another folder"):
         saved(tmp_path)
     (tmp_path / "file").write_text("")
     for target in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -209,6 +252,15 @@ SPOILT: dict[str, tuple[Callable[[Path], Any], str]] = {
     "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "no whole safetensors file"),
     "other format": (lambda f: _told(f, format=2), "format 2, and this version reads 1"),
     "no card": (lambda f: _told(f, card=None), "there is no card"),
+    "list for seed": (lambda f: _told(f, card={"seed": [1]}), "the card's part seed is not what training writes"),
+    "text for losses": (lambda f: _told(f, card={"losses": "abc"}), "part losses is not"),
+    "losses of one": (lambda f: _told(f, card={"losses": [[1]]}), "part losses is not"),
+    "text for operations": (lambda f: _told(f, card={"operations": "1e15"}), "part operations is not"),
+    "endless seconds": (lambda f: _told(f, card={"seconds": math.inf}), "part seconds is not"),
+    "number for trained": (lambda f: _told(f, card={"trained": 1}), "part trained is not"),
+    "list for data": (lambda f: _told(f, card={"data": []}), "part data is not"),
+    "numbers for texts": (lambda f: _told(f, card={"data": {"texts": [1]}}), "part data.texts is not"),
+    "text for queries": (lambda f: _told(f, card={"data": {"queries": "q1"}}), "part data.queries is not"),
     "no shape": (lambda f: _told(f, shape=[]), "there is no shape"),
     "unknown part": (lambda f: _shape(f, extra=1), "the shape has the parts"),
     "absurd width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from rankproof.errors import UsageError
-from rankproof.models.trial.shape import Body, Shape, fitted, operations, parameters
-from trial_nets import BODIES
+from rankproof.models.trial.fitting import check_least, fitted
+from rankproof.models.trial.shape import Body, Shape, operations, parameters
+from trial_nets import BODIES, KINDS, tokenizer_of
 
 VOCABULARIES = {
     "bytes": 257,
@@ -113,6 +114,24 @@ def test_joining_four_positions_makes_a_pass_over_as_many_tokens_cheaper() -> No
 
 def test_a_text_is_cut_at_its_characters_whatever_the_tokens() -> None:
     assert fitted("bytes", 257, parameters=4_000_000, characters=3).read("äöü and more") == "äöü"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_is_read_in_lower_case_by_every_tokenizer(kind: str) -> None:
+    tokenizer = tokenizer_of(kind)
+    shape = fitted(kind, tokenizer.vocabulary, parameters=4_000_000, characters=20)
+    assert shape.read("The HOB hums, Ä and Ω alike") == "the hob hums, ä and "
+    small, capitals = tokenizer.ids([shape.read("the hob"), shape.read("THE HOB")])
+    assert small.tolist() == capitals.tolist()
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_too_few_parameters_are_refused_before_the_net_is_fitted_and_enough_are_not(kind: str) -> None:
+    sizes: dict[str, Any] = {"body": "transformer", "width": 64, "depth": 2, "heads": 4, "characters": 512}
+    least = parameters(Shape(kind, VOCABULARIES[kind], "transformer", 64, 2, 4, 1, *_hashes(kind)))
+    check_least(kind, VOCABULARIES[kind], parameters=least, **sizes)
+    with pytest.raises(UsageError, match="raise the parameters"):
+        check_least(kind, VOCABULARIES[kind], parameters=int(0.98 * least), **sizes)
 
 
 def test_sizes_and_names_are_known_without_torch() -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof.errors import UsageError, WorldError
-from rankproof.models.trial.tokenizer import check_kind, opened_tokenizer, trained_tokenizer
-from trial_nets import ENGLISH, HOSTILE, KINDS, tokenizer_of
+from rankproof.models.trial.kinds import FEWEST, Family, kind_named
+from rankproof.models.trial.kinds import KINDS as NAMES
+from rankproof.models.trial.tokenizer import files_of, opened_tokenizer, trained_tokenizer
+from trial_nets import ENGLISH, HOSTILE, KINDS, TRAINED, tokenizer_of
 
 THAI = HOSTILE["Thai"]
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
@@ -95,7 +98,7 @@ def test_a_wordpiece_reads_upper_and_lower_case_alike_and_a_bpe_does_not() -> No
 
 
 def test_training_joins_what_is_often_together() -> None:
-    for kind in ("bpe-300", "wordpiece-300"):
+    for kind in TRAINED:
         tokens, letters = len(tokenizer_of(kind).ids([ENGLISH[0]])[0]), len(tokenizer_of("bytes").ids([ENGLISH[0]])[0])
         assert tokens < 0.6 * letters
 
@@ -112,24 +115,25 @@ def test_a_wordpiece_never_has_more_tokens_than_asked_for_however_many_letters_t
     assert trained_tokenizer("wordpiece-300", texts).vocabulary <= 300
 
 
-TRAINED = """
+TRAINING = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
 from rankproof.models.trial.tokenizer import trained_tokenizer
-from trial_nets import ENGLISH, HOSTILE
-for kind in ("bpe-400", "wordpiece-400"):
+from trial_nets import ENGLISH, HOSTILE, TRAINED
+for kind in (name.replace("-300", "-400") for name in TRAINED):
     texts = [*ENGLISH, *HOSTILE.values()]
-    print(hashlib.sha256(trained_tokenizer(kind, texts).files()["tokenizer.json"]).hexdigest())
+    print(hashlib.sha256(b"".join(trained_tokenizer(kind, texts).files().values())).hexdigest())
 """
 FORKED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from trial_nets import ENGLISH, tokenizer_of
-for kind in ("bpe-300", "wordpiece-300"):
+from trial_nets import ENGLISH, TRAINED, tokenizer_of
+for kind in TRAINED:
     tokenizer_of(kind).ids(ENGLISH)
 child = os.fork()
 if not child:
-    tokenizer_of("bpe-300").ids(ENGLISH)
+    for kind in TRAINED:
+        tokenizer_of(kind).ids(ENGLISH)
     os._exit(0)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
@@ -142,8 +146,8 @@ def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_same_texts_give_the_same_bytes_in_every_process_with_any_number_of_threads() -> None:
-    told = [_python(TRAINED, RAYON_NUM_THREADS=str(threads), PYTHONHASHSEED=str(threads)).stdout for threads in (1, 2, 3)]
-    assert len(told[0].split()) == 2
+    told = [_python(TRAINING, RAYON_NUM_THREADS=str(threads), PYTHONHASHSEED=str(threads)).stdout for threads in (1, 2, 3)]
+    assert len(told[0].split()) == len(TRAINED) > 1
     assert told[0] == told[1] == told[2]
 
 
@@ -151,18 +155,20 @@ def test_the_library_says_nothing_when_the_process_forks_after_training() -> Non
     assert _python(FORKED).stderr == ""
 
 
-def test_training_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", TRAINED)
+def test_training_leaves_the_environment_as_it_was(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
-    trained_tokenizer("bpe-300", ENGLISH[:1])
+    trained_tokenizer(kind, ENGLISH[:1])
     assert "TOKENIZERS_PARALLELISM" not in os.environ
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
-    trained_tokenizer("bpe-300", ENGLISH[:1])
+    trained_tokenizer(kind, ENGLISH[:1])
     assert os.environ["TOKENIZERS_PARALLELISM"] == "true"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_opened_from_its_files_is_the_one_that_was_trained(kind: str) -> None:
     trained = tokenizer_of(kind)
+    assert tuple(trained.files()) == files_of(kind)
     opened = opened_tokenizer(kind, trained.files())
     assert opened == trained
     assert opened.kind == kind
@@ -176,7 +182,13 @@ def test_a_tokenizer_opened_from_its_files_is_the_one_that_was_trained(kind: str
 )
 def test_a_name_that_is_no_tokenizers_is_refused_with_those_that_are(kind: str) -> None:
     with pytest.raises(UsageError, match=r"known: bytes, bytes-4|choose from 300 to 100,000"):
-        check_kind(kind)
+        kind_named(kind)
+
+
+def test_every_name_in_the_list_is_a_tokenizers_and_is_tested_here() -> None:
+    assert {kind_named(name.replace("-N", f"-{FEWEST}")) for name in NAMES} == {kind_named(kind) for kind in KINDS}
+    assert len(KINDS) == len(NAMES) == len(get_args(Family))
+    assert {kind for kind in KINDS if kind_named(kind).size} == set(TRAINED)
 
 
 def _changed(kind: str, **parts: object) -> bytes:

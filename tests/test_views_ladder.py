@@ -33,6 +33,8 @@ def test_the_ladder_at_80_columns() -> None:
         "rung in brackets.\n"
         "† what matters at its stage: where documents are found, R@100, the ceiling of\n"
         "any reranker; where they are put in order, nDCG@10 and RR@10.\n"
+        "No room here for index s, index MB, queries/s: summary.csv has all, a wider\n"
+        "terminal more.\n"
         "bm25 loses 56.93 pp nDCG@10 against bm25-title and costs 0.50 ms more a query\n"
         "(p50).\n"
         "These are differences of means; `rankproof compare` tells which of them are more\n"

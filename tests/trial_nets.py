@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from rankproof.models.trial.shape import Body, Shape, fitted
+from rankproof.models.trial.fitting import fitted
+from rankproof.models.trial.kinds import KINDS as NAMES
+from rankproof.models.trial.shape import BODIES as BODIES
+from rankproof.models.trial.shape import Body, Shape
 from rankproof.models.trial.tokenizer import Tokenizer, trained_tokenizer
 
-KINDS = ("bytes", "bytes-4", "characters", "bpe-300", "wordpiece-300")
-BODIES: tuple[Body, ...] = ("transformer", "lstm")
+KINDS = tuple(name.replace("-N", "-300") for name in NAMES)
+TRAINED = tuple(kind for kind, name in zip(KINDS, NAMES, strict=True) if kind != name)
 ENGLISH = tuple(
     f"The {one} fox jumps over the {other} dog, and the {other} dog sleeps on by the {one} river."
     for one in ("quick", "brown", "small", "hungry")

@@ -73,6 +73,12 @@ class Table:
             glance=None,
         )
 
+    def without(self, name: str) -> Table:
+        """The table less a column."""
+        kept = [at for at, column in enumerate(self.columns) if column.name != name]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[at] for at in kept), rows=rows)
+
     def records(self) -> list[dict[str, Item]]:
         """Each row as column name to cell."""
         names = [column.name for column in self.columns]

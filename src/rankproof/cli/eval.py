@@ -32,12 +32,13 @@ _HINT = "nothing to evaluate; try the built-in sample: rankproof eval --sample"
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and shows."""
     if not args.files and not args.sample:
-        terminal.say(f"{args.parser.format_help()}\n{_HINT}")
+        terminal.say(f"usage: rankproof eval {USAGE}\n{_HINT}; every option: rankproof eval --help")
         return UsageError.exit_code
     from ..evaluation import evaluate_runs, name_each
     from ..formats import qrels_file
     from ..measures import left_out
     from .progress import Progress
+    from .rank_notes import cut_short
     from .showing import show_result
 
     with ExitStack() as stack:
@@ -46,6 +47,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         options = options_of(args, stack.enter_context(Progress(terminal)))
         result = evaluate_runs(qrels, name_each(runs, args.name), args.measures, options)
     show_result(result, args, terminal)
+    for line in cut_short(result):
+        terminal.note(line)
     if absent := left_out(args.measures or ()):
         terminal.note(f"of trec_eval's measures these are not among ours, and are left out: {', '.join(absent)}")
     _note_strangers(options.queries or (), set(result.queries), terminal)

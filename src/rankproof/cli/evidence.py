@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..errors import UsageError, shown
 from .answer_evidence import answered, asks_for_answers
 from .output import check_output, write_or_show
 from .terminal import STDOUT, Terminal
@@ -61,6 +61,15 @@ def evidence_of(args: argparse.Namespace) -> Evidence:
     if folders:
         raise UsageError("results folders and run files are mixed", fix=f"name {WHAT}")
     return _from_files(args)
+
+
+def refuse_no_folder(path: str) -> None:
+    """Says so where a results folder is not there, or is a folder of something else."""
+    fix = "name a folder that `rankproof run` wrote"
+    if path not in ("", "-") and not os.path.exists(path):
+        raise UsageError(f"{shown(path)}: no such file or folder", fix=fix)
+    if os.path.isdir(path):
+        raise UsageError(f"{shown(path)} is no results folder", fix=fix)
 
 
 def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
@@ -125,6 +134,7 @@ def _from_files(args: argparse.Namespace) -> Evidence:
     from .run_files import RunFiles
 
     if len(args.files) < 2:
+        refuse_no_folder(args.files[0])
         raise UsageError("there is no run", fix=f"name {WHAT}")
     options = options_of(_with_rel(args, 1), None)
     path, *runs = args.files

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .answer_evidence import asks_for_answers
-from .evidence import MAIN, add_evidence, measured_anew
+from .evidence import MAIN, add_evidence, measured_anew, refuse_no_folder
 from .export_subset import narrowed
 from .output import check_output, write_or_show
 from .terminal import STDOUT, Terminal
@@ -81,6 +81,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 def _check(args: argparse.Namespace) -> None:
     from ..experiment.results.folder import is_results_folder
 
+    if len(args.files) == 1 and not is_results_folder(args.files[0]):
+        refuse_no_folder(args.files[0])
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
         raise UsageError("export takes one results folder", fix="name a folder that `rankproof run` wrote")
     if len(args.name) > 1:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..version import __version__
 from .terminal import Terminal
 from .values import at_least_one
 
 if TYPE_CHECKING:
     from ..analysis.table import Table
     from ..data.dataset import Dataset
+    from ..evaluation.notes import Note
 
 PROGRAM = "python -m rankproof.ir_eval"
 SUMMARY = "rank by BM25, by an encoder, and by both with a keyword judge, and print precision, MRR and nDCG of each"
@@ -44,6 +46,7 @@ def _main(argv: Sequence[str]) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, the cutoff, the gain and the encoder."""
+    parser.add_argument("--version", action="version", version=f"rankproof {__version__}", help="the version, and nothing else")
     parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (the built-in sample)")
     parser.add_argument("-k", type=at_least_one, default=10, metavar="N", help="the cutoff of precision and nDCG (10)")
     parser.add_argument("--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (exponential)")
@@ -55,7 +58,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Ranks, measures and shows."""
     from ..views.analysis import VIEWS
 
-    terminal.show(VIEWS[args.format]([_table(args, _dataset(args.data))], terminal.look()))
+    table = _table(args, _dataset(args.data))
+    terminal.show(VIEWS[args.format]([table], terminal.look()))
+    for note in table.notes:
+        terminal.note(note)
     return 0
 
 
@@ -73,18 +79,31 @@ def _table(args: argparse.Namespace, dataset: Dataset) -> Table:
     from ..analysis.table import Column, Table
     from ..analysis.wording import counted
     from ..errors import shown
-    from ..ir_eval import MODES, default_encoder, evaluate_all, run_systems
+    from ..ir_eval import MODES, default_encoder, run_systems
+    from ..ir_eval.graded import measured
 
     model = args.model or default_encoder()
     runs = run_systems(dataset.queries, dataset.corpus, MODES, max(args.k, 100), model=model)
-    values = {mode: evaluate_all(found, dataset.qrels, args.k, args.method) for mode, found in runs.items()}
-    names = tuple(values[MODES[0]])
+    values = {mode: measured(found, dataset.qrels, args.k, args.method) for mode, found in runs.items()}
+    names = tuple(values[MODES[0]][0])
     sizes = f"{counted(len(dataset.corpus), 'document')}, {counted(len(dataset.qrels), 'judged query', 'judged queries')}"
     return Table(
         "ir_eval",
         f"{shown(dataset.name)}: {sizes}; encoder {shown(model)}; {args.method} gain",
         (Column("system"), *(Column(name, "value") for name in names)),
-        tuple((mode, *(found[name] for name in names)) for mode, found in values.items()),
+        tuple((mode, *(found[name] for name in names)) for mode, (found, _) in values.items()),
         sentences=("Which of these differences are real: rankproof run, then rankproof compare.",),
+        notes=tuple(_notes(dataset, {mode: notes for mode, (_, notes) in values.items()})),
         facts={"encoder": model, "k": args.k, "method": args.method, "n": len(dataset.qrels)},
     )
+
+
+def _notes(dataset: Dataset, by_mode: Mapping[str, Sequence[Note]]) -> Iterator[str]:
+    """What the dataset lacks, what holds for every system, and what for one alone."""
+    from ..experiment.climb_notes import dataset_notes
+
+    yield from dataset_notes(dataset, tuple(dataset.qrels))
+    told = {mode: [note.text for note in notes if note.code != "missing-queries"] for mode, notes in by_mode.items()}
+    shared = [text for text in next(iter(told.values())) if all(text in texts for texts in told.values())]
+    yield from shared
+    yield from (f"{mode}: {text}" for mode, texts in told.items() for text in texts if text not in shared)

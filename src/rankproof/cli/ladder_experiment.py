@@ -58,7 +58,8 @@ def _default(args: argparse.Namespace, terminal: Terminal) -> Experiment:
     from ..experiment.ladder import MISSING_MINILM, default_ladder
 
     systems = default_ladder()
-    if "minilm" not in systems:
+    alike = {name for name, stage in default_ladder(minilm=True).items() if systems.get(name) == stage}
+    if not alike.issuperset(args.systems or ("minilm",)):
         terminal.note(MISSING_MINILM)
     name = "sample" if args.dataset is None else os.path.basename(os.path.abspath(args.dataset))
     return Experiment(systems, name=name or "experiment")

@@ -12,6 +12,7 @@ from ..errors import UsageError, nearest, shown
 from .terminal import Terminal, width_of
 
 EVERYWHERE = ("-v", "--verbose", "--quiet")
+_GATES = ("rankproof gate", "rankproof doctor")
 EXIT_CODES = """\
 exit codes:
   0  done
@@ -70,7 +71,7 @@ def parser_called(program: str, summary: str, module: ModuleType) -> Parser:
         prog=program,
         usage=f"{program} {module.USAGE}",
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"{module.EXAMPLES}\n\n{EXIT_CODES}",
+        epilog=f"{module.EXAMPLES}\n\n{_codes_of(program)}",
         formatter_class=Page,
         allow_abbrev=False,
     )
@@ -78,6 +79,12 @@ def parser_called(program: str, summary: str, module: ModuleType) -> Parser:
     parser.add_argument("-v", "--verbose", action="store_true", help="say more; show the traceback of an internal error")
     parser.add_argument("--quiet", action="store_true", help="no notes and no progress, errors only")
     return parser
+
+
+def _codes_of(program: str) -> str:
+    """The exit codes that the command can end with."""
+    lines = EXIT_CODES.splitlines()
+    return "\n".join(line for line in lines if program in _GATES or not line.startswith("  3 "))
 
 
 def split_verb(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:

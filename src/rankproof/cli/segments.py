@@ -46,5 +46,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         for measure in (measures if args.measures else measures[:1])
         for table in segments(evidence, grouping, measure, settings)
     ]
-    show_tables([flat(tables)] if args.format == "csv" else tables, args, terminal)
+    if args.format == "csv":
+        tables = [flat(tables)]
+    elif args.format != "json":
+        tables = [table.without("system") if "system" in table.facts else table for table in tables]
+    show_tables(tables, args, terminal)
     return 0

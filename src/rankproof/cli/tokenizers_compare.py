@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "markdown")
 STORES = ("memory", "pgvector", "chroma")
+TRIALS = "checkpoints that `train` wrote; those of one tokenizer are repeats"
+MODELS = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trial:, bpe:, torch: before a source"
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     """What is compared, how, and what is shown."""
-    group.add_argument("--trials", metavar="FOLDER", help="checkpoints that `train` wrote; those of one tokenizer are repeats")
+    group.add_argument("--trials", action="append", metavar="FOLDER", help=TRIALS)
     group.add_argument("--lexical", type=names, metavar="KINDS", help=f"BM25 over these tokens, or none ({LEXICAL})")
-    group.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
-        help="an encoder, as minilm, wordllama, FOLDER, byt5:FOLDER, canine:FOLDER",
-    )
+    group.add_argument("--model", action="append", metavar="NAME", help=MODELS)
     group.add_argument("--store", choices=STORES, help="where vectors are searched (memory)")
-    group.add_argument("--typos", type=whole_numbers, metavar="N,N…", help="so many random edits in each query (0)")
+    group.add_argument("--typos", type=whole_numbers, metavar="N,N…", help="so many random edits in each query, as in 0,1,2 (0)")
     group.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="the first is the main one (nDCG@10,…)")
     group.add_argument("--limit", type=at_least_one, metavar="N", help="ask so many of the judged queries only")
     group.add_argument("-j", "--jobs", type=at_least_one, metavar="N", help="threads for indexing and encoding (1)")
@@ -77,8 +74,12 @@ def _plan(args: argparse.Namespace) -> Plan:
     from .dataset import SPLIT, read_named
 
     store = store_named(args.store or "memory")
-    trials = Trials() if args.trials is None else trials_in(args.trials, store, args.device or "cpu")
-    encoders = [encoder(spec, store) for spec in args.model or ()]
+    if args.trials and len(args.trials) > 1:
+        raise UsageError("--trials is given more than once", fix="name the folder that holds both")
+    trials = trials_in(args.trials[0], store, args.device or "cpu") if args.trials else Trials()
+    encoders = [encoder(spec, store, args.device or "cpu") for spec in args.model or ()]
+    if args.device and not any(one.cards for one in (*trials.contestants, *encoders)):
+        raise UsageError("--device is that of checkpoints, and none is compared", fix="leave it out, or name some with --trials")
     asked = LEXICAL.split(",") if args.lexical is None else [kind for kind in args.lexical if kind != "none"]
     dataset = read_named(args.dataset, args.split or SPLIT)
     return Plan(
@@ -87,7 +88,6 @@ def _plan(args: argparse.Namespace) -> Plan:
         editions=read_languages(args.dataset, dataset, args.languages),
         edits=args.typos or [0],
         measures=args.measures,
-        cards=trials.cards,
         limit=args.limit,
         seed=args.seed,
         store=args.store or "memory",

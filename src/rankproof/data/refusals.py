@@ -22,7 +22,7 @@ _REFUSALS: dict[str, tuple[str, str]] = {
     "long-line": ("the line is over 1 MiB", "check the line ends and that this is a text file"),
     "run-columns": (
         "{found} columns where a run has 6 (query Q0 doc rank score tag)",
-        "mend the line, or name the format with --run-format",
+        "mend the line (an id with a blank needs another format, such as CSV), or name the format with --run-format",
     ),
     "run-is-qrels": (
         "4 columns where a run has 6; this looks like a qrels file",
@@ -30,11 +30,11 @@ _REFUSALS: dict[str, tuple[str, str]] = {
     ),
     "qrels-columns": (
         "{found} columns where qrels have 4 (query 0 doc grade)",
-        "mend the line, or name the format with --qrels-format",
+        "mend the line (an id with a blank needs another format, such as CSV), or name the format with --qrels-format",
     ),
     "qrels-three": (
         "3 columns where qrels have 4 (query 0 doc grade)",
-        "if the columns are query, doc, grade: --qrels-format beir",
+        "mend the line, or if every line is query, doc, grade: --qrels-format beir",
     ),
     "qrels-is-run": ("6 columns where qrels have 4; this looks like a run", "are the arguments swapped? The qrels come first"),
     "score-text": ('score "{token}" is not a decimal number', "write scores like 12.5 or 1e-3"),

@@ -70,7 +70,7 @@ def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: Measu
     systems = []
     for name, run in runs.items():
         hits = _aligned(judged, run, name, options)
-        systems.append(SystemResult(name, _measured(hits, fitted, options), notes_of(hits, rels, options)))
+        systems.append(SystemResult(name, _measured(hits, fitted, options), notes_of(hits, rels, options), _depth(hits)))
     return Result(judged.queries, tuple(systems))
 
 
@@ -79,6 +79,14 @@ def _aligned(judged: Judged, run: RunLike, name: str, options: Options) -> Hits:
     if not hits.present.any():
         raise no_common_query(hits, os.fspath(run) if isinstance(run, str | os.PathLike) else name)
     return hits
+
+
+def _depth(hits: Hits) -> int | None:
+    """How many documents the longest rankings have, where half or more of several are as long: there they were cut."""
+    lengths = hits.retrieved[hits.present]
+    longest = int(lengths.max())
+    as_long = int((lengths == longest).sum())
+    return longest if as_long > 1 and 2 * as_long >= len(lengths) else None
 
 
 def _measured(hits: Hits, measures: Mapping[str, Measure], options: Options) -> dict[str, MeasureResult]:

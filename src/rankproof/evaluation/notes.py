@@ -87,8 +87,8 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
         Note(
             "rank-contradicts-score",
             0 if distances else seen.contradictions,
-            f"{_count(seen.contradictions, 'row has a rank', 'rows have ranks')} that contradict the scores; the scores decide "
-            "(--order rank goes by rank)",
+            f"{_count(seen.contradictions, 'row has a rank that contradicts', 'rows have ranks that contradict')} the scores; "
+            "the scores decide (--order rank goes by rank)",
         ),
         Note(
             "tied-scores",

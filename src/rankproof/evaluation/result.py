@@ -43,11 +43,12 @@ class MeasureResult:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SystemResult:
-    """One system: its measures by name, in the order asked for, and its notes."""
+    """One system: its measures by name, in the order asked for, its notes, and the depth that its rankings were cut at."""
 
     name: str
     measures: Mapping[str, MeasureResult]
     notes: tuple[Note, ...]
+    depth: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,9 +14,11 @@ from ..stages.base import Stage
 def dataset_notes(dataset: Dataset, drawn: Sequence[str]) -> Iterator[str]:
     """Judged documents that are not there, and drawn queries that cannot be asked."""
     if missing := len(dataset.missing_documents()):
-        yield f"{missing} judged documents are not in the corpus: no system can find them"
+        noun, verb, them = ("document", "is", "it") if missing == 1 else ("documents", "are", "them")
+        yield f"{missing} judged {noun} {verb} not in the corpus: no system can find {them}"
     if missing := sum(query not in dataset.queries for query in drawn):
-        yield f"{missing} judged queries have no text: they count 0 for every system"
+        asked = "query has no text: it counts 0" if missing == 1 else "queries have no text: they count 0"
+        yield f"{missing} judged {asked} for every system"
 
 
 def depth_notes(systems: Mapping[str, Stage], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:

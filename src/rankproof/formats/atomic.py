@@ -14,6 +14,7 @@ from ..errors import RankproofError, UsageError, WorldError, visible
 _DENIED_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
 _USAGE_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 _BUFFER_BYTES = 1 << 20
+_TEMPORARY = (".rankproof-", ".tmp")
 
 
 def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
@@ -37,9 +38,14 @@ def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
         raise _unwritable(path, error) from None
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is what a killed writing leaves."""
+    return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
+
+
 def _replace(target: str, content: Iterable[bytes], old: int | None) -> None:
     folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".rankproof-{os.urandom(8).hex()}.tmp")
+    temporary = os.path.join(folder, f"{_TEMPORARY[0]}{os.urandom(8).hex()}{_TEMPORARY[1]}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(handle, "wb", buffering=_BUFFER_BYTES) as file:

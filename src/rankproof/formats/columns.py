@@ -131,7 +131,8 @@ def _refuse_missing(names: Sequence[str], places: dict[str, int | None], rank: i
             raise fault("header-unscored", source=source, line=line, found=listed(names))
         if place is None:
             example = "relevance" if "grade" in places else "score"
-            raise fault("header-missing", source=source, line=line, role=role, found=listed(names), example=example)
+            found, known = listed(names), NAMES[role]
+            raise fault("header-missing", source=source, line=line, role=role, found=found, example=example, known=known)
 
 
 def _refuse_swapped(names: Sequence[str], kind: Kind, value: int | None, source: str, line: int | None) -> None:

@@ -121,6 +121,8 @@ def _refuse_one_column(fields: list[str], source: str, line: int) -> None:
     other = next((char for char in _OTHER_DELIMITERS if char in fields[0]), None)
     if len(fields) == 1 and other is not None:
         raise fault("header-one", source=source, line=line, delimiter="\\t" if other == "\t" else other)
+    if len(fields) == 1 and len(fields[0].split()) > 2:
+        raise fault("header-blanks", source=source, line=line)
 
 
 CSV = Delimited(",")

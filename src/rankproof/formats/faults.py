@@ -23,10 +23,11 @@ _FAULTS: dict[str, tuple[str, str]] = {
     "foreign": ("this is {what}", "{instead}"),
     "header-missing": (
         "no {role} column; found {found}",
-        "name the columns in the first line, for example query_id, doc_id, {example}",
+        "name the columns in the first line, for example query_id, doc_id, {example}; a {role} may be called {known}",
     ),
     "header-unscored": ("no score column; found {found}", "name it score, or order by the ranks (--order rank)"),
     "header-repeated": ("column {name} stands twice", "rename or remove one of them"),
+    "header-blanks": ("one column found, with blanks in it", "separate the columns by one tab each, or by commas"),
     "header-one": ('one column found; the delimiter may be "{delimiter}"', 'say --delimiter "{delimiter}"'),
     "swapped-run": ("columns of qrels ({name}), none of a run (score)", "are the arguments swapped? The qrels come first"),
     "swapped-qrels": ("columns of a run ({name}), none of qrels (grade)", "are the arguments swapped? The qrels come first"),
@@ -85,8 +86,14 @@ class DamagedFileError(InputError):
 
 
 def fault(code: str, *, source: str = "", line: int | None = None, position: int | None = None, **fields: object) -> InputError:
-    """The error for one fault; text among the fields is cut and made visible."""
+    """The error for one fault; text among the fields is cut and made visible, a tuple of our own words is listed whole."""
     what, fix = _FAULTS[code]
-    safe = {key: shown(value) if isinstance(value, str) else value for key, value in fields.items()}
+    safe = {key: _safe(value) for key, value in fields.items()}
     kind = DamagedFileError if code in _DAMAGE else InputError
     return kind(what.format(**safe), fix=fix.format(**safe), source=source, line=line, column=position)
+
+
+def _safe(value: object) -> object:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return shown(value) if isinstance(value, str) else value

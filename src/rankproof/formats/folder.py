@@ -49,17 +49,21 @@ def read_folder_qrels(folder: str, *, split: str = SPLIT) -> Qrels:
 
 def judged_elsewhere(folder: str, *, split: str = SPLIT) -> frozenset[str]:
     """The queries that other splits of the folder judge; a file that cannot be read judges none."""
+    found: set[str] = set()
+    for path in other_qrels(folder, split=split):
+        with suppress(RankproofError):
+            found.update(open_file(path).qrels())
+    return frozenset(found)
+
+
+def other_qrels(folder: str, *, split: str = SPLIT) -> list[str]:
+    """The files in the folder that hold judgements of other splits."""
     own = os.path.realpath(qrels_path(folder, split=split))
     endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED))
     beside = os.path.join(folder, "qrels")
     listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
     listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
-    others = [path for path in listed if path.endswith(endings) and os.path.realpath(path) != own]
-    found: set[str] = set()
-    for path in others:
-        with suppress(RankproofError):
-            found.update(open_file(path).qrels())
-    return frozenset(found)
+    return [path for path in listed if path.endswith(endings) and os.path.realpath(path) != own]
 
 
 def qrels_path(folder: str, *, split: str = SPLIT) -> str:

@@ -32,6 +32,7 @@ def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[A
     """
     grades = Qrels.from_dict(qrels)
     given = {checked_id(query, "query"): ids_of(ranking) for query, ranking in mapping(rankings, "run").items()}
+    strange = tuple(query for query in given if query not in grades)
     places = [_places(given.get(query, []), grades[query]) for query in grades]
     flat = [place for query in places for place in query]
     return Hits(
@@ -41,7 +42,7 @@ def hits_of(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[A
         offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
         ranks=np.array([rank for rank, _ in flat], dtype=np.int64),
         grades=np.array([grade for _, grade in flat], dtype=np.int64),
-        seen=Seen(rows=sum(map(len, given.values()))),
+        seen=Seen(rows=sum(map(len, given.values())), unjudged=len(strange), unjudged_queries=strange),
     )
 
 

@@ -8,6 +8,7 @@ from ..data import checks
 from ..errors import UsageError, nearest, shown
 from ..models.ports import EncoderModel
 from .built import Built
+from .ranked import listed
 from .retrievers import DEPTH, BM25Retriever, EmbeddingReranker, EmbeddingRetriever, KeywordJudge, StageRetriever, encoder
 from .texts import Texts, corpus_of, queries_of
 
@@ -37,7 +38,7 @@ def run_systems(
     """The same for several modes, which share what they are made of: documents are indexed and encoded once."""
     depth = max(DEPTH, checks.whole("k", k))
     chosen = encoder(model)
-    stages = {mode: _named(mode)(chosen, depth).stage for mode in modes}
+    stages = {mode: _named(mode)(chosen, depth).stage for mode in listed(modes, "modes")}
     asked, built = queries_of(queries), Built(stages.values(), corpus_of(corpus))
     return {mode: {query: built.ranking(stage, text)[0][:k] for query, text in asked.items()} for mode, stage in stages.items()}
 

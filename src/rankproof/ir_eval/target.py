@@ -39,7 +39,7 @@ def evaluate_retrieval(
     The means are recall_at_1, _3, _5, _10, mrr and total_queries; a query has query, target_id, recall_1, _3, _5, _10,
     reciprocal_rank and target_rank, which is None where the target was not found.
     """
-    if not hasattr(retriever, "retrieve"):
+    if not callable(getattr(retriever, "retrieve", None)):
         raise UsageError(f"{type(retriever).__name__} is no retriever", fix="pass an object with retrieve(query, top_k)")
     results = [_one(query, retriever, at) for at, query in enumerate(listed(queries, "queries"))]
     if not results:
@@ -51,7 +51,8 @@ def evaluate_retrieval(
 def _one(query: Mapping[str, Any], retriever: Retriever, at: int) -> dict[str, Any]:
     for field in ("query", "source_recipe_id"):
         if not isinstance(query, Mapping) or field not in query:
-            raise InputError(f"query {at + 1} has no {field}", fix="give each query its text and its target's id")
+            what = f"item {at + 1} of the queries has no field {field}"
+            raise InputError(what, fix="give each query its text and its target's id")
     text, target = query["query"], query["source_recipe_id"]
     ids = ids_of(retriever.retrieve(text, top_k=max(_CUTOFFS)))[: max(_CUTOFFS)]
     reciprocal = reciprocal_rank(ids, target)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..data.corpus import Corpus
 from ..data.queries import Queries
+from ..errors import InputError
 from ..formats import texts_format
 from .ranked import listed
 
@@ -26,6 +27,8 @@ def queries_of(queries: Texts) -> Queries:
 
 def _numbered(texts: Texts, what: str) -> Iterator[tuple[int, Any]]:
     items = [_item(*pair) for pair in texts.items()] if isinstance(texts, Mapping) else listed(texts, what)
+    if not items:
+        raise InputError(f"there are no {what}", fix="pass at least one")
     return ((at, dict(item) if isinstance(item, Mapping) else item) for at, item in enumerate(items, start=1))
 
 

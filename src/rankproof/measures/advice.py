@@ -57,7 +57,7 @@ RANKINGS: dict[str, Advice] = {
     ),
     "Success": Advice(
         "finding",
-        "one good document is enough, above all where each query has one known target.",
+        "one good document is enough, above all where each query has one known target. Success@1 speaks of the order alone.",
         "there are several relevant documents and more is better. Often printed as recall, which it is for one target only.",
     ),
     "Rprec": Advice(
@@ -67,13 +67,15 @@ RANKINGS: dict[str, Advice] = {
     ),
     "bpref": Advice(
         "ordering",
-        "judgements have holes: it looks at judged documents only.",
-        "nearly everything at the top is judged, or nobody judged non-relevant documents: nothing is then there to prefer over.",
+        "judgements have holes: it looks at judged documents only. Its usual rival, nDCG or AP of condensed lists"
+        " (--judged-only), does so too.",
+        "nearly everything at the top is judged, or nobody judged non-relevant documents: with none to be above, it is recall.",
     ),
     "infAP": Advice(
         "ordering",
-        "judgements are a random sample of a pool: it estimates the AP of full judgements.",
-        "the sample was not random, or the pool is judged whole: use AP.",
+        "a random sample of a pool is judged and the rest of the pool stands in the qrels with grade -1: it estimates the AP that"
+        " judging all of it would give.",
+        "the sample was not random, or the rest of the pool is not named: without rows of grade -1 it is AP.",
     ),
     "IPrec": Advice(
         "ordering",
@@ -83,21 +85,24 @@ RANKINGS: dict[str, Advice] = {
     "11pt": Advice(
         "ordering",
         "values are compared with papers that give it.",
-        "nothing forces it: AP says the same without steps.",
+        "nothing forces it: AP says nearly the same without steps.",
     ),
     "GMAP": Advice(
         "ordering",
         "the worst queries matter most: one query near 0 pulls it down hard.",
-        "many queries have no hit at all: the floor of 0.00001 then decides. Its differences cannot be tested query by query.",
+        "many queries have no hit at all: the floor of 0.00001 then decides. rankproof compare leaves it out: its differences"
+        " are tested on ln AP.",
     ),
     "ERR": Advice(
         "ordering",
         "grades say how likely a reader is to be satisfied and stop.",
-        "readers go on after a perfect document, or grades differ between collections: the largest grade enters the formula.",
+        "readers go on after a perfect document, or collections differ in their largest grade, which enters the formula. It is"
+        " not normalised and never reaches 1: with grades 0 and 1 a first hit gives 0.5.",
     ),
     "RBP": Advice(
         "ordering",
-        "a reader's patience is known: with p = 0.8 the next document is read four times in five.",
+        "a reader's patience is known: with p = 0.8 the next document is read four times in five. What unjudged documents"
+        " could add is bounded by the weights of their ranks, (1 - p) p^(rank - 1): its residual.",
         "grades matter, or 1 should be within reach: few relevant documents bound it far below.",
     ),
     "SetP": Advice(

@@ -27,7 +27,7 @@ class BinaryPreference(Sum, Binary):
     title = "Binary preference"
     definition = (
         "Mean over relevant documents of 1 - min(n, rel) / min(N, rel), with n judged non-relevant ones above it and N in all;"
-        " unjudged ones are ignored."
+        " one that is not retrieved adds 0, unjudged ones are ignored."
     )
     source = "Buckley and Voorhees 2004; trec_eval bpref"
 

@@ -125,5 +125,6 @@ def _base(name: str) -> Measure:
 
 def _unknown(name: str, known: list[str]) -> UsageError:
     near = nearest(name.lower(), known)
-    fix = f"did you mean {near}?" if near else "see rankproof measures for all of them"
+    ours = _names().get(near, "") if near else ""
+    fix = f"did you mean {ours if ours.lower() == near else near}?" if near else "see rankproof measures for all of them"
     return UsageError(f"unknown measure {shown(name)}", fix=fix)

@@ -22,10 +22,12 @@ _NOT_NEEDED = {"decoder", "lm_head", "pooler", "classifier", "qa_outputs", "cls"
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """One model type's way from texts to ids, special tokens included.
+    """How one type of model reads texts.
 
-    `ids` takes the most that a text may have, `room` says how many positions the net wants for so many ids, and `check` what in a
-    config.json is not of this kind.
+    `name` and `unit` are what people call the model and its tokens. `model_type` is what its config.json must say, `net` the
+    library's class that is loaded, with `options`. `ids` makes at most so many ids of a text, special tokens included; `count`
+    says how many it would be without a limit. `room` is how many positions the net is shown for so many ids. `check` says what
+    in a config.json is not of this kind, or None.
     """
 
     name: str

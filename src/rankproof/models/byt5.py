@@ -37,7 +37,15 @@ class ByT5(TransformersModel):
     """1,472 dimensions in the small one, the mean of the bytes' vectors; its makers trained it on 1,024 bytes at a time."""
 
     alphabet: ClassVar[Alphabet] = Alphabet(
-        *("ByT5", "bytes", "t5", "T5EncoderModel", ()), byte_ids, _count, lambda count, config: count, _no_bytes
+        name="ByT5",
+        unit="bytes",
+        model_type="t5",
+        net="T5EncoderModel",
+        options=(),
+        ids=byte_ids,
+        count=_count,
+        room=lambda count, config: count,
+        check=_no_bytes,
     )
     source: str = field(default="google/byt5-small", metadata=NOT_PART)
     max_tokens: int = 1024

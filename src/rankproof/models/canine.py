@@ -23,13 +23,13 @@ def _count(text: str) -> int:
     return len(whole_characters(text)) + 2
 
 
-def _with_windows_to_spare(count: int, config: Any) -> int:
-    """The net drops the last window that it is shown and looks past a text's end; in training there was padding, and so here."""
+def _with_padding_behind(count: int, config: Any) -> int:
+    """Whole windows, and two more of padding, as behind a text of its training: the net drops one and looks into the other."""
     rate = int(config.downsampling_rate)
     return rate * (-(-count // rate) + 2)
 
 
-def _any(config: Mapping[str, Any]) -> str | None:
+def _no_objection(config: Mapping[str, Any]) -> str | None:
     return None
 
 
@@ -38,8 +38,15 @@ class Canine(TransformersModel):
     """768 dimensions, the mean of the characters' vectors; its makers trained it on 2,048 characters at a time."""
 
     alphabet: ClassVar[Alphabet] = Alphabet(
-        *("CANINE", "characters", "canine", "CanineModel", (("add_pooling_layer", False),)),
-        *(character_ids, _count, _with_windows_to_spare, _any),
+        name="CANINE",
+        unit="characters",
+        model_type="canine",
+        net="CanineModel",
+        options=(("add_pooling_layer", False),),
+        ids=character_ids,
+        count=_count,
+        room=_with_padding_behind,
+        check=_no_objection,
     )
     source: str = field(default="google/canine-s", metadata=NOT_PART)
     max_tokens: int = 2048

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,6 +18,12 @@ def sha256_of(path: Path) -> str:
         return _sha256(str(path), stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def sha256_of_all(digests: Mapping[str, str]) -> str:
+    """One sha256 for many files, from the name and the sha256 of each, in their order."""
+    listed = "\n".join(f"{name} {digest}" for name, digest in digests.items())
+    return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def unreadable(path: Path, error: OSError) -> WorldError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, Literal
 
 from ..data.offered import built, loaded, name_offered, offered
@@ -35,12 +35,17 @@ CHATS: Mapping[str, Callable[..., ChatModel]] = {"openai": OpenAIChat, "llama": 
 TORCH = "torch:"
 _GROUPS: Mapping[Kind, str] = {"encoder": "rankproof.models", "pair model": "rankproof.pair_models", "chat": "rankproof.chats"}
 _OWN: Mapping[Kind, Mapping[str, Callable[..., Any]]] = {"encoder": ENCODERS, "pair model": {}, "chat": CHATS}
-_BY_TORCH: Mapping[Kind, type[Any]] = {"encoder": SentenceTransformer, "pair model": TorchCrossEncoder}
+_BY_PREFIX: Mapping[Kind, Mapping[str, type[Any]]] = {
+    "encoder": {TORCH: SentenceTransformer, "byt5:": ByT5, "canine:": Canine, "trial:": Trial, "bpe:": Bpe},
+    "pair model": {TORCH: TorchCrossEncoder},
+    "chat": {},
+}
+"""Models that can be named with their source: NAME:SOURCE."""
 _BY_SOURCE: Mapping[Kind, type[Any]] = {"encoder": Bert, "pair model": CrossEncoder}
 
 
 def model_named(name: str, **settings: Any) -> EncoderModel:
-    """An encoder by name: ours, an outside package's, torch:NAME, else a folder or ORGANISATION/MODEL on the hub."""
+    """An encoder by name: ours, an outside package's, NAME:SOURCE (torch:NAME), a folder or ORGANISATION/MODEL on the hub."""
     model: EncoderModel = _made("encoder", name, settings)
     return model
 
@@ -70,10 +75,14 @@ def name_of_model(kind: Kind, model: object) -> str | None:
 
 def opened_by(kind: Kind, model: object) -> tuple[str, str] | None:
     """What stands before the source of a model that has no name of its own, and which setting holds it; None for others."""
-    for prefix, opened in ((TORCH, _BY_TORCH), ("", _BY_SOURCE)):
-        if type(model) is opened.get(kind):
-            return prefix, fields(opened[kind])[0].name
-    return None
+    opened = {TORCH: _BY_PREFIX[kind].get(TORCH), "": _BY_SOURCE.get(kind)}
+    found = {made: (prefix, fields(made)[0].name) for prefix, made in opened.items() if made is not None}
+    return found.get(type(model))
+
+
+def prefix_of(kind: Kind, name: str) -> str:
+    """What stands before the source in NAME:SOURCE, with the colon; empty for a name that is not written so."""
+    return next((prefix for prefix in _BY_PREFIX[kind] if name.startswith(prefix)), "")
 
 
 def is_ready(model: EncoderModel | PairModel | ChatModel) -> bool:
@@ -88,15 +97,23 @@ def _made(kind: Kind, name: str, settings: Mapping[str, Any]) -> Any:
     if not name.strip():
         raise UsageError("the model's name is empty", fix=f"known: {_listed(kind)}")
     if name in _OWN[kind]:
+        _refuse_no_source(kind, name, settings)
         return built("model", name, _OWN[kind][name], settings)
     outside = offered(_GROUPS[kind])
     if name in outside:
         return built("model", name, loaded(outside[name]), settings)
-    if name.startswith(TORCH) and kind in _BY_TORCH:
-        return built("model", name, _BY_TORCH[kind], settings, name.removeprefix(TORCH))
+    if prefix := prefix_of(kind, name):
+        return built("model", name, _BY_PREFIX[kind][prefix], settings, name.removeprefix(prefix))
     if any(mark in name for mark in "/\\.~") and kind in _BY_SOURCE:
         return built("model", name, _BY_SOURCE[kind], settings, name)
     raise UsageError(f"no model is called {shown(name)}", fix=f"known: {_listed(kind)}")
+
+
+def _refuse_no_source(kind: Kind, name: str, settings: Mapping[str, Any]) -> None:
+    """A model that has no source of its own must be given one."""
+    made = _BY_PREFIX[kind].get(f"{name}:")
+    if made is not None and fields(made)[0].default is MISSING and fields(made)[0].name not in settings:
+        raise UsageError(f"the model {name} lacks its {fields(made)[0].name}", fix=f"write {name}:FOLDER")
 
 
 def _listed(kind: Kind) -> str:

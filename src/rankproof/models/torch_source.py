@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import MissingExtraError, WorldError, shown, visible
-from .checksums import sha256_of
+from .checksums import sha256_of, sha256_of_all
 
 SENTENCE_TRANSFORMERS, TRANSFORMERS = "sentence-transformers", "transformers"
+_PATHS = ("/", "./", "../", "~")
 _NOT_READ = ["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"]
 
 
@@ -29,6 +29,8 @@ def torch_folder(source: str, revision_name: str | None, *, by: str = SENTENCE_T
     """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
     if is_folder(source):
         return Path(source).expanduser()
+    if source.startswith(_PATHS):
+        raise WorldError(visible(f"{shown(source)}: no such folder; name a model's folder, or a model of the hub"))
     required(by)
     from huggingface_hub import snapshot_download
 
@@ -44,8 +46,7 @@ def weights_of(source: str, revision_name: str | None, *, by: str = SENTENCE_TRA
     if not is_folder(source):
         return folder.name
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    listed = "\n".join(f"{path.relative_to(folder).as_posix()} {sha256_of(path)}" for path in files)
-    return hashlib.sha256(listed.encode()).hexdigest()
+    return sha256_of_all({path.relative_to(folder).as_posix(): sha256_of(path) for path in files})
 
 
 def cannot_load(source: str, error: Exception, *, by: str) -> WorldError:

@@ -76,5 +76,8 @@ def _check_config(body: Path, alphabet: Alphabet) -> None:
 def _check_room(model: TransformersModel, config: object) -> None:
     limits = [getattr(config, name, None) for name in ("max_position_embeddings", "num_hash_buckets")]
     places = min((limit for limit in limits if limit is not None), default=None)
-    if places is not None and model.alphabet.room(model.max_tokens, config) > places:
-        raise UsageError(f"{model.source} has {places} positions, too few for max_tokens {model.max_tokens}", fix="lower it")
+    wanted = model.alphabet.room(model.max_tokens, config)
+    if places is not None and wanted > places:
+        fits = next((size for size in range(model.max_tokens, 0, -1) if model.alphabet.room(size, config) <= places), 0)
+        what = f"{model.source} has {places} positions, and max_tokens {model.max_tokens} takes {wanted} of them"
+        raise UsageError(what, fix=f"lower it to {fits}")

@@ -10,14 +10,14 @@ import numpy as np
 from ..analysis.wording import counted
 from ..lab.comparing.comparison import Comparison
 from ..lab.comparing.entry import Condition
-from ..lab.comparing.standing import speaks
+from ..lab.comparing.remarks import is_conclusive
 from ..measures import parse
 from .canvas import SMALL
 from .heat import Heat, draw_heat
 from .lettering import fitted_names
 from .palette import style_of
 from .sheet import Chart, PlotSettings, full_name, sheet
-from .tokenizers_quality import how, hushed, where
+from .tokenizers_quality import hatching, how, where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def typos(comparison: Comparison, settings: PlotSettings) -> Chart:
     """A line for each system over the number of random edits in a query."""
     entries, measure = comparison.under(comparison.first), comparison.main
     title = f"{full_name(parse(measure))}, with typing errors"
-    about = [where(comparison), "; ".join((how(entries), "points stand beside each other to be seen", *hushed(entries)))]
+    about = [where(comparison), "; ".join((how(entries), "points stand beside each other to be seen", *hatching(entries)))]
     figure = sheet(settings, title, about, max(_HEIGHT, _LINE * len(entries) + 0.9))
     axis = figure.subplots()
     lines = {system: _line(axis, comparison, system, at) for at, system in enumerate(comparison.systems)}
@@ -51,7 +51,7 @@ def _line(axis: Axes, comparison: Comparison, system: str, at: int) -> Line2D:
     spans = [entry.interval(comparison.main) or (mean, mean) for entry, mean in zip(found, means.tolist(), strict=True)]
     places = np.array(comparison.edits) + _APART * (at - (count - 1) / 2)
     error = np.abs(np.array(spans).T - means)
-    fill = style.colour if speaks(found[0]) else "white"
+    fill = style.colour if is_conclusive(found[0]) else "white"
     axis.errorbar(places, means, yerr=error, color=style.colour, lw=0.8, ls="", alpha=0.6, capsize=1.5)
     (line,) = axis.plot(places, means, style.line, color=style.colour, marker=style.marker, mfc=fill, ms=4.5, lw=1.3)
     return line
@@ -83,7 +83,7 @@ def languages(comparison: Comparison, settings: PlotSettings) -> Chart:
     entries = comparison.under(comparison.first)
     about = [
         where(comparison, condition=False),
-        "; ".join(("each language's queries against that language's documents", *hushed(entries))),
+        "; ".join(("each language's queries against that language's documents", *hatching(entries))),
     ]
     each = [comparison.under(Condition(name, edits)) for name in comparison.languages]
     cells = np.array([[entry.mean(measure) for entry in row] for row in each])

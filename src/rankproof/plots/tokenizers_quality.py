@@ -1,4 +1,4 @@
-"""Bars of every measure with intervals, a panel each, and what the charts of a comparison say of themselves."""
+"""A comparison's quality: a panel of bars for each measure; and the words below the titles of its charts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ..analysis.statistics.intervals import method_words
 from ..analysis.statistics.many import draws
 from ..analysis.wording import counted
-from ..lab.comparing.columns import plain_name
 from ..lab.comparing.comparison import Comparison
 from ..lab.comparing.entry import Entry
-from ..lab.comparing.standing import speaks
+from ..lab.comparing.measures import plain_name
+from ..lab.comparing.remarks import is_conclusive
 from .canvas import MIDDLE, SMALL
 from .lettering import fitted, fitted_names
 from .palette import BLACK, BLUE, GREY, SKY
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROW, _PANEL, _ACROSS = 0.2, 0.62, 3
-HUSH = "////"
+HATCH = "////"
 """How systems are drawn whose numbers say nothing about tokenization."""
 
 
@@ -30,7 +30,7 @@ def quality(comparison: Comparison, settings: PlotSettings) -> Chart:
     entries, measures = comparison.under(comparison.first), comparison.measures
     title = f"Quality by {len(measures)} measures"
     best = "darker and bold: the highest" if len(entries) > 1 else ""
-    about = [where(comparison), "; ".join(part for part in (how(entries), best, *hushed(entries)) if part)]
+    about = [where(comparison), "; ".join(part for part in (how(entries), best, *hatching(entries)) if part)]
     across = min(2 if settings.narrow else _ACROSS, len(measures))
     down = -(-len(measures) // across)
     figure = sheet(settings, title, about, down * (_PANEL + _ROW * max(len(entries), 2)))
@@ -55,7 +55,7 @@ def _panel(axis: Axes, entries: Sequence[Entry], measure: str) -> None:
     ends = [max(mean, span[1] if span else 0.0) for mean, span in zip(means, spans, strict=True)]
     most, top = max(*ends, 1e-9), max(means) if len(set(means)) > 1 else None
     for at, (entry, mean, span) in enumerate(zip(entries, means, spans, strict=True)):
-        won, hatch = mean == top, "" if speaks(entry) else HUSH
+        won, hatch = mean == top, "" if is_conclusive(entry) else HATCH
         axis.barh(at, mean, height=0.68, color=BLUE if won else SKY, edgecolor=BLACK, linewidth=0.5, hatch=hatch)
         if span:
             error = [[max(mean - span[0], 0.0)], [max(span[1] - mean, 0.0)]]
@@ -83,6 +83,6 @@ def how(entries: Sequence[Entry]) -> str:
     return f"whiskers: 95% intervals ({method_words('bca', draws(n), n, n)})"
 
 
-def hushed(entries: Sequence[Entry]) -> list[str]:
+def hatching(entries: Sequence[Entry]) -> list[str]:
     """What hatching means, where some system is drawn with it."""
-    return [] if all(map(speaks, entries)) else ["hatched or hollow: not trained for retrieval"]
+    return [] if all(map(is_conclusive, entries)) else ["hatched or hollow: not trained for retrieval"]

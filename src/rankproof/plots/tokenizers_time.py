@@ -9,7 +9,7 @@ import numpy as np
 
 from ..lab.comparing.comparison import Comparison
 from ..lab.comparing.entry import SLOW_MS, Entry
-from ..lab.comparing.standing import speaks
+from ..lab.comparing.remarks import is_conclusive
 from ..measures import parse
 from ..views.ladder_grid import shown_time
 from .canvas import MIDDLE, SMALL
@@ -18,7 +18,7 @@ from .palette import BLACK, BLUE, GREY, SKY, VERMILLION, style_of
 from .placing import Point, placed
 from .scale import time_axis
 from .sheet import Chart, PlotSettings, full_name, legend_above, sheet
-from .tokenizers_quality import how, hushed, where
+from .tokenizers_quality import hatching, how, where
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -96,7 +96,7 @@ def pareto(comparison: Comparison, settings: PlotSettings) -> Chart:
     """The main measure against the median time of a query."""
     entries, measure = comparison.under(comparison.first), comparison.main
     title = f"{full_name(parse(measure))}, against latency"
-    about = [f"{where(comparison)}, {comparison.store}", "; ".join((how(entries), *hushed(entries)))]
+    about = [f"{where(comparison)}, {comparison.store}", "; ".join((how(entries), *hatching(entries)))]
     figure = sheet(settings, title, about, _HEIGHT)
     axis = figure.subplots()
     times = [max(float(np.median(entry.ms("total"))), 1e-6) for entry in entries]
@@ -106,7 +106,7 @@ def pareto(comparison: Comparison, settings: PlotSettings) -> Chart:
         if span:
             axis.vlines(time, *span, color=style.colour, lw=0.9, alpha=0.6, zorder=2)
             lines.append(((time, span[0]), (time, span[1])))
-        fill = style.colour if speaks(entry) else "white"
+        fill = style.colour if is_conclusive(entry) else "white"
         axis.plot(time, entry.mean(measure), style.marker, color=style.colour, mfc=fill, ms=7, mew=1.4, ls="", zorder=3)
     axis.set_xlabel("milliseconds a query, p50 (faster to the left)")
     axis.set_ylabel(f"{measure} (better upwards)")

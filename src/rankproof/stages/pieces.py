@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ..models.trial.subword_tokenizer import FILE
 from ..models.trial.tokenizer import Tokenizer, trained_tokenizer
 from .grams import shown_bytes
 from .words import words
@@ -25,7 +26,7 @@ class Pieces(dict[str, list[str]]):
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
         self._tokenizer = tokenizer
-        vocabulary = json.loads(tokenizer.files()["tokenizer.json"])["model"]["vocab"]
+        vocabulary = json.loads(tokenizer.files()[FILE])["model"]["vocab"]
         self._names = sorted(vocabulary, key=vocabulary.__getitem__)
 
     def __missing__(self, word: str) -> list[str]:

@@ -29,7 +29,7 @@ class Tokens(Protocol):
         """The tokens of a text, in its order, as often as they stand there."""
 
     def shown(self, token: str) -> str:
-        """A token for people: its ends can be seen, and bytes that are no text are escapes."""
+        """A token for people: blanks are made visible, and bytes that are no text are escapes."""
 
 
 def refuse_tokens(name: Any, *, language: str, stop_words: bool | tuple[str, ...]) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from textwrap import wrap
 
 from ..experiment.rung import Climb, Rung
-from .grid import shown_number
+from .grid import Grid, shown_number
 from .ladder_answers import answers_grid, answers_title
 from .ladder_chunks import TITLE, chunk_grid
-from .ladder_grid import COUNTS, deciding, ladder_grid, main_measure, shown_time
+from .ladder_grid import COSTS, COUNTS, deciding, ladder_grid, main_measure, shown_time
 from .ladder_lost import losses
 from .look import Look
 from .tables import Printer, fits
@@ -22,8 +22,9 @@ def render(climb: Climb, look: Look) -> str:
     printer = Printer(look)
     printer.line(_headline(climb), style="bold")
     printer.line()
-    printer.summary(ladder_grid(climb, lambda grid: fits(grid, look)))
-    for sentence in (*_legend(climb, look), *approximations(climb), *sentences(climb), *losses(climb)):
+    grid = ladder_grid(climb, lambda grid: fits(grid, look))
+    printer.summary(grid)
+    for sentence in (*_legend(climb, look), *_unseen(grid), *approximations(climb), *sentences(climb), *losses(climb)):
         for line in wrap(sentence, look.width):
             printer.line(line)
     if climb.chunks:
@@ -124,6 +125,12 @@ def _legend(climb: Climb, look: Look) -> list[str]:
     unit = "pp: percentage points" if climb.result.systems[0].measures[name].measure.is_share else "gain:"
     best = f"{'In bold' if look.colour else '*'}: the best of its measure."
     return [f"{best} {unit} of {name} gained over the rung in brackets.", *_stages(climb)]
+
+
+def _unseen(grid: Grid) -> list[str]:
+    """Which costs had no room."""
+    gone = [title for title in COSTS if title not in grid.columns]
+    return [f"No room here for {', '.join(gone)}: summary.csv has all, a wider terminal more."] if gone else []
 
 
 def _stages(climb: Climb) -> list[str]:

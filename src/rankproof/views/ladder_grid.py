@@ -10,6 +10,7 @@ from ..evaluation import MeasureResult
 from ..experiment.rung import Climb, Rung
 from .grid import ABSENT, Cell, Grid, label, summary_grid
 
+COSTS = ("index s", "index MB", "queries/s")
 COUNTS = "†"
 """Marks the measure that matters at the rung's stage."""
 
@@ -65,9 +66,9 @@ def _columns(climb: Climb) -> list[Column]:
         *(_measure(climb, name, place + (3 if place < 2 else 10)) for place, name in enumerate(others)),
         Column("ms p50/p95", tuple(Cell(f"{shown_time(time['p50'])}/{shown_time(time['p95'])}") for time in times), 2),
         *_asked(climb),
-        Column("index s", tuple(Cell(shown_time(rung.index_seconds)) for rung in climb.rungs), 6),
-        Column("index MB", tuple(Cell(shown_time(rung.index_bytes / 1e6)) for rung in climb.rungs), 7),
-        Column("queries/s", tuple(Cell(_throughput(rung)) for rung in climb.rungs), 8),
+        Column(COSTS[0], tuple(Cell(shown_time(rung.index_seconds)) for rung in climb.rungs), 6),
+        Column(COSTS[1], tuple(Cell(shown_time(rung.index_bytes / 1e6)) for rung in climb.rungs), 7),
+        Column(COSTS[2], tuple(Cell(_throughput(rung)) for rung in climb.rungs), 8),
     ]
 
 

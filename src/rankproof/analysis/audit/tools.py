@@ -12,8 +12,8 @@ from ..evidence import Evidence
 from ..listings import result_of
 from ..table import Column, Glance, Table
 from .conventions import CONVENTIONS, Convention, Tool
-from .rows import OURS, Row, furthest_of
-from .values import hits_by, judged_of, strangers_of, value_by
+from .rows import OURS, Row, Span, Value, furthest_of
+from .values import hits_by, judged_of, span_by, strangers_of, value_by
 from .words import sentences
 
 
@@ -49,12 +49,15 @@ def counterparts_of(measure: Measure) -> list[Convention]:
     return [convention for convention in CONVENTIONS if convention.ours == ours]
 
 
-def winners(systems: Sequence[str], values: Sequence[float | None]) -> str | None:
-    """The names of the best systems; None where a value is missing."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+def winners(systems: Sequence[str], values: Sequence[Value]) -> str | None:
+    """The names of the best systems; None where a value is missing, or where ties that are not defined could decide."""
+    ends = [(value.worst, value.best) if isinstance(value, Span) else (value, value) for value in values if value is not None]
+    if len(ends) < len(values):
         return None
-    return " = ".join(shown(name) for name, value in zip(systems, values, strict=True) if value == max(known))
+    highest = max(worst for worst, _ in ends)
+    open_ended = any(worst != best and best >= highest for worst, best in ends)
+    first = [name for name, (_, best) in zip(systems, ends, strict=True) if best >= highest]
+    return None if open_ended and len(first) > 1 else " = ".join(map(shown, first))
 
 
 class _Hits:
@@ -65,10 +68,11 @@ class _Hits:
         self.strangers = strangers_of(evidence)
         self._made: dict[tuple[object, str], Hits] = {}
 
-    def value(self, convention: Convention, measure: Measure, system: str) -> float | None:
+    def value(self, convention: Convention, measure: Measure, system: str) -> Value:
         hits = self._of(convention.tool, self.judged, system)
         cutoff = getattr(measure, "cutoff", None) or 10
-        return value_by(convention, hits, cutoff, self.evidence.rel, strangers=self.strangers[system])
+        value = value_by(convention, hits, cutoff, self.evidence.rel, strangers=self.strangers[system])
+        return value if value is None else span_by(convention, self.evidence, hits, cutoff, system) or value
 
     def _of(self, tool: Tool, judged: Judged, system: str) -> Hits:
         key = ((tool.ties, tool.float32, tool.drops_own_id), system)

@@ -12,9 +12,12 @@ from ...data.reading import Reading
 from ...data.run import Run, RunRow
 from ...evaluation import Options
 from ...evaluation.inputs import align, judge
-from ...measures import parse
+from ...measures import Measure, parse
 from ..evidence import Evidence
+from ..listings import listings
+from ..ties.span import span_of
 from .conventions import Convention, Ties, Tool
+from .rows import Span
 
 
 def judged_of(evidence: Evidence) -> Judged:
@@ -28,13 +31,27 @@ def value_by(convention: Convention, hits: Hits, cutoff: int, rel: int, *, stran
     if convention.special is not None:
         values = convention.special(hits, cutoff)
     else:
-        measure = parse(convention.measure.format(k=cutoff))
-        values = (measure.with_rel(rel) if tool.asks_rel else measure).values(hits)
+        values = _measure(convention, cutoff, rel).values(hits)
     if tool.missing == "refused" and (strangers or not hits.present.all()):
         return None
     if tool.missing == "left out":
         values = values[hits.present]
     return math.fsum(values.tolist()) / len(values) if len(values) else None
+
+
+def _measure(convention: Convention, cutoff: int, rel: int) -> Measure:
+    measure = parse(convention.measure.format(k=cutoff))
+    return measure.with_rel(rel) if convention.tool.asks_rel else measure
+
+
+def span_by(convention: Convention, evidence: Evidence, hits: Hits, cutoff: int, system: str) -> Span | None:
+    """Between which values the mean of a tool that does not define ties lies; None where ties cannot change it."""
+    if convention.tool.ties != "not defined" or not hits.seen.tied:
+        return None
+    worst, best = span_of(_measure(convention, cutoff, evidence.rel), hits, listings(evidence, system))
+    if (worst == best).all():
+        return None
+    return Span(*(math.fsum(values.tolist()) / len(values) for values in (worst, best)))
 
 
 def hits_by(tool: Tool, evidence: Evidence, judged: Judged, system: str) -> Hits:

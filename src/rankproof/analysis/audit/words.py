@@ -31,7 +31,15 @@ def _verdict(rows: list[Row]) -> list[str]:
     others = [row for row in rows if not row.convention.startswith(f"{OURS} ")]
     telling = [row for row in others if row.changes is not None]
     changed = [f"{row.convention}: {row.winner}" for row in telling if row.changes]
-    refused = f" ({len(others) - len(telling)} more with a run refused)" if len(others) > len(telling) else ""
+    refused = _silent([row for row in others if row.changes is None])
     if changed:
         return [f"The winner changes by {len(changed)} of {len(telling)} conventions{refused}: {'; '.join(changed)}."]
     return [f"None of {len(telling)} conventions of other tools{refused} changes the winner."] if telling else []
+
+
+def _silent(rows: list[Row]) -> str:
+    """How many conventions name no winner, and why."""
+    refused = sum(None in row.values for row in rows)
+    counts = {"with a run refused": refused, "with ties undefined": len(rows) - refused}
+    told = ", ".join(f"{count} more {why}" for why, count in counts.items() if count)
+    return f" ({told})" if told else ""

@@ -88,7 +88,7 @@ def moves_table(evidence: Evidence, measure: str, ceiling: Ceiling, cutoff: int)
         sentences=(*said, *_ceilings_said(evidence, measure, means, ceiling)),
         facts={**counts.facts, "n": n, "relevant": total, "cutoff": cutoff, "measure": measure},
         verdict_first=True,
-        glance=Glance(sentences=(len(said),)),
+        glance=Glance(),
     )
 
 

@@ -15,7 +15,7 @@ from .rankings import DEPTH
 from .subject import Subject
 
 _ROOM = 2 * CHANCE
-"""Standard errors that the best ranking must lie above chance: with less, half of the way to it could not be told from luck."""
+"""So many standard errors must lie between chance and a perfect ranking: then a system half as good can be told from luck."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from ...evaluation import MeasureResult
 from ..evidence import Evidence
 from ..listings import EMPTY, Listing, all_hits, listings, result_of
 from ..table import Column, Item, Table
-from ..wording import clipped
+from ..wording import clipped, counted
 from .ideal import ideal_table
 from .parts import Part, Taken, taken_apart
 
@@ -106,7 +106,8 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
     elif shown_rows < retrieved:
         said.append(f"{retrieved - shown_rows} more of {retrieved} retrieved documents add nothing.")
     if one.summary == "mean":
-        said.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {one.queries} queries.")
+        n = counted(one.queries, "query", "queries")
+        said.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
     return tuple(said)
 
 

@@ -12,17 +12,18 @@ from pathlib import Path
 from ...errors import RankproofError, UsageError, WorldError, visible
 from ...formats.atomic import sync_folder
 
+RESULTS = "results folder"
 _WRONG = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def check_place(path: str, may_replace: Callable[[str], bool]) -> None:
-    """Refuses a path at which something else lies than an empty folder or one that may be replaced."""
+def check_place(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS) -> None:
+    """Refuses a path at which something else lies than an empty folder or one that may be replaced, which is of that kind."""
     if not path or "\0" in path:
-        raise UsageError("the results folder has no name", fix="name a folder")
+        raise UsageError(f"the {kind} has no name", fix="name a folder")
     if _is_around_us(path):
         raise UsageError(f"{path} is the folder that this command runs in", fix="name a folder in it, as in results")
     if os.path.lexists(path) and not _is_empty(path) and not may_replace(path):
-        raise UsageError(f"{path} exists and is no results folder", fix="name a folder that does not exist yet")
+        raise UsageError(f"{path} exists and is no {kind}", fix="name a folder that does not exist yet")
     above = os.path.dirname(os.path.realpath(path))
     while not os.path.lexists(above):
         above = os.path.dirname(above)
@@ -31,9 +32,9 @@ def check_place(path: str, may_replace: Callable[[str], bool]) -> None:
 
 
 @contextmanager
-def replaced_folder(path: str, may_replace: Callable[[str], bool]) -> Iterator[str]:
+def replaced_folder(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS) -> Iterator[str]:
     """A new folder to write into; when the block ends it takes the place of what is at the path, else it vanishes."""
-    check_place(path, may_replace)
+    check_place(path, may_replace, kind=kind)
     target = os.path.realpath(path)
     beside = f"{_hidden(target)}-{os.urandom(8).hex()}.tmp"
     try:

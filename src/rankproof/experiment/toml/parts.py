@@ -66,7 +66,7 @@ def absolute(path: str, folder: str) -> str:
 
 def _model_name(kind: models.Kind, name: str, folder: str) -> str:
     """The name as it is, or the folder of weights that it leads to from the experiment file."""
-    prefix = models.TORCH if name.startswith(models.TORCH) else ""
+    prefix = models.prefix_of(kind, name)
     source = name.removeprefix(prefix)
     if not source.strip():
         return name
@@ -91,7 +91,7 @@ def _weights(source: str, folder: str) -> str:
 
 def _refuse_no_source(kind: models.Kind, name: str) -> None:
     """Refuses what has a slash, as sources have, and is neither a folder nor a name of the hub."""
-    if "/" in name and name not in models.model_names(kind) and not is_hub_name(name.removeprefix(models.TORCH)):
+    if "/" in name and name not in models.model_names(kind) and not is_hub_name(name.removeprefix(models.prefix_of(kind, name))):
         what = f"{shown(name)} is neither a model's folder nor a name on the hub"
         raise UsageError(what, fix="name a folder, relative to this file, or ORGANISATION/MODEL")
 

@@ -14,13 +14,13 @@ from ...data.dataset import Dataset
 from ...experiment import Climb, Experiment, Rung, Settings, climb
 from ...measures import parse
 from ...stages.base import Stage
-from .columns import measures_of
 from .comparison import Comparison
-from .contestants import Contestant, refuse_none
+from .contestants import Contestant, refuse_none, unstemmed
 from .counts import DocumentCounts, document_counts
 from .entry import PARTS, Condition, Entry
+from .measures import measures_of
 from .plan import Plan, asked_editions
-from .standing import training_of
+from .remarks import training_of
 from .typos import with_typos
 
 
@@ -47,7 +47,7 @@ def compare(plan: Plan, settings: Settings | None = None) -> Comparison:
         left_out=asked.left_out,
         chance=_chance(climbs[0], measures[0]),
         seed=plan.seed,
-        notes=(*plan.notes, *asked.notes, *climbs[0].notes),
+        notes=(*plan.notes, *asked.notes, *unstemmed(plan.contestants, asked.editions), *climbs[0].notes),
         made=dict(climbs[0].provenance),
     )
 
@@ -87,6 +87,7 @@ def _entries(plan: Plan, condition: Condition, found: Climb, counts: Mapping[str
             training=training_of(rungs[0].facts),
             remembered=any(rung.from_cache for rung in rungs),
             notes=tuple(dict.fromkeys(note for rung in rungs for note in rung.notes)),
+            sources=tuple(str(facts["source"]) for facts in map(_model_facts, rungs) if "source" in facts),
         )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from .differences import Difference, all_pairs, difference
 from .entry import Condition, Entry
+from .remarks import is_conclusive
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,44 @@ class Comparison:
     def entry(self, system: str, condition: Condition) -> Entry:
         """One system under one condition."""
         return next(entry for entry in self.under(condition) if entry.system == system)
+
+    def pairs(self, condition: Condition) -> list[Difference]:
+        """Every pair of systems under one condition in the main measure, the better one first.
+
+        Those that are not trained for retrieval are in none.
+        """
+        if condition not in self._pairs:
+            self._pairs[condition] = all_pairs(list(filter(is_conclusive, self.under(condition))), self.main)
+        return self._pairs[condition]
+
+    def change(self, entry: Entry) -> Difference | None:
+        """The system with typing errors less itself without, on the same queries, in the main measure.
+
+        None for an entry without typing errors, and where the system was not asked without them.
+        """
+        if entry.condition.edits == 0 or self.edits[0] != 0:
+            return None
+        key = entry.system, entry.condition
+        if key not in self._changes:
+            plain = self.entry(entry.system, Condition(entry.condition.language, 0))
+            self._changes[key] = difference(entry, plain, self.main)
+        return self._changes[key]
+
+    def relative_change(self, entry: Entry) -> float | None:
+        """The change as a share of the value without typing errors."""
+        change = self.change(entry)
+        if change is None:
+            return None
+        plain = self.entry(entry.system, Condition(entry.condition.language, 0)).mean(self.main)
+        return change.mean / plain if plain else None
+
+    @cached_property
+    def _pairs(self) -> dict[Condition, list[Difference]]:
+        return {}
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, Condition], Difference]:
+        return {}
 
     @property
     def systems(self) -> list[str]:

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ...analysis.statistics.intervals import mean_interval
 from ...analysis.wording import brief
+from ...data.arrays import FloatArray
 from ...data.counting import counted
 from ...errors import shown
 from .comparison import Comparison
-from .differences import Difference, all_pairs, difference
+from .differences import Difference
 from .entry import SLOW_MS, Condition, Entry
-from .standing import speaks
+from .remarks import is_conclusive
+from .wording import bounds, points, said
 
-_FEW, _MANY, _LEAST = 4, 6, 0.05
+_FEW, _MANY, _LEAST_MS = 4, 6, 1e-6
 
 
 def conclusions(comparison: Comparison) -> list[str]:
@@ -27,51 +30,34 @@ def conclusions(comparison: Comparison) -> list[str]:
     ]
 
 
-def said(one: Difference, measure: str) -> str:
-    """A difference in words: better and by how much, or that none is shown."""
-    names = shown(one.one), shown(one.other)
-    if one.is_real:
-        better, worse = names if one.mean > 0 else names[::-1]
-        repeats = ", in every pair of repeats" if one.pairs > 1 else ""
-        return f"{better} is better than {worse} by {points(abs(one.mean))} {measure} {bounds(one)}{repeats}"
-    why = f"{bounds(one)} pp" if one.interval else "the same on every query" if one.mean == 0 else "no interval"
-    repeats = ", but not in every pair of repeats" if one.is_sure else ""
-    return f"no difference in {measure} between {names[0]} and {names[1]} is shown ({why}{repeats})"
-
-
-def points(value: float) -> str:
-    """Percentage points."""
-    return f"{100 * value:.1f} pp"
-
-
-def bounds(one: Difference) -> str:
-    """The interval of a difference in percentage points; of a better one, both ends as gains."""
-    if one.interval is None:
-        return "no interval"
-    low, high = (100 * end for end in one.interval)
-    if one.is_real and one.mean < 0:
-        low, high = -high, -low
-    digits = 1 if min(abs(low), abs(high)) >= _LEAST else 2
-    return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
-
-
 def _quality(comparison: Comparison) -> Iterator[str]:
-    entries = [entry for entry in comparison.under(comparison.first) if speaks(entry)]
+    entries = _conclusive(comparison, comparison.first)
     if len(entries) < 2:
         return
-    yield _best(entries, comparison.main)
+    yield _best(comparison, entries)
     trials = [entry for entry in entries if entry.family == "trial"]
     if len(trials) > 1 and len(trials) < len(entries):
-        yield f"among the trials, which differ in their tokenizer alone: {_best(trials, comparison.main)}"
-    pairs = all_pairs(trials if len(trials) > 1 else entries, comparison.main)
+        yield f"among the trials, which differ in their tokenizer alone: {_best(comparison, trials)}"
+    pairs = _pairs(comparison, trials if len(trials) > 1 else entries)
     if len(trials) > 1 or len(pairs) <= _MANY:
         yield from (said(one, comparison.main) for one in pairs)
 
 
-def _best(entries: Sequence[Entry], measure: str) -> str:
+def _conclusive(comparison: Comparison, condition: Condition) -> list[Entry]:
+    return [entry for entry in comparison.under(condition) if is_conclusive(entry)]
+
+
+def _pairs(comparison: Comparison, entries: Sequence[Entry]) -> list[Difference]:
+    """The pairs of these systems, which are under one condition."""
+    names = {entry.system for entry in entries}
+    return [one for one in comparison.pairs(entries[0].condition) if {one.one, one.other} <= names]
+
+
+def _best(comparison: Comparison, entries: Sequence[Entry]) -> str:
     """Who leads, whom it really beats and whom it is not shown to beat."""
+    measure = comparison.main
     first, *others = sorted(entries, key=lambda entry: -entry.mean(measure))
-    pairs = [one for one in all_pairs(entries, measure) if first.system in (one.one, one.other)]
+    pairs = [one for one in _pairs(comparison, entries) if first.system in (one.one, one.other)]
     beaten = [one.other for one in pairs if one.is_real and one.mean > 0]
     open_ones = [entry.system for entry in others if entry.system not in beaten]
     head = f"{shown(first.system)} has the highest {measure}, {brief(first.mean(measure))}"
@@ -81,14 +67,14 @@ def _best(entries: Sequence[Entry], measure: str) -> str:
 
 
 def _typos(comparison: Comparison) -> Iterator[str]:
-    """How much each system loses by typing errors."""
-    if len(comparison.edits) < 2 or comparison.edits[0] != 0:
+    """How much each system loses by typing errors, where it was asked without them too."""
+    if comparison.edits[0] != 0:
         return
     language, measure = comparison.first.language, comparison.main
     for edits in comparison.edits[1:]:
-        entries = [entry for entry in comparison.under(Condition(language, edits)) if speaks(entry)]
-        lost = {entry: drop(comparison, entry, measure) for entry in entries}
-        falls = {entry: one for entry, one in lost.items() if one.is_real and one.mean < 0}
+        entries = _conclusive(comparison, Condition(language, edits))
+        changes = {entry: comparison.change(entry) for entry in entries}
+        falls = {entry: one for entry, one in changes.items() if one is not None and one.is_real and one.mean < 0}
         parts = [
             f"{shown(entry.system)} falls by {points(-one.mean)} {bounds(one)}{_share(comparison, entry)}"
             for entry, one in falls.items()
@@ -99,29 +85,17 @@ def _typos(comparison: Comparison) -> Iterator[str]:
             yield f"{measure} with {counted(edits, 'edit')} a query: {'; '.join(parts)}"
 
 
-def drop(comparison: Comparison, entry: Entry, measure: str) -> Difference:
-    """The system under this condition less itself without typing errors, on the same queries."""
-    plain = comparison.entry(entry.system, Condition(entry.condition.language, comparison.edits[0]))
-    return difference(entry, plain, measure)
-
-
-def relative_drop(comparison: Comparison, entry: Entry, measure: str) -> float | None:
-    """The drop as a share of the value without typing errors."""
-    plain = comparison.entry(entry.system, Condition(entry.condition.language, comparison.edits[0])).mean(measure)
-    return drop(comparison, entry, measure).mean / plain if plain else None
-
-
 def _languages(comparison: Comparison) -> Iterator[str]:
-    """In which languages one system is really better than every other of its family."""
+    """Which system is the highest in each language, and whether it is really better than every other."""
     if len(comparison.languages) < 2:
         return
     measure = comparison.main
     leads: dict[str, list[str]] = {}
     for language in comparison.languages:
-        entries = [entry for entry in comparison.under(Condition(language, comparison.edits[0])) if speaks(entry)]
+        entries = _conclusive(comparison, Condition(language, comparison.edits[0]))
         if len(entries) > 1:
             first = max(entries, key=lambda entry: entry.mean(measure))
-            pairs = [one for one in all_pairs(entries, measure) if first.system in (one.one, one.other)]
+            pairs = [one for one in _pairs(comparison, entries) if first.system in (one.one, one.other)]
             mark = "" if all(one.is_real for one in pairs) else "*"
             leads.setdefault(first.system, []).append(f"{language}{mark}")
     if leads:
@@ -130,12 +104,11 @@ def _languages(comparison: Comparison) -> Iterator[str]:
 
 
 def _times(comparison: Comparison) -> Iterator[str]:
-    """Who is slowest, and which queries feel slow."""
+    """Who is slowest, where that is sure, and which queries feel slow."""
     entries = comparison.under(comparison.first)
-    slowest = max(entries, key=lambda entry: float(np.median(entry.ms("total"))))
-    if len(entries) > 1:
-        middle = float(np.median(slowest.ms("total")))
-        yield f"the slowest is {shown(slowest.system)}: {middle:.1f} ms a query (p50, {comparison.store})"
+    slowest = max(entries, key=_middle)
+    if len(entries) > 1 and all(_is_slower(slowest, entry) for entry in entries if entry is not slowest):
+        yield f"the slowest is {shown(slowest.system)}: {_middle(slowest):.1f} ms a query (p50, {comparison.store})"
     slow = {entry.system: int(entry.slow.sum()) for entry in entries if entry.slow.any()}
     count = len(entries[0].queries)
     listed = ", ".join(f"{shown(name)} {found} of {count}" for name, found in slow.items())
@@ -143,8 +116,22 @@ def _times(comparison: Comparison) -> Iterator[str]:
     yield f"queries over {limit}: {listed}" if slow else f"no query took more than {limit}"
 
 
+def _middle(entry: Entry) -> float:
+    return float(np.median(entry.ms("total")))
+
+
+def _is_slower(one: Entry, other: Entry) -> bool:
+    """Whether the interval of the ratio of their times on the same queries lies above 1; times of two days are not compared."""
+    if one.remembered or other.remembered:
+        return False
+    ours, theirs = (np.log(np.maximum(entry.ms("total"), _LEAST_MS)) for entry in (one, other))
+    apart: FloatArray = ours - theirs
+    interval = mean_interval(apart)
+    return bool((interval[0] if interval else apart.mean()) > 0)
+
+
 def _share(comparison: Comparison, entry: Entry) -> str:
-    share = relative_drop(comparison, entry, comparison.main)
+    share = comparison.relative_change(entry)
     return "" if share is None else f" ({-share:.0%})"
 
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...analysis.table import Column, Item, Table
 from ...data.counting import counted
 from .comparison import Comparison
-from .conclusion import drop
 from .entry import Condition
 
 
 def typos(comparison: Comparison) -> Table:
-    """The main measure by the number of edits, and what is lost by them."""
-    measure, language = comparison.main, comparison.first.language
-    columns = [Column("system"), Column(counted(comparison.edits[0], "edit"), "value")]
-    for edits in comparison.edits[1:]:
-        columns += [Column(counted(edits, "edit"), "value"), Column(f"pp {edits}", "points", "lost by so many edits")]
-    rows: list[tuple[Item, ...]] = []
-    for name in comparison.systems:
-        row: list[Item] = [name, comparison.entry(name, comparison.first).mean(measure)]
-        for edits in comparison.edits[1:]:
-            entry = comparison.entry(name, Condition(language, edits))
-            row += [entry.mean(measure), 100 * drop(comparison, entry, measure).mean]
-        rows.append(tuple(row))
-    title = f"{measure} with typing errors, and what is lost by them"
-    return Table("typos", title, tuple(columns), tuple(rows))
+    """The main measure by the number of edits, and how they change it where the systems were asked without any too."""
+    columns, has_plain = [Column("system")], comparison.edits[0] == 0
+    for edits in comparison.edits:
+        columns += [Column(counted(edits, "edit"), "value")]
+        columns += [Column(f"pp {edits}", "points", "the change by so many edits")] if has_plain and edits else []
+    title = f"{comparison.main} with typing errors{', and how they change it in percentage points (pp)' if has_plain else ''}"
+    rows = tuple((name, *_edited(comparison, name)) for name in comparison.systems)
+    return Table("typos", title, tuple(columns), rows)
+
+
+def _edited(comparison: Comparison, system: str) -> Iterator[Item]:
+    """The values of one system, behind each the change where there is one."""
+    for edits in comparison.edits:
+        entry = comparison.entry(system, Condition(comparison.first.language, edits))
+        yield entry.mean(comparison.main)
+        if (change := comparison.change(entry)) is not None:
+            yield 100 * change.mean
 
 
 def languages(comparison: Comparison) -> Table:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from ...errors import UsageError
-from ...models.byt5 import ByT5
-from ...models.canine import Canine
 from ...models.ports import EncoderModel
-from ...models.registry import model_named
-from ...models.trial.model import Bpe, Place, Trial
+from ...models.registry import model_named, prefix_of
+from ...models.trial.checkpoint import CARD
+from ...models.trial.model import Place, Trial
 from ...stages.base import Stage
 from ...stages.bm25 import BM25
 from ...stages.dense import Dense
@@ -21,9 +20,6 @@ from ...stores.ports import Store
 from ..lessons.languages import OWN
 
 Family = Literal["trial", "encoder", "lexical"]
-BY_SOURCE: Mapping[str, Callable[..., EncoderModel]] = {"byt5": ByT5, "canine": Canine, "trial": Trial, "bpe": Bpe}
-"""Models that are opened by a folder or a hub name, written NAME:SOURCE."""
-_CHECKPOINTS = ("trial", "bpe")
 WORDS, STEMS = "words", "stems"
 _STEMMERS = {
     **{"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish"},
@@ -35,11 +31,15 @@ _STEMMERS = {
 
 @dataclass(frozen=True)
 class Contestant:
-    """A system by name; `repeats` are models that differ in their seed alone, by the name of each."""
+    """A system by name; `repeats` are models that differ in their seed alone, by the name of each.
+
+    `cards` are those of checkpoints of the lab, which say what each was trained on.
+    """
 
     name: str
     family: Family
     repeats: Mapping[str, Callable[[str], Stage]]
+    cards: tuple[Mapping[str, Any], ...] = ()
 
     def stages(self, language: str) -> dict[str, Stage]:
         """The stage of each repeat in that language."""
@@ -53,27 +53,25 @@ def lexical(kind: str) -> Contestant:
     return Contestant(name, "lexical", {name: lambda language: _lexical_stage(kind, language)})
 
 
-def encoder(spec: str, store: Store) -> Contestant:
-    """A Dense stage over the model that the name, the folder or NAME:SOURCE stands for."""
+def encoder(spec: str, store: Store, device: Place = "cpu") -> Contestant:
+    """A Dense stage over the model that the name, the folder or NAME:SOURCE stands for; the device is a checkpoint's."""
     model, name = model_of(spec), _short(spec)
-    return Contestant(name, "encoder", {name: _dense(model, store)})
+    if not isinstance(model, Trial):
+        return Contestant(name, "encoder", {name: _dense(model, store)})
+    return Contestant(name, "encoder", {name: _dense(replace(model, device=device), store)}, _cards(model))
 
 
 def model_of(spec: str) -> EncoderModel:
     """The model that is named, NAME:SOURCE where it is opened by a source, or a folder with a checkpoint of the lab."""
-    kind, mark, source = spec.partition(":")
-    if kind in BY_SOURCE and (mark or kind in _CHECKPOINTS):
-        if not source:
-            raise UsageError(f"{kind} needs a source", fix=f"write {kind}:FOLDER")
-        return BY_SOURCE[kind](source)
-    if os.path.isfile(os.path.join(os.path.expanduser(spec), "trial.json")):
+    if os.path.isfile(os.path.join(os.path.expanduser(spec), CARD)):
         return Trial(spec)
     return model_named(f"./{spec}" if os.path.isdir(spec) and not any(mark in spec for mark in "/\\.~") else spec)
 
 
-def trial(name: str, folders: Mapping[str, str], store: Store, device: Place) -> Contestant:
+def trial(name: str, folders: Mapping[str, str], store: Store, device: Place = "cpu") -> Contestant:
     """The repeats of one tokenizer, by the folder of each."""
-    return Contestant(name, "trial", {one: _dense(Trial(at, device), store) for one, at in folders.items()})
+    models = {one: Trial(at, device) for one, at in folders.items()}
+    return Contestant(name, "trial", {one: _dense(model, store) for one, model in models.items()}, _cards(*models.values()))
 
 
 def named_once(contestants: Iterable[Contestant]) -> list[Contestant]:
@@ -92,18 +90,40 @@ def refuse_none(contestants: Sequence[Contestant]) -> None:
         raise UsageError("there is no system to compare", fix="name some with --trials, --lexical or --model")
 
 
-def has_stemmer(language: str) -> bool:
-    """Whether words of that language can be stemmed."""
-    return language == OWN or _STEMMERS.get(language) in STEMMERS
+def stemmer_of(language: str) -> str | None:
+    """The stemmer of a language by its code, English for the dataset's own; None where there is none."""
+    found = "english" if language == OWN else _STEMMERS.get(language)
+    return found if found in STEMMERS else None
+
+
+def unstemmed(contestants: Iterable[Contestant], languages: Iterable[str]) -> list[str]:
+    """A note for each system over stems that has none to take in some of the languages."""
+    without = [language for language in languages if stemmer_of(language) is None]
+    stems = [one.name for one in contestants if _stems(one, OWN)] if without else []
+    return [f"{name}: there is no stemmer for {', '.join(without)}, where it takes words as they stand" for name in stems]
+
+
+def _stems(one: Contestant, language: str) -> bool:
+    return any(isinstance(stage, BM25) and stage.tokens == WORDS and stage.stemming for stage in one.stages(language).values())
 
 
 def _renamed(one: Contestant, name: str) -> Contestant:
     labels = {f"{name} #{at}" if len(one.repeats) > 1 else name: make for at, make in enumerate(one.repeats.values(), start=1)}
-    return Contestant(name, one.family, labels)
+    return replace(one, name=name, repeats=labels)
 
 
 def _numbered(name: str, at: int) -> str:
     return name if at == 1 else f"{name} ({at})"
+
+
+def _cards(*models: Trial) -> tuple[Mapping[str, Any], ...]:
+    """What each checkpoint says of itself; one whose weights are damaged is refused before anything is asked."""
+    found = []
+    for model in models:
+        opened = model.checkpoint()
+        opened.check_weights()
+        found.append(opened.card)
+    return tuple(found)
 
 
 def _dense(model: EncoderModel, store: Store) -> Callable[[str], Stage]:
@@ -112,16 +132,14 @@ def _dense(model: EncoderModel, store: Store) -> Callable[[str], Stage]:
 
 
 def _lexical_stage(kind: str, language: str) -> Stage:
-    if kind == WORDS or (kind == STEMS and not has_stemmer(language)):
-        return BM25(stemming=False, stop_words=False)
-    if kind == STEMS:
-        return BM25(language=_STEMMERS.get(language, "english"), stop_words=False)
-    return BM25(tokens=kind)
+    if kind not in (WORDS, STEMS):
+        return BM25(tokens=kind)
+    stemmer = stemmer_of(language) if kind == STEMS else None
+    return BM25(language=stemmer, stop_words=False) if stemmer else BM25(stemming=False, stop_words=False)
 
 
 def _short(spec: str) -> str:
-    """What a system is called: the model's name, or the last part of its source."""
-    kind, _, source = spec.partition(":")
-    if kind in BY_SOURCE and source:
-        return kind
-    return os.path.basename(os.path.abspath(os.path.expanduser(spec))) if os.path.isdir(os.path.expanduser(spec)) else spec
+    """What a system is called: the model's name, or of a folder the last part, behind what stands before it."""
+    prefix = prefix_of("encoder", spec)
+    source = os.path.expanduser(spec.removeprefix(prefix))
+    return f"{prefix}{os.path.basename(os.path.abspath(source))}" if os.path.isdir(source) else spec

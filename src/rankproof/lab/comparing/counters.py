@@ -12,27 +12,30 @@ from ...models.canine import Canine
 from ...models.ports import EncoderModel
 from ...models.transformers_model import TransformersModel
 from ...models.trial.model import Trial
-from ...models.trial.shape import parameters
+from ...models.trial.shape import parameters, text_read
 from ...stages.bm25 import BM25Searcher
 
 _CANINE_RATE = 4
 """Characters to a step of CANINE's deep layers (Clark et al. 2022)."""
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """Counts the tokens of texts."""
 
-    def tokens(self, texts: Sequence[str]) -> IntArray | None: ...
+    def tokens(self, texts: Sequence[str]) -> IntArray | None:
+        """How many tokens each whole text has; None where that is not known."""
 
-    def read(self, texts: Sequence[str]) -> IntArray | None: ...
+    def read(self, texts: Sequence[str]) -> IntArray | None:
+        """How many places the deep layers of a model see of each text; None where that is not known."""
 
-    def unknown(self, texts: Sequence[str]) -> float | None: ...
+    def unknown(self, texts: Sequence[str]) -> float | None:
+        """The share of the tokens that stand for nothing in the vocabulary; None where that is not known."""
 
     @property
     def facts(self) -> Mapping[str, Any]: ...
 
 
-def model_counter(model: EncoderModel) -> Counter:
+def model_counter(model: EncoderModel) -> TokenCounter:
     """The counter of a checkpoint of the lab, of an alphabet that needs no file, or of what a loaded encoder tells."""
     if isinstance(model, Trial):
         return TrialCounter(model)
@@ -62,7 +65,7 @@ class LexicalCounter:
 
 
 class TrialCounter:
-    """Tokens of a checkpoint of the lab."""
+    """Tokens of a checkpoint of the lab, counted as its net gets them: in lower case."""
 
     def __init__(self, model: Trial) -> None:
         opened = model.checkpoint()
@@ -71,7 +74,7 @@ class TrialCounter:
 
     def tokens(self, texts: Sequence[str]) -> IntArray:
         """How many tokens each whole text has."""
-        return np.array([len(ids) for ids in self._tokenizer.ids(texts)], dtype=np.int64)
+        return np.array([len(ids) for ids in self._tokenizer.ids(_lowered(texts))], dtype=np.int64)
 
     def read(self, texts: Sequence[str]) -> IntArray:
         """How many places the deep layers see of each text, which is cut by characters first."""
@@ -80,8 +83,13 @@ class TrialCounter:
 
     def unknown(self, texts: Sequence[str]) -> float | None:
         """The share of tokens that are none of the vocabulary."""
-        strange, every = self._tokenizer.unknown(texts)
+        strange, every = self._tokenizer.unknown(_lowered(texts))
         return strange / every if every else None
+
+
+def _lowered(texts: Sequence[str]) -> list[str]:
+    """The texts as a net of the lab would read them if it cut none."""
+    return [text_read(text, len(text)) for text in texts]
 
 
 class AlphabetCounter:
@@ -101,7 +109,7 @@ class AlphabetCounter:
         return -(-lengths // (_CANINE_RATE if isinstance(self._model, Canine) else 1))
 
     def unknown(self, texts: Sequence[str]) -> float:
-        """None."""
+        """No token: every byte and every code point has an id."""
         return 0.0
 
 
@@ -113,13 +121,13 @@ class EncoderCounter:
         self.facts: Mapping[str, Any] = self._encoder.facts()
 
     def tokens(self, texts: Sequence[str]) -> IntArray | None:
-        """How many tokens each text has, special tokens included, cut where the model cuts."""
-        lengths = getattr(self._encoder, "lengths", None)
-        return None if lengths is None else np.array(lengths(texts), dtype=np.int64)
+        """How many tokens each text has, special tokens included; None where the model cuts one, for it counts none beyond."""
+        return None if self._encoder.cut(texts) else self.read(texts)
 
     def read(self, texts: Sequence[str]) -> IntArray | None:
-        """The same."""
-        return self.tokens(texts)
+        """How many tokens of each text the model reads, where it tells."""
+        lengths = getattr(self._encoder, "lengths", None)
+        return None if lengths is None else np.array(lengths(texts), dtype=np.int64)
 
     def unknown(self, texts: Sequence[str]) -> float | None:
         """The share of unknown tokens, where the encoder counts them."""

@@ -14,7 +14,7 @@ from ...stages.base import Stage
 from ...stages.bm25 import BM25
 from ...stages.dense import Dense
 from ...stages.passages import passages
-from .counters import Counter, LexicalCounter, model_counter
+from .counters import LexicalCounter, TokenCounter, model_counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`read` is the sequence as the deep layers of a model see it: cut where the model cuts, after any downsampling.
+    """`tokens` are those of whole texts, `read` is the sequence as the deep layers of a model see it: cut where the model cuts,
+    after any downsampling.
 
     `unknown` is the share of the queries' tokens that stand for nothing in the vocabulary or, of BM25, that no document has.
     Whatever a model does not tell is None.
@@ -46,7 +47,7 @@ class Counts:
 class DocumentCounts:
     """What was counted of the documents, and the counter that goes on to queries."""
 
-    counter: Counter | None
+    counter: TokenCounter | None
     tokens: Lengths | None = None
     read: Lengths | None = None
 
@@ -70,7 +71,7 @@ def document_counts(stage: Stage, corpus: Corpus) -> DocumentCounts:
     """The counts of a system on all documents; one that no tokenizer is known of counts nothing."""
     if not isinstance(stage, BM25 | Dense):
         return DocumentCounts(None)
-    counter: Counter = LexicalCounter(stage.index(corpus)) if isinstance(stage, BM25) else model_counter(stage.model)
+    counter: TokenCounter = LexicalCounter(stage.index(corpus)) if isinstance(stage, BM25) else model_counter(stage.model)
     texts = list(passages(corpus, stage.fields).values())
     return DocumentCounts(counter, _lengths(counter.tokens(texts)), _lengths(counter.read(texts)))
 

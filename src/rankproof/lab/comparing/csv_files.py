@@ -9,11 +9,10 @@ import numpy as np
 from ...data.arrays import FloatArray
 from ...experiment.results.tables import csv_number, csv_table
 from ...formats.harmless import for_csv
-from .columns import plain_name
 from .comparison import Comparison
-from .conclusion import drop, relative_drop
 from .counts import Lengths
 from .entry import Entry
+from .measures import plain_name
 
 _FIRST = ("system", "family", "language", "edits", "repeats", "queries")
 _TIMES = {"embed": "embedding_ms", "search": "retrieval_ms", "total": "total_ms"}
@@ -24,7 +23,7 @@ _LENGTHS = {
     "sequence_query": "query_read",
 }
 _LAST = ("unknown_share", "vocabulary", "parameters", "index_bytes", "document_embedding_ms", "quality_per_ms")
-_DROP = ("drop_pp", "drop_pp low", "drop_pp high", "drop_relative")
+_CHANGE = ("change_pp", "change_pp low", "change_pp high", "change_relative")
 
 
 def comparison_csv(comparison: Comparison) -> str:
@@ -32,12 +31,12 @@ def comparison_csv(comparison: Comparison) -> str:
     measured = [f"{plain_name(name)}{end}" for name in comparison.measures for end in ("", " low", " high", " min", " max")]
     times = [f"{name}{end}" for name in _TIMES.values() for end in ("", "_p50", "_p95")]
     lengths = [f"{name}_{end}" for name in _LENGTHS for end in ("mean", "p95")]
-    header = [*_FIRST, *measured, *times, "slow_queries", "slow_share", *lengths, *_LAST, *_DROP, "training"]
+    header = [*_FIRST, *measured, *times, "slow_queries", "slow_share", *lengths, *_LAST, *_CHANGE, "training"]
     return csv_table(header, (list(_row(comparison, entry)) for entry in comparison.entries))
 
 
 def queries_csv(comparison: Comparison) -> str:
-    """The values and times of every query, means over the repeats; `slow` is 1 where it took over 100 ms."""
+    """The values and times of every query, means over the repeats; `slow` is 1 where it took longer than feels quick."""
     header = ["system", "language", "edits", "query", *map(plain_name, comparison.measures), *_TIMES.values(), "slow"]
     return csv_table(header, (row for entry in comparison.entries for row in _query_rows(comparison, entry)))
 
@@ -57,7 +56,7 @@ def _row(comparison: Comparison, entry: Entry) -> Iterator[str]:
     counts = entry.counts
     last = (counts.unknown, counts.vocabulary, counts.parameters, entry.index_bytes, entry.encode_ms)
     yield from map(csv_number, (*last, entry.per_ms(comparison.main)))
-    yield from map(csv_number, _drop(comparison, entry))
+    yield from map(csv_number, _change(comparison, entry))
     yield for_csv(entry.training)
 
 
@@ -70,13 +69,13 @@ def _spread(values: FloatArray) -> tuple[float, float, float]:
     return float(values.mean()), p50, p95
 
 
-def _drop(comparison: Comparison, entry: Entry) -> tuple[float | None, ...]:
-    """What typing errors cost; nothing where there are none."""
-    if entry.condition.edits == comparison.edits[0]:
-        return (None,) * len(_DROP)
-    lost = drop(comparison, entry, comparison.main)
-    ends = (None, None) if lost.interval is None else (100 * lost.interval[0], 100 * lost.interval[1])
-    return (100 * lost.mean, *ends, relative_drop(comparison, entry, comparison.main))
+def _change(comparison: Comparison, entry: Entry) -> tuple[float | None, ...]:
+    """How typing errors change the main measure; nothing where there are none, or nothing without them to compare with."""
+    found = comparison.change(entry)
+    if found is None:
+        return (None,) * len(_CHANGE)
+    ends = (None, None) if found.interval is None else (100 * found.interval[0], 100 * found.interval[1])
+    return (100 * found.mean, *ends, comparison.relative_change(entry))
 
 
 def _query_rows(comparison: Comparison, entry: Entry) -> Iterator[list[str]]:

@@ -21,7 +21,8 @@ class Difference:
     """One system less another on the same queries: the mean, its 95% interval (paired over queries, joined with the spread of
     repeats), and whether all pairs of repeats agree.
 
-    `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other.
+    `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other;
+    `repeated` that each trial was trained more than once, without which nothing is known of chance in the training.
     """
 
     one: str
@@ -30,6 +31,7 @@ class Difference:
     interval: Interval | None
     agree: bool
     pairs: int
+    repeated: bool = True
 
     @property
     def is_sure(self) -> bool:
@@ -38,8 +40,8 @@ class Difference:
 
     @property
     def is_real(self) -> bool:
-        """Whether the interval excludes 0 and every pair of repeats has the same sign."""
-        return self.is_sure and self.agree
+        """Whether the interval excludes 0 and every pair of repeats, of which each trial has some, has the same sign."""
+        return self.is_sure and self.agree and self.repeated
 
 
 def difference(one: Entry, other: Entry, measure: str) -> Difference:
@@ -55,6 +57,7 @@ class Rows:
     other: str
     ours: FloatArray
     theirs: FloatArray
+    repeated: bool = True
 
     def repeats(self) -> list[FloatArray]:
         """The means of the repeats of each system; those of one system under two conditions, less each other."""
@@ -69,7 +72,8 @@ class Rows:
 
     @classmethod
     def of(cls, one: Entry, other: Entry, measure: str) -> Rows:
-        return cls(one.system, other.system, one.values[measure], other.values[measure])
+        repeated = one.system == other.system or not any(map(is_lone_trial, (one, other)))
+        return cls(one.system, other.system, one.values[measure], other.values[measure], repeated)
 
 
 def differences_of(pairs: Sequence[Rows]) -> list[Difference]:
@@ -80,8 +84,14 @@ def differences_of(pairs: Sequence[Rows]) -> list[Difference]:
         each = pair.between_repeats()
         agree = bool((each > 0).all() or (each < 0).all())
         middle = float(row.mean())
-        found.append(Difference(pair.one, pair.other, middle, joined(interval, middle, *pair.repeats()), agree, int(each.size)))
+        wide = joined(interval, middle, *pair.repeats())
+        found.append(Difference(pair.one, pair.other, middle, wide, agree, int(each.size), pair.repeated))
     return found
+
+
+def is_lone_trial(entry: Entry) -> bool:
+    """Whether it is a trial that was trained once."""
+    return entry.family == "trial" and entry.repeats == 1
 
 
 def all_pairs(entries: Sequence[Entry], measure: str) -> list[Difference]:

@@ -9,9 +9,9 @@ from typing import Any
 from ...formats.harmless import for_json
 from .comparison import Comparison
 from .conclusion import conclusions
-from .differences import all_pairs
+from .differences import Difference
 from .entry import PARTS, Condition, Entry
-from .standing import remarks
+from .remarks import remarks
 
 FORMAT = "rankproof tokenizer comparison 1"
 
@@ -33,7 +33,7 @@ def comparison_json(comparison: Comparison) -> str:
             {"language": language, "edits": edits, **_pair(one)}
             for language in comparison.languages
             for edits in comparison.edits
-            for one in all_pairs(comparison.under(Condition(language, edits)), comparison.main)
+            for one in comparison.pairs(Condition(language, edits))
         ],
         "conclusion": conclusions(comparison),
         "notes": list(dict.fromkeys((*comparison.notes, *_remarks(comparison)))),
@@ -53,6 +53,7 @@ def _entry(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "language": entry.condition.language,
         "edits": entry.condition.edits,
         "training": entry.training,
+        "sources": entry.sources,
         "remembered": entry.remembered,
         "measures": {
             name: {
@@ -71,5 +72,5 @@ def _entry(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _pair(one: Any) -> dict[str, Any]:
+def _pair(one: Difference) -> dict[str, Any]:
     return {**asdict(one), "real": one.is_real}

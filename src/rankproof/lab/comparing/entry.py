@@ -40,7 +40,7 @@ class Entry:
     """`values` and `times` (ms) have a row for each repeat and a column for each query.
 
     `encode_ms` is what one document took to encode, None for a system that does not; `training` is what the encoder says of how
-    it was trained, empty where it says nothing.
+    it was trained, empty where it says nothing, `sources` where the models of the repeats come from.
     """
 
     system: str
@@ -55,6 +55,7 @@ class Entry:
     training: str = ""
     remembered: bool = False
     notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:
@@ -77,7 +78,7 @@ class Entry:
     def _intervals(self) -> dict[str, Interval | None]:
         ranges = [parse(name).range for name in self.values]
         found = intervals_of([self.per_query(name) for name in self.values], ranges)
-        return {name: self._widened(name, *pair) for name, *pair in zip(self.values, found, ranges, strict=True)}
+        return {name: self._widened(name, one, within) for name, one, within in zip(self.values, found, ranges, strict=True)}
 
     def _widened(self, measure: str, interval: Interval | None, within: Interval) -> Interval | None:
         """The interval joined with the spread of the repeats, inside of the measure's range."""

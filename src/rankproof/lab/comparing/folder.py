@@ -14,6 +14,7 @@ from .csv_files import comparison_csv, queries_csv
 from .document import FORMAT, comparison_json
 
 DOCUMENT, TABLE, QUERIES, CONCLUSION = "comparison.json", "comparison.csv", "queries.csv", "conclusion.md"
+_KIND = "folder of a comparison"
 CHARTS = ("quality", "latency", "pareto", "typos", "languages")
 _BEGINNING = 4096
 
@@ -25,7 +26,7 @@ def save_comparison(comparison: Comparison, path: StrPath, *, conclusion: str, c
     """
     goal = path_text(path)
     pages = {TABLE: comparison_csv(comparison), QUERIES: queries_csv(comparison), CONCLUSION: conclusion}
-    with replaced_folder(goal, _may_replace) as folder:
+    with replaced_folder(goal, _may_replace, kind=_KIND) as folder:
         for name, text in pages.items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
         for name, picture in (charts or {}).items():
@@ -37,7 +38,7 @@ def save_comparison(comparison: Comparison, path: StrPath, *, conclusion: str, c
 
 def check_comparison_folder(path: StrPath) -> None:
     """Refuses, before any work is done, a place at which a comparison could not be written."""
-    check_place(path_text(path), _may_replace)
+    check_place(path_text(path), _may_replace, kind=_KIND)
 
 
 def is_comparison(path: str) -> bool:

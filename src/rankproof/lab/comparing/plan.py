@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...data.counting import counted
 from ...data.dataset import Dataset
@@ -13,19 +12,18 @@ from ...data.queries import Queries
 from ...errors import UsageError
 from ...experiment.draw import drawn_queries
 from .contestants import Contestant
-from .unseen import seen_queries
+from .seen import seen_queries
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`editions` are the dataset by language, `cards` those of trained checkpoints, `limit` how many queries are drawn."""
+    """`editions` are the dataset by language, `limit` is how many queries are drawn."""
 
     name: str
     contestants: Sequence[Contestant]
     editions: Mapping[str, Dataset]
     edits: Sequence[int] = (0,)
     measures: Sequence[str] | None = None
-    cards: Sequence[Mapping[str, Any]] = ()
     limit: int | None = None
     seed: int = 0
     store: str = "memory"
@@ -45,7 +43,9 @@ def asked_editions(plan: Plan) -> Asked:
     """Every edition with the same queries: judged, not trained on, with a text in every language."""
     datasets = list(plan.editions.values())
     judged = list(datasets[0].qrels)
-    seen = seen_queries(plan.cards, datasets[0].name, [dataset.queries for dataset in datasets])
+    cards = [card for one in plan.contestants for card in one.cards]
+    texts = [dataset.queries for dataset in datasets]
+    seen = {query for name in (plan.name, datasets[0].name) for query in seen_queries(cards, name, texts)}
     unseen = [query for query in judged if query not in seen]
     asked = [query for query in unseen if all(_has_text(dataset, query) for dataset in datasets)]
     if not asked:

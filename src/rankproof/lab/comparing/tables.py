@@ -10,9 +10,9 @@ from .comparison import Comparison
 from .conclusion import conclusions
 from .condition_tables import languages, typos
 from .cost_tables import time, tokens
-from .differences import all_pairs
+from .differences import is_lone_trial
 from .entry import Entry
-from .standing import remarks
+from .remarks import remarks
 
 _SHOWN, _SHOWN_WITH_SEEDS = 4, 2
 """So many measures fit beside the intervals in a terminal of 80 columns."""
@@ -26,7 +26,7 @@ def tables_of(comparison: Comparison) -> list[Table]:
         time(comparison),
         *([typos(comparison)] if len(comparison.edits) > 1 else []),
         *([languages(comparison)] if len(comparison.languages) > 1 else []),
-        *([_pairs(comparison)] if len(comparison.systems) > 1 else []),
+        *([_pairs(comparison)] if comparison.pairs(comparison.first) else []),
         Table("conclusion", "Conclusion", (Column("what"),), (), tuple(conclusions(comparison)), verdict_first=True),
     ]
 
@@ -43,14 +43,22 @@ def _quality(comparison: Comparison) -> Table:
     repeated = any(entry.repeats > 1 for entry in entries)
     measures = comparison.measures[: _SHOWN_WITH_SEEDS if repeated else _SHOWN]
     columns = [Column("system"), Column(main, "value", "the mean over queries and repeats")]
-    columns += [Column(f"{main} 95%", "interval", "over queries, of the mean over the repeats")]
+    columns += [Column(f"{main} 95%", "interval", "over queries and over repeats")]
     columns += [Column("seeds", "interval", "the lowest and the highest mean of a repeat")] if repeated else []
     columns += [Column(name, "value") for name in measures[1:]]
     rows = tuple((entry.system, *_values(entry, main, measures, repeated=repeated)) for entry in entries)
     queries = counted(len(entries[0].queries), "query", "queries")
     title = f"{comparison.dataset}: {queries}, {comparison.documents:,} documents, {comparison.store}"
-    notes = tuple(dict.fromkeys((*comparison.notes, *remarks(entries, main, comparison.chance), *_remembered(entries))))
+    told = (*remarks(entries, main, comparison.chance), *_trained_once(entries), *_remembered(entries))
+    notes = tuple(dict.fromkeys((*comparison.notes, *told)))
     return Table("quality", title, tuple(columns), rows, notes=notes, strong=_best_row(entries, main))
+
+
+def _trained_once(entries: Sequence[Entry]) -> list[str]:
+    """What the intervals of a trial without repeats do not hold."""
+    names = [entry.system for entry in entries if is_lone_trial(entry)]
+    about = "trained once, so that its interval knows of the queries alone and no difference from it is called real"
+    return [f"{name}: {about}" for name in names]
 
 
 def _remembered(entries: Sequence[Entry]) -> list[str]:
@@ -78,9 +86,9 @@ def _pairs(comparison: Comparison) -> Table:
         Column("lower"),
         Column("difference", "difference"),
         Column("95%", "interval", "paired, of the mean over the repeats"),
-        Column("real", "flag", "the interval excludes 0, and the sign is the same in every pair of repeats"),
+        Column("real", "flag", "the interval excludes 0, and the sign is the same in every pair of two repeats or more"),
     )
-    found = all_pairs(comparison.under(comparison.first), comparison.main)
+    found = comparison.pairs(comparison.first)
     rows: tuple[tuple[Item, ...], ...] = tuple((one.one, one.other, one.mean, one.interval, one.is_real) for one in found)
     about = f"{counted(len(found), 'pair')}; each interval is of 95%, and none is corrected for their number"
     return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

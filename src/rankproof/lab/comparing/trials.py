@@ -3,51 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from ...errors import UsageError, shown
 from ...formats.opening import path_text
+from ...models.trial.checkpoint import CARD, Checkpoint, open_checkpoint
 from ...models.trial.kinds import Family, kind_named
 from ...models.trial.model import Place
 from ...stores.ports import Store
 from .contestants import Contestant, trial
 
-if TYPE_CHECKING:
-    from ...models.trial.checkpoint import Checkpoint
-
-_MARK = "trial.json"
 _EQUAL = ("trained", "recipe", "data")
 """What the cards of repeats must have in common; under a budget of operations even their steps may differ by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """The systems, and what each checkpoint's card says."""
+    """The systems, and what must be known of them together."""
 
     contestants: tuple[Contestant, ...] = ()
-    cards: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def trials_in(folder: str, store: Store, device: Place = "cpu") -> Trials:
     """Every checkpoint at or below the folder; those of one tokenizer that lie side by side are repeats."""
-    from ...models.trial.checkpoint import open_checkpoint
-
     top = Path(path_text(folder)).expanduser()
-    places = sorted(path.parent for path in top.rglob(_MARK)) if top.is_dir() else []
+    places = sorted(path.parent for path in top.rglob(CARD) if not _is_hidden(path, top)) if top.is_dir() else []
     if not places:
         raise UsageError(f"{shown(folder)} has no checkpoint", fix="name a folder that rankproof tokenizers train has written")
     groups: dict[str, dict[Path, Checkpoint]] = {}
     for place, opened in sorted(((place, open_checkpoint(place)) for place in places), key=_fineness):
         groups.setdefault(_name(top, place, opened), {})[place] = opened
     for name, opened_at in groups.items():
-        _refuse_mixed(name, list(opened_at.values()))
+        _refuse_mixed(name, opened_at)
     contestants = tuple(trial(name, _labels(name, each), store, device) for name, each in groups.items())
-    cards = [opened.card for each in groups.values() for opened in each.values()]
-    return Trials(contestants, tuple(cards), tuple(_unequal(groups)))
+    return Trials(contestants, tuple(_unequal(groups)))
+
+
+def _is_hidden(path: Path, top: Path) -> bool:
+    """Whether it lies in a folder that begins with a dot, as those do that a killed training left."""
+    return any(part.startswith(".") for part in path.relative_to(top).parts)
 
 
 def _fineness(found: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
@@ -69,13 +67,15 @@ def _labels(name: str, each: Mapping[Path, Checkpoint]) -> dict[str, str]:
     return {f"{name} #{opened.card.get('seed')}": os.fspath(place) for place, opened in each.items()}
 
 
-def _refuse_mixed(name: str, repeats: Sequence[Checkpoint]) -> None:
+def _refuse_mixed(name: str, repeats: Mapping[Path, Checkpoint]) -> None:
     """Repeats differ in their seed and in nothing else."""
-    seeds = [opened.card.get("seed") for opened in repeats]
-    if len(set(seeds)) < len(seeds):
-        raise UsageError(f"two checkpoints of {shown(name)} have the same seed", fix="remove one of them")
-    first = repeats[0]
-    if any(opened.shape != first.shape or _alike(opened.card) != _alike(first.card) for opened in repeats[1:]):
+    seeds: dict[str, Path] = {}
+    for place, opened in repeats.items():
+        if (other := seeds.setdefault(repr(opened.card.get("seed")), place)) != place:
+            both = f"{shown(str(other))} and {shown(str(place))}"
+            raise UsageError(f"two checkpoints of {shown(name)} have the same seed, {both}", fix="remove one of them")
+    first, *others = repeats.values()
+    if any(opened.shape != first.shape or _alike(opened.card) != _alike(first.card) for opened in others):
         fix = "put those that were trained in another way into a folder of their own"
         raise UsageError(f"the checkpoints of {shown(name)} differ in more than their seed", fix=fix)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...data.dataset import Dataset
 from ...stages.passages import DEFAULT_FIELDS, passages
 from .crops import crops_of
-from .elsewhere import Elsewhere
+from .other_splits import Elsewhere
 
 Rows = Mapping[tuple[str, str], int]
 """From a language and a document's id to the document's place among the texts."""

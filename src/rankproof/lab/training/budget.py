@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...data.arrays import FloatArray
-from .plan import Batch
+from .batches import Batch
+from .id_table import IdTable
 from .recipe import Recipe
-from .tables import IdTable
 
 if TYPE_CHECKING:
     from ...models.trial.shape import Shape

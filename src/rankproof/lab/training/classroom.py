@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...data.arrays import IntArray
-from .plan import Batch
-from .tables import IdTable
+from .batches import Batch
+from .id_table import IdTable
 
 
 class Classroom:

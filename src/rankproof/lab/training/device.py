@@ -5,15 +5,16 @@ from __future__ import annotations
 import platform
 from typing import Any, Literal
 
-from ...models.trial.net import check_torch, device_named
+from ...models.torch_source import required
+from ...models.trial.model import Place
+from ...models.trial.net import device_named
 
-Device = Literal["auto", "cpu", "cuda"]
-DEVICES = ("auto", "cpu", "cuda")
+Device = Literal[Place, "auto"]
 
 
 def chosen_device(device: Device, threads: int | None = None) -> Any:
     """The library's own device; `threads` are the processor's, where they are given."""
-    check_torch()
+    required()
     import torch
 
     if threads is not None:

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from ...errors import WorldError
+from .batches import Batch
 from .classroom import Classroom
 from .loss import contrastive_loss
-from .plan import Batch
 from .recipe import Recipe
 
 Losses = list[tuple[int, float]]
@@ -36,7 +36,7 @@ def taught(net: Any, steps: Sequence[Batch], classroom: Classroom, recipe: Recip
         found = []
         for at, rows in zip(range(first, last), classroom.blocks(steps[first:last]), strict=True):
             for group in optimizer.param_groups:
-                group["lr"] = recipe.learning_rate * _pace(at, len(steps), recipe.warmup)
+                group["lr"] = recipe.learning_rate * pace(at, len(steps), recipe.warmup)
             found.append(_step(net, optimizer, classroom.step(steps[at], rows), recipe))
         losses.append((last, _read(found, last)))
         progress(last, len(steps), losses[-1][1], last * recipe.batch / (time.perf_counter() - start))
@@ -66,7 +66,7 @@ def _precision(device: str) -> AbstractContextManager[Any]:
     return mixed
 
 
-def _pace(step: int, steps: int, warmup: float) -> float:
+def pace(step: int, steps: int, warmup: float) -> float:
     """The part of the learning rate at a step: up in a line, then down by half a cosine."""
     rising = max(1, round(warmup * steps))
     if step < rising:

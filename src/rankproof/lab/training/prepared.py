@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..lessons.lessons import Lessons
+from .id_table import IdTable, id_table
 from .recipe import Recipe
-from .tables import IdTable, id_table
 
 if TYPE_CHECKING:
     from ...models.trial.shape import Shape
     from ...models.trial.tokenizer import Tokenizer
-
-_SIZES = ("parameters", "body", "width", "depth", "heads", "characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +28,11 @@ class Prepared:
 
 def prepared(lessons: Lessons, kind: str, recipe: Recipe) -> Prepared:
     """The lessons in the tokens of a kind; a tokenizer that is trained is trained on their documents."""
-    from ...models.trial.shape import fitted, text_read
+    from ...models.trial.fitting import fitted
+    from ...models.trial.shape import text_read
     from ...models.trial.tokenizer import trained_tokenizer
 
     tokenizer = trained_tokenizer(kind, [text_read(text, recipe.characters) for text in lessons.documents])
-    sizes: dict[str, Any] = {name: getattr(recipe, name) for name in _SIZES}
-    shape = fitted(kind, tokenizer.vocabulary, **sizes)
+    shape = fitted(kind, tokenizer.vocabulary, **recipe.sizes())
     queries, documents = (id_table(tokenizer, texts, recipe.characters) for texts in (lessons.queries, lessons.documents))
     return Prepared(lessons, recipe, tokenizer, shape, queries, documents)

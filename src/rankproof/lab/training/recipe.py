@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ...data import checks
 from ...errors import UsageError
+from ...models.trial.shape import Body, check_layers
+from ..lessons.syllabus import Syllabus
 
-Body = Literal["transformer", "lstm"]
-BODIES = ("transformer", "lstm")
+_SIZES = ("parameters", "body", "width", "depth", "heads", "characters")
 OPERATIONS = 1e15
 """Of a training for which neither operations nor steps are given."""
 
@@ -49,13 +50,8 @@ class Recipe:
         checks.number("weight_decay", self.weight_decay, 0, 10)
         checks.number("clip", self.clip, 1e-3, 1e6)
         checks.number("real_share", self.real_share, 0, 1)
-        checks.whole("characters", self.characters, 16, 100_000)
-        checks.whole("width", self.width, 8, 8192)
-        checks.whole("depth", self.depth, 1, 100)
-        checks.whole("heads", self.heads, 1, 256)
-        checks.choice("body", self.body, BODIES)
-        checks.whole("crops", self.crops, 0, 1000)
-        checks.whole("negatives", self.negatives, 0, 100)
+        check_layers(self.body, self.width, self.depth, self.heads)
+        self.syllabus()
         self._check_budget()
 
     def _check_budget(self) -> None:
@@ -65,8 +61,14 @@ class Recipe:
             checks.number("operations", self.operations, 1, 1e24)
         if self.steps is not None:
             checks.whole("steps", self.steps, 0, 10_000_000)
-        if self.width % (2 * self.heads):
-            raise UsageError(f"width {self.width} is no multiple of 2 x {self.heads} heads", fix="choose one that is")
+
+    def syllabus(self, holdout: float = 0.0, seed: int = 1) -> Syllabus:
+        """How the lessons of this recipe are made."""
+        return Syllabus(holdout, self.crops, self.characters, self.negatives, seed)
+
+    def sizes(self) -> dict[str, Any]:
+        """What the net's shape follows from, besides the tokenizer."""
+        return {name: getattr(self, name) for name in _SIZES}
 
     def told(self) -> dict[str, Any]:
         """The recipe as a checkpoint's card has it."""

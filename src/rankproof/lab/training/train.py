@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ...data.versions import behind
 from ..lessons.digest import text_digest
 from ..lessons.lessons import Lessons
+from .batches import batches
 from .budget import planned
 from .classroom import Classroom
 from .device import Device, chosen_device, told_device
 from .loop import Progress, taught
-from .plan import batches
-from .prepared import Prepared, prepared
-from .recipe import Recipe
+from .prepared import Prepared
 
 if TYPE_CHECKING:
     from ...models.trial.shape import Shape
@@ -38,22 +37,14 @@ def silent(step: int, steps: int, loss: float, rate: float) -> None:
 
 
 def train(
-    lessons: Lessons,
-    kind: str,
-    recipe: Recipe,
+    material: Prepared,
     *,
     seed: int = 1,
     device: Device = "auto",
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Trained:
-    """The encoder; on the processor the same lessons, recipe, seed and threads give the same bits."""
-    chosen_device(device, threads)
-    return trained(prepared(lessons, kind, recipe), seed=seed, device=device, threads=threads, progress=progress)
-
-
-def trained(material: Prepared, *, seed: int, device: Device, threads: int | None, progress: Progress) -> Trained:
-    """The same of lessons that are in tokens already."""
+    """The encoder; on the processor the same material, seed and threads give the same bits."""
     from ...models.trial.net import net_of
 
     place = chosen_device(device, threads)

@@ -1,4 +1,4 @@
-"""A trained encoder as a folder: trial.json, the tokenizer's files and the weights."""
+"""A trained encoder as a folder: the weights, the tokenizer's files and trial.json, which is written last."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from ...errors import InputError, UsageError, WorldError, shown, visible
 from ..checksums import sha256_of, unreadable
 from ..json_file import read_object
 from ..safetensors_file import Taker, open_weights
-from .folder import written_folder
+from .card import wrong_part
+from .folder import check_free, write_marked
 from .net import State
 from .shape import Shape, tensors
-from .tokenizer import Tokenizer, opened_tokenizer
+from .subword_tokenizer import FILE
+from .tokenizer import Tokenizer, files_of, opened_tokenizer
 
 CARD, WEIGHTS = "trial.json", "model.safetensors"
 FORMAT = 1
@@ -43,13 +45,17 @@ class Checkpoint:
         taker = Taker(weights, lambda name: (name,), said=CARD)
         return {name: taker.take(name, *size) for name, size in sizes.items()}
 
+    def check_weights(self) -> None:
+        """Refuses weights that are damaged or of another shape."""
+        _ = self.state
+
     def digests(self) -> dict[str, str]:
         """The sha256 of each file, by its name."""
         return {name: sha256_of(self.folder / name) for name in (CARD, WEIGHTS, *self.tokenizer.files())}
 
 
 def save_checkpoint(folder: str | Path, net: Any, shape: Shape, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
-    """The folder, whole or not at all; a checkpoint that is there already is replaced."""
+    """The folder, whole or not at all; a checkpoint that is there already is never replaced."""
     from safetensors.numpy import save
 
     state = {name: np.ascontiguousarray(values.detach().float().cpu().numpy()) for name, values in net.state_dict().items()}
@@ -62,12 +68,23 @@ def save_checkpoint(folder: str | Path, net: Any, shape: Shape, tokenizer: Token
         text = json.dumps(told, indent=1, ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(f"the card cannot be written as JSON ({error})", fix="leave out what is no plain finite value") from None
-    written_folder(Path(folder), {**tokenizer.files(), WEIGHTS: save(state), CARD: text.encode()}, marked_by=CARD)
+    check_place(folder)
+    write_marked(_place(folder), {**tokenizer.files(), WEIGHTS: save(state), CARD: text.encode()}, CARD)
+
+
+def check_place(folder: str | Path) -> None:
+    """Refuses a folder in which no checkpoint can be written."""
+    check_free(_place(folder), CARD, (WEIGHTS, FILE))
+
+
+def is_written(folder: str | Path) -> bool:
+    """Whether a checkpoint was written there to its end."""
+    return (_place(folder) / CARD).is_file()
 
 
 def open_checkpoint(folder: str | Path) -> Checkpoint:
     """The checkpoint; what is missing, cut or does not belong together is named."""
-    path = Path(folder).expanduser().absolute()
+    path = _place(folder)
     for name in (CARD, WEIGHTS):
         if not (path / name).is_file():
             raise InputError(f"no {name}", source=str(path), fix="name a folder that rankproof tokenizers train wrote")
@@ -76,7 +93,13 @@ def open_checkpoint(folder: str | Path) -> Checkpoint:
     card = told.get("card")
     if not isinstance(card, dict):
         raise _wrong(path / CARD, "there is no card")
+    if wrong := wrong_part(card):
+        raise _wrong(path / CARD, f"the card's part {wrong} is not what training writes")
     return Checkpoint(path, shape, _tokenizer(path, shape), card)
+
+
+def _place(folder: str | Path) -> Path:
+    return Path(folder).expanduser().absolute()
 
 
 def _told(path: Path) -> dict[str, Any]:
@@ -100,7 +123,7 @@ def _shape(path: Path, told: Any) -> Shape:
 
 
 def _tokenizer(path: Path, shape: Shape) -> Tokenizer:
-    files = {one.name: _content(one) for one in (path / "tokenizer.json",) if one.is_file()}
+    files = {name: _content(path / name) for name in files_of(shape.kind) if (path / name).is_file()}
     try:
         tokenizer = opened_tokenizer(shape.kind, files)
     except WorldError as error:

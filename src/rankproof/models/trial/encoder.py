@@ -9,9 +9,10 @@ import numpy as np
 
 from ...data.arrays import Matrix, frozen
 from ...data.versions import behind
+from ..torch_source import required
 from .checkpoint import Checkpoint
 from .ids import Ids
-from .net import check_torch, device_named, net_with
+from .net import device_named, net_with
 from .shape import parameters
 
 _TOKENS_AT_ONCE = 16_384
@@ -21,7 +22,7 @@ class TrialEncoder:
     """The net of a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, told: Mapping[str, Any]) -> None:
-        check_torch()
+        required()
         import torch
 
         torch.set_num_threads(threads)
@@ -36,7 +37,7 @@ class TrialEncoder:
         ids = self._tokenizer.ids([self._shape.read(text) for text in texts])
         rows = np.zeros((len(texts), self._shape.width), dtype=np.float32)
         with torch.inference_mode():
-            for batch in batches([len(one) for one in ids]):
+            for batch in by_length([len(one) for one in ids]):
                 read = torch.from_numpy(padded([ids[place] for place in batch])).to(self._device)
                 rows[batch] = self._net(read).cpu().numpy()
         return frozen(rows)
@@ -62,7 +63,7 @@ class TrialEncoder:
         }
 
 
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """The places of the texts, the longest first, so many at a time that padded they stay within the bound; empty ones not."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):

@@ -1,60 +1,59 @@
-"""A folder of files that is written whole or not at all."""
+"""A folder of files that counts only when the last of them is there."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ...errors import UsageError, WorldError, shown, visible
-from ...formats.atomic import sync_folder
+from ...formats.atomic import is_temporary, sync_folder, write_blocks
 
 
-def written_folder(target: Path, files: Mapping[str, bytes], *, marked_by: str) -> None:
-    """The files in a folder beside the target, synced, then renamed to it; an old folder of the same kind gives way.
+def check_free(target: Path, mark: str, parts: Collection[str]) -> None:
+    """Refuses a folder that has its mark already, or anything else in it than a writing that was killed can have left."""
+    there = _names(target)
+    if mark in there:
+        raise UsageError(f"{shown(str(target))} is there already", fix="name another folder, or remove it")
+    if any(name not in parts and not is_temporary(name) for name in there):
+        raise UsageError(f"{shown(str(target))} has other files in it", fix="name another folder, or remove it")
 
-    A folder that has other files in it, and not the one that marks the kind, is refused.
-    """
-    target = target.expanduser().absolute()
-    if target.exists() and not (target / marked_by).is_file() and not _is_empty(target):
-        raise UsageError(f"{shown(str(target))} is there, and not a checkpoint", fix="name another folder, or remove it")
-    mark = os.urandom(4).hex()
-    unfinished, aside = target.parent / f".unfinished-{mark}", target.parent / f".replaced-{mark}"
+
+def write_marked(target: Path, files: Mapping[str, bytes], mark: str) -> None:
+    """The files into a folder that is free, the mark after all others, each whole; a failure before the mark leaves nothing."""
     try:
-        unfinished.mkdir(parents=True)
-        _fill(unfinished, files)
-        _rename(unfinished, target, aside)
-    except OSError as error:
-        raise WorldError(
-            visible(f"{target}: cannot be written ({error.strerror or error}); free space, or check the disk")
-        ) from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _is_empty(target: Path) -> bool:
-    return target.is_dir() and not any(target.iterdir())
-
-
-def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        with open(folder / name, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    sync_folder(str(folder))
-
-
-def _rename(unfinished: Path, target: Path, aside: Path) -> None:
-    """The new folder in the old one's place; where the last step fails the old one comes back."""
-    if target.exists():
-        os.rename(target, aside)
-    try:
-        os.rename(unfinished, target)
-    except OSError:
-        if aside.exists():
-            os.rename(aside, target)
+        target.mkdir(parents=True, exist_ok=True)
+        _empty(target)
+        for name in sorted(files, key=lambda name: name == mark):
+            write_blocks(str(target / name), [files[name]])
+        sync_folder(str(target.parent))
+    except BaseException as error:
+        if not (target / mark).exists():
+            _remove(target)
+        if isinstance(error, OSError):
+            raise WorldError(visible(f"{target}: cannot be written ({error.strerror or error}); check the disk")) from None
         raise
-    sync_folder(str(target.parent))
+
+
+def _remove(target: Path) -> None:
+    with contextlib.suppress(OSError, UsageError):
+        _empty(target)
+        target.rmdir()
+
+
+def _empty(target: Path) -> None:
+    for name in _names(target):
+        os.unlink(target / name)
+
+
+def _names(target: Path) -> list[str]:
+    """What is in the folder; nothing where there is none."""
+    try:
+        return os.listdir(target)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(
+            f"{shown(str(target))} is no folder that can be read ({error.strerror})", fix="name another folder"
+        ) from None

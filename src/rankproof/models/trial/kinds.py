@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...errors import UsageError, nearest, shown
 
 Family = Literal["bytes", "bytes-4", "characters", "bpe", "wordpiece"]
-KINDS = ("bytes", "bytes-4", "characters", "bpe-N", "wordpiece-N")
 FEWEST, MOST = 300, 100_000
-_UNSIZED: tuple[Family, ...] = ("bytes", "bytes-4", "characters")
-_SIZED: dict[str, Family] = {"bpe": "bpe", "wordpiece": "wordpiece"}
-_NAME = re.compile(r"(bpe|wordpiece)-([1-9][0-9]{0,8})", re.ASCII)
+
+
+class _Traits(NamedTuple):
+    """Whether a number of tokens belongs to the name, how many tokens the net joins, whether it hashes them."""
+
+    sized: bool = False
+    stride: int = 1
+    hashed: bool = False
+
+
+_FAMILIES: dict[Family, _Traits] = {
+    "bytes": _Traits(),
+    "bytes-4": _Traits(stride=4),
+    "characters": _Traits(stride=4, hashed=True),
+    "bpe": _Traits(sized=True),
+    "wordpiece": _Traits(sized=True),
+}
+KINDS = tuple(f"{family}-N" if traits.sized else family for family, traits in _FAMILIES.items())
+_NAME = re.compile(r"(.+)-([1-9][0-9]{0,8})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +41,28 @@ class Kind:
     @property
     def stride(self) -> int:
         """How many tokens the net joins into one before its deep layers."""
-        return 4 if self.family in ("bytes-4", "characters") else 1
+        return _FAMILIES[self.family].stride
+
+    @property
+    def hashed(self) -> bool:
+        """Whether a token has no row of its own in the net, but parts of rows in several tables."""
+        return _FAMILIES[self.family].hashed
 
 
 def kind_named(kind: str) -> Kind:
     """The name taken apart; another is refused."""
-    for family in _UNSIZED:
-        if kind == family:
-            return Kind(family)
     found = _NAME.fullmatch(kind) if isinstance(kind, str) else None
-    if found is None:
-        guess = nearest(str(kind), [*_UNSIZED, *(f"{name}-8000" for name in _SIZED)])
-        also = f"did you mean {guess}? known" if guess else "known"
-        raise UsageError(f"no tokenizer is called {shown(str(kind))}", fix=f"{also}: {', '.join(KINDS)}")
-    family, size = _SIZED[found[1]], int(found[2])
+    for family, traits in _FAMILIES.items():
+        if kind == family and not traits.sized:
+            return Kind(family)
+        if found is not None and found[1] == family and traits.sized:
+            return Kind(family, _size(kind, int(found[2])))
+    guess = nearest(str(kind), [name.replace("-N", "-8000") for name in KINDS])
+    also = f"did you mean {guess}? known" if guess else "known"
+    raise UsageError(f"no tokenizer is called {shown(str(kind))}", fix=f"{also}: {', '.join(KINDS)}")
+
+
+def _size(kind: str, size: int) -> int:
     if not FEWEST <= size <= MOST:
         raise UsageError(f"{kind} would have {size} tokens", fix=f"choose from {FEWEST} to {MOST:,}")
-    return Kind(family, size)
-
-
-def check_kind(kind: str) -> None:
-    """Refuses a name that is no tokenizer's."""
-    kind_named(kind)
+    return size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import ClassVar, Literal, get_args
 from ...data.checks import choice
 from ...data.identity import NOT_PART
 from ...errors import InputError, UsageError
+from ..checksums import sha256_of_all
 from .checkpoint import CARD, Checkpoint, open_checkpoint
 from .encoder import TrialEncoder, library
 from .kinds import kind_named
@@ -68,5 +68,4 @@ class Bpe(Trial):
 
 
 def _digest(checkpoint: Checkpoint) -> str:
-    listed = "\n".join(f"{name} {digest}" for name, digest in sorted(checkpoint.digests().items()))
-    return f"{hashlib.sha256(listed.encode()).hexdigest()}.{_NUMBERS_VERSION}"
+    return f"{sha256_of_all(dict(sorted(checkpoint.digests().items())))}.{_NUMBERS_VERSION}"

@@ -1,15 +1,15 @@
-"""The net of a shape, with torch; only here and in what is loaded from here is torch imported."""
+"""The net of a shape and its device; torch is imported where one of them is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingExtraError, UsageError
+from ...errors import UsageError
+from ..torch_source import required
 from .shape import Shape
 
 State = Mapping[str, NDArray[np.float32]]
@@ -20,7 +20,7 @@ def net_of(shape: Shape, seed: int) -> Any:
 
     It takes ids as a tensor of sequences x tokens, padded with 0, and gives rows of length 1, or zeros where a sequence is empty.
     """
-    check_torch()
+    required()
     from .torch_net import initialised
 
     return initialised(shape, seed)
@@ -28,7 +28,7 @@ def net_of(shape: Shape, seed: int) -> Any:
 
 def net_with(shape: Shape, state: State) -> Any:
     """The net with these weights, for reading."""
-    check_torch()
+    required()
     from .torch_net import filled
 
     return filled(shape, state)
@@ -36,15 +36,9 @@ def net_with(shape: Shape, state: State) -> Any:
 
 def device_named(name: str) -> Any:
     """Torch's device of that name, which must be there."""
-    check_torch()
+    required()
     import torch
 
     if name == "cuda" and not torch.cuda.is_available():
         raise UsageError("there is no GPU that torch can use", fix="choose the device cpu")
     return torch.device(name)
-
-
-def check_torch() -> None:
-    """Refuses to go on without torch."""
-    if find_spec("torch") is None:
-        raise MissingExtraError("torch", "torch")

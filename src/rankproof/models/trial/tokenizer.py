@@ -8,10 +8,8 @@ from typing import Protocol
 from .byte_tokenizer import ByteTokenizer
 from .character_tokenizer import CharacterTokenizer
 from .ids import Ids
-from .kinds import KINDS, check_kind, kind_named
-from .subword_tokenizer import opened_subwords
-
-__all__ = ["KINDS", "Ids", "Tokenizer", "check_kind", "opened_tokenizer", "trained_tokenizer"]
+from .kinds import kind_named
+from .subword_tokenizer import FILE, opened_subwords
 
 
 class Tokenizer(Protocol):
@@ -47,6 +45,11 @@ def trained_tokenizer(kind: str, texts: Iterable[str]) -> Tokenizer:
 
         return trained_subwords(kind, list(texts))
     return _untrained(kind)
+
+
+def files_of(kind: str) -> tuple[str, ...]:
+    """The names of the files that a tokenizer of this name keeps."""
+    return (FILE,) if kind_named(kind).size else ()
 
 
 def opened_tokenizer(kind: str, files: Mapping[str, bytes]) -> Tokenizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .sizes import BLOCK, HASHES
+from .shape import BLOCK, HASHES
 
 # The first 32 bits of the fractional parts of the square roots of the first eight primes, made odd.
 _FACTORS = (0x6A09E667, 0xBB67AE85, 0x3C6EF373, 0xA54FF53B, 0x510E527F, 0x9B05688D, 0x1F83D9AB, 0x5BE0CD19)

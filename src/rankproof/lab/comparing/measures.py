@@ -1,4 +1,4 @@
-"""The measures of a comparison, and what its columns are called in a CSV file."""
+"""The measures of a comparison, and their plain names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import UsageError
 from ...measures import parse_many
 
 DEFAULT = ("nDCG@10", "R@10", "RR", "R@1", "R@5", "P@1", "P@5", "P@10", "Success@10")
-SEED_NAMES = {
+PLAIN_NAMES = {
     "R@1": "recall@1",
     "R@5": "recall@5",
     "R@10": "recall@10",
@@ -22,7 +22,7 @@ SEED_NAMES = {
 
 def measures_of(asked: Sequence[str] | None) -> list[str]:
     """The measures asked for, the first of which is the main one, and behind them those that every comparison has."""
-    found = dict.fromkeys(str(one) for one in parse_many([*(asked or DEFAULT), *SEED_NAMES]))
+    found = dict.fromkeys(str(one) for one in parse_many([*(asked or DEFAULT), *PLAIN_NAMES]))
     first = parse_many([next(iter(found))])[0]
     if not first.is_share or first.higher_is_better is False:
         raise UsageError(f"{first} cannot be the main measure", fix="name first one that is a mean from 0 to 1, such as nDCG@10")
@@ -33,4 +33,4 @@ def measures_of(asked: Sequence[str] | None) -> list[str]:
 
 def plain_name(measure: str) -> str:
     """The column of a measure."""
-    return SEED_NAMES.get(measure, measure)
+    return PLAIN_NAMES.get(measure, measure)

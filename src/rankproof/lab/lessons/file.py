@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from json import dumps, loads
@@ -10,15 +11,40 @@ from typing import Any
 import numpy as np
 
 from ...data.arrays import IntArray
+from ...data.dataset import Dataset
 from ...errors import InputError, UsageError
 from ...formats.atomic import write_blocks
 from ...formats.opening import all_bytes, open_source
 from .lessons import ABSENT, Lessons
+from .make import lessons_of
+from .other_splits import Elsewhere
+from .syllabus import Syllabus
 
 FILE = "lessons.json.gz"
 _TEXTS = ("documents", "queries", "ids")
 _ROWS = ("positives", "negatives", "relevant")
 _FIX = "remove it, and it is made again"
+
+
+def lessons_in(folder: str, languages: Mapping[str, Dataset], syllabus: Syllabus, elsewhere: Elsewhere) -> Lessons:
+    """The lessons in the folder, else new ones, which are put there."""
+    made_of, is_new = syllabus.made_of(languages, elsewhere), not os.path.lexists(folder)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{folder} cannot be made ({reason})", fix="name a folder that can be written to") from None
+    try:
+        lessons = read_lessons(folder, made_of)
+        if lessons is None:
+            lessons = lessons_of(languages, syllabus, elsewhere)
+            write_lessons(lessons, made_of, folder)
+        return lessons
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
 
 
 def write_lessons(lessons: Lessons, made_of: str, folder: str) -> None:
@@ -33,7 +59,10 @@ def read_lessons(folder: str, made_of: str) -> Lessons | None:
         return None
     told = _told(path)
     if told.get("made_of") != made_of:
-        raise UsageError(f"{path} has lessons of other data or another recipe", fix="name another folder, or remove this one")
+        raise UsageError(
+            f"{path} has lessons of other data, another recipe or another seed",
+            fix="name another folder; more trainings on the same lessons come by --repeats",
+        )
     try:
         return _checked(told)
     except (KeyError, TypeError, ValueError, OverflowError):

@@ -7,9 +7,8 @@ from typing import Any
 
 from .entry import Entry
 
-UNTRAINED = "none"
-_MUTE = {
-    UNTRAINED: "untrained: its numbers say nothing about tokenization",
+_INCONCLUSIVE = {
+    "none": "untrained: its numbers say nothing about tokenization",
     "language model": "never trained for retrieval: its numbers say nothing about tokenization",
 }
 _CAUTION = {"unknown": "nothing tells whether it was trained for retrieval"}
@@ -22,19 +21,20 @@ def training_of(facts: Mapping[str, Any]) -> str:
     return told if isinstance(told, str) else ""
 
 
-def speaks(entry: Entry) -> bool:
-    """Whether the system's numbers may stand in a conclusion."""
-    return entry.training not in _MUTE
+def is_conclusive(entry: Entry) -> bool:
+    """Whether the system's numbers may stand in a conclusion: those of a model not trained for retrieval may not."""
+    return entry.training not in _INCONCLUSIVE
 
 
 def remarks(entries: Sequence[Entry], measure: str, chance: float | None) -> Iterator[str]:
     """A sentence for each thing that a reader must know of a system beside its numbers."""
     for entry in entries:
-        told = _MUTE.get(entry.training) or _CAUTION.get(entry.training)
+        told = _INCONCLUSIVE.get(entry.training) or _CAUTION.get(entry.training)
         if told:
             yield f"{entry.system}: {told}"
         if is_random(entry, measure, chance):
-            yield f"{entry.system}: {measure} {entry.mean(measure):.4f} is not above that of a random ranking ({chance:.4f})"
+            value = f"{measure} {entry.mean(measure):.4f}"
+            yield f"{entry.system}: {value} is not clearly above that of a random ranking ({chance:.4f})"
         yield from (f"{entry.system}: {note}" for note in entry.notes)
 
 

@@ -1,4 +1,4 @@
-"""Queries that no model was trained on: the others are left out for every system, so that training and test never mix."""
+"""Queries that a model was trained on: they are left out for every system, so that training and test never mix."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..lessons.digest import text_digest
 def seen_queries(cards: Iterable[Mapping[str, Any]], dataset: str, editions: Collection[Queries]) -> set[str]:
     """The ids of queries, in any language, that a model was trained on.
 
-    Ids count where the card names this dataset or shares a text with it: another dataset's query 1 is another query. A model
-    that was made and never trained has seen none.
+    Ids count where the card names this dataset, in whatever language, or shares a text with it: another dataset's query 1 is
+    another query. A model that was made and never trained has seen none.
     """
     digests = [(query, text_digest(record.text)) for queries in editions for query, record in queries.items()]
     seen: set[str] = set()
@@ -22,9 +22,14 @@ def seen_queries(cards: Iterable[Mapping[str, Any]], dataset: str, editions: Col
         ids, texts = set(_listed(told, "queries")), set(_listed(told, "texts"))
         known = {query for query, digest in digests if digest in texts}
         seen |= known
-        if known or not texts or told.get("name") == dataset:
+        if known or not texts or _is_of(told.get("name"), dataset):
             seen |= {query for queries in editions for query in queries if query in ids}
     return seen
+
+
+def _is_of(name: object, dataset: str) -> bool:
+    """Whether it is the dataset's name, or that of one of its languages, as in NAME-de."""
+    return isinstance(name, str) and (name == dataset or name.startswith(f"{dataset}-"))
 
 
 def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:

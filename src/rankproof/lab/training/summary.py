@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...analysis.table import Column, Item, Table
 from ...models.trial.checkpoint import Checkpoint
 from ...models.trial.shape import parameters
-from .series import Trial
+from .series import Repeat
 
 _COLUMNS = (
     Column("tokenizer"),
@@ -18,31 +18,32 @@ _COLUMNS = (
     Column("steps", "count"),
     Column("examples", "count", "pairs seen, repeats counted"),
     Column("operations", "text", "floating-point operations, forward and backward"),
-    Column("seconds", "number"),
+    Column("seconds", "number", "by the clock on the wall"),
     Column("first loss", "number"),
     Column("last loss", "number"),
 )
 
 
-def training_table(trials: Mapping[Trial, Checkpoint]) -> Table:
-    """A row a trial."""
-    rows = tuple(_row(trial, checkpoint) for trial, checkpoint in trials.items())
+def training_table(trained: Mapping[Repeat, Checkpoint]) -> Table:
+    """A row a training."""
+    rows = tuple(_row(repeat, checkpoint) for repeat, checkpoint in trained.items())
     return Table("training", "Trained encoders", _COLUMNS, rows)
 
 
-def _row(trial: Trial, checkpoint: Checkpoint) -> tuple[Item, ...]:
+def _row(repeat: Repeat, checkpoint: Checkpoint) -> tuple[Item, ...]:
     card, shape = checkpoint.card, checkpoint.shape
-    losses = [loss for _, loss in card["losses"]]
+    losses = [loss for _, loss in card.get("losses", ())]
+    operations = card.get("operations")
     return (
-        trial.kind,
-        trial.seed,
+        repeat.kind,
+        repeat.seed,
         parameters(shape),
         shape.vocabulary,
-        card["tokens_per_document"],
-        card["steps"],
-        card["examples"],
-        f"{card['operations']:.2e}",
-        card["seconds"],
+        card.get("tokens_per_document"),
+        card.get("steps"),
+        card.get("examples"),
+        None if operations is None else f"{operations:.2e}",
+        card.get("seconds"),
         losses[0] if losses else None,
         losses[-1] if losses else None,
     )

@@ -3,47 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from hashlib import sha256
-from json import dumps
 
 import numpy as np
 
-from ...data import checks
 from ...data.arrays import IntArray
 from ...data.dataset import Dataset
 from ...errors import UsageError
-from .elsewhere import Elsewhere
-from .hard import hard_negatives
 from .holdout import kept_in, relevant_of
 from .lessons import ABSENT, Lessons
-from .pairs import Pair, crop_pairs, document_rows, real_pairs
-
-_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Syllabus:
-    """How lessons are made: the share of documents whose queries are held out, crops a document, characters a text, negatives."""
-
-    holdout: float = 0.0
-    crops: int = 16
-    characters: int = 512
-    negatives: int = 10
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        checks.number("holdout", self.holdout, 0, 0.95)
-        checks.whole("crops", self.crops, 0, 1000)
-        checks.whole("characters", self.characters, 16, 100_000)
-        checks.whole("negatives", self.negatives, 0, 100)
-        checks.whole("seed", self.seed, 0)
-
-    def made_of(self, languages: Mapping[str, Dataset], elsewhere: Elsewhere) -> str:
-        """A sha256 of all that the lessons follow from."""
-        prints = {name: dataset.fingerprint() for name, dataset in languages.items()}
-        parts = [_VERSION, asdict(self), prints, sorted(elsewhere.ids), sorted(elsewhere.texts)]
-        return sha256(dumps(parts, sort_keys=True).encode()).hexdigest()
+from .negatives import hard_negatives
+from .other_splits import Elsewhere
+from .pairs import Pair, Rows, crop_pairs, document_rows, real_pairs
+from .syllabus import Syllabus
 
 
 def lessons_of(languages: Mapping[str, Dataset], syllabus: Syllabus, elsewhere: Elsewhere | None = None) -> Lessons:
@@ -51,7 +22,10 @@ def lessons_of(languages: Mapping[str, Dataset], syllabus: Syllabus, elsewhere: 
     elsewhere = elsewhere or Elsewhere()
     dataset = next(iter(languages.values()))
     documents, rows = document_rows(languages, syllabus.characters)
-    relevant = kept_in(relevant_of(dataset.qrels), syllabus.holdout, syllabus.seed)
+    judged = relevant_of(dataset.qrels)
+    kept = kept_in(_by_text(judged, next(iter(languages)), rows), syllabus.holdout, syllabus.seed)
+    relevant = {query: judged[query] for query in kept}
+    _refuse_copies(dataset, elsewhere)
     real = list(real_pairs(languages, rows, relevant, elsewhere))
     pairs = [*real, *crop_pairs(documents, rows, elsewhere, syllabus.crops, syllabus.seed)]
     if not pairs or len(documents) < 2:
@@ -66,6 +40,29 @@ def lessons_of(languages: Mapping[str, Dataset], syllabus: Syllabus, elsewhere: 
         real=len(real),
         ids=tuple(dict.fromkeys(pair.id for pair in real)),
     )
+
+
+def _by_text(relevant: Mapping[str, frozenset[str]], language: str, rows: Rows) -> dict[str, frozenset[str]]:
+    """Documents of one text under one name, so that none is both held out and taught."""
+    names: dict[int, str] = {}
+    for (spoken, doc), row in rows.items():
+        if spoken == language:
+            names.setdefault(row, doc)
+    named = {doc: names[row] for (spoken, doc), row in rows.items() if spoken == language}
+    return {query: frozenset(named.get(doc, doc) for doc in docs) for query, docs in relevant.items()}
+
+
+def left_out(dataset: Dataset, elsewhere: Elsewhere) -> list[str]:
+    """The judged queries that are not taught, for other splits judge them too."""
+    asked = [query for query in relevant_of(dataset.qrels) if query in dataset.queries]
+    return [query for query in asked if elsewhere.has(query, dataset.queries[query].text)]
+
+
+def _refuse_copies(dataset: Dataset, elsewhere: Elsewhere) -> None:
+    """Another split that judges every query is most likely a copy of this one."""
+    if (left := left_out(dataset, elsewhere)) and len(left) == len(relevant_of(dataset.qrels)):
+        copies = ", ".join(elsewhere.files) or "the other split"
+        raise UsageError(f"other splits judge every query of {dataset.name}", fix=f"remove {copies} if it is a copy")
 
 
 def _negatives(

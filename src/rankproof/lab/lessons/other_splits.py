@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...formats.folder import judged_elsewhere
+from ...formats.folder import other_qrels
+from ...formats.opened import open_file
 from ...formats.opening import open_source
 from ...formats.texts_format import read_queries
 from .digest import text_digest
@@ -14,10 +15,11 @@ from .digest import text_digest
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Their ids and the digests of their texts, in every language."""
+    """Their ids, the digests of their texts in every language, and the files that judge them."""
 
     ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
 
     def has(self, query: str, text: str) -> bool:
         """Whether the query is one of them by its id or by its text."""
@@ -29,11 +31,15 @@ class Elsewhere:
 
 
 def asked_elsewhere(folder: str, *, split: str) -> Elsewhere:
-    """What the folder's other splits ask; nothing where there is no folder, as for the sample."""
+    """What the folder's other splits ask; nothing where there is no folder, as for the sample.
+
+    A file of judgements that cannot be read is refused: its queries might be taught.
+    """
     if not os.path.isdir(folder):
         return Elsewhere()
-    ids = judged_elsewhere(folder, split=split)
-    return Elsewhere(ids, frozenset(_digests(folder, ids))) if ids else Elsewhere()
+    files = other_qrels(folder, split=split)
+    ids = frozenset(query for path in files for query in open_file(path).qrels())
+    return Elsewhere(ids, frozenset(_digests(folder, ids)), tuple(files)) if ids else Elsewhere()
 
 
 def _digests(folder: str, ids: frozenset[str]) -> Iterator[str]:

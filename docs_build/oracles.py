@@ -1,0 +1,71 @@
+"""Which other tool has a measure of the worked rows, and under which name; the tests run them on the rows of the pages."""
+
+from __future__ import annotations
+
+ORACLES: dict[str, tuple[str, str]] = {
+    "nDCG@3": ("pytrec_eval", "ndcg_cut.3"),
+    "nDCG": ("pytrec_eval", "ndcg"),
+    "nDCG(gain='exp')": ("ranx", "ndcg_burges"),
+    "DCG@3": ("ranx", "dcg@3"),
+    "DCG": ("ranx", "dcg"),
+    "DCG(gain='exp')": ("ranx", "dcg_burges"),
+    "RR": ("pytrec_eval", "recip_rank"),
+    "RR@2": ("ir_measures", "RR@2"),
+    "RR(rel=3)": ("ir_measures", "RR(rel=3)"),
+    "AP": ("pytrec_eval", "map"),
+    "AP@3": ("pytrec_eval", "map_cut.3"),
+    "AP(rel=2)": ("ir_measures", "AP(rel=2)"),
+    "P@1": ("pytrec_eval", "P.1"),
+    "P@3": ("pytrec_eval", "P.3"),
+    "P@5": ("pytrec_eval", "P.5"),
+    "P(rel=2)@3": ("ir_measures", "P(rel=2)@3"),
+    "R@1": ("pytrec_eval", "recall.1"),
+    "R@3": ("pytrec_eval", "recall.3"),
+    "R@5": ("pytrec_eval", "recall.5"),
+    "R(rel=2)@3": ("ir_measures", "R(rel=2)@3"),
+    "F1@3": ("ranx", "f1@3"),
+    "F1@5": ("ranx", "f1@5"),
+    "F1(rel=2)@3": ("ranx", "f1@3-l2"),
+    "Success@1": ("pytrec_eval", "success.1"),
+    "Success@3": ("pytrec_eval", "success.3"),
+    "Success(rel=3)@3": ("ir_measures", "Success(rel=3)@3"),
+    "Rprec": ("pytrec_eval", "Rprec"),
+    "Rprec(rel=2)": ("ir_measures", "Rprec(rel=2)"),
+    "bpref": ("pytrec_eval", "bpref"),
+    "infAP": ("pytrec_eval", "infAP"),
+    "IPrec@0": ("pytrec_eval", "iprec_at_recall.0.00"),
+    "IPrec@0.5": ("ir_measures", "IPrec@0.5"),
+    "IPrec@1": ("pytrec_eval", "iprec_at_recall.1.00"),
+    "GMAP": ("pytrec_eval", "gm_map"),
+    "SetP": ("pytrec_eval", "set_P"),
+    "SetR": ("pytrec_eval", "set_recall"),
+    "SetF": ("pytrec_eval", "set_F"),
+    "SetF(beta=0.5)": ("ir_measures", "SetF(beta=0.5)"),
+    "Judged@3": ("ir_measures", "Judged@3"),
+    "Judged": ("ir_measures", "Judged@100"),
+    "NumQ": ("pytrec_eval", "num_q"),
+    "NumRet": ("pytrec_eval", "num_ret"),
+    "NumRel": ("pytrec_eval", "num_rel"),
+    "NumRelRet": ("pytrec_eval", "num_rel_ret"),
+}
+"""Ours to the tool and its name there."""
+
+BY_HAND = {
+    "ERR": "the tests work the formula out by hand",
+    "RBP": "the tests work the formula out by hand",
+    "11pt": "the tests work it out by hand by the rule of trec_eval 10; pytrec_eval is version 9, which rounds otherwise",
+    "Unjudged": "the tests count them by hand",
+}
+"""Measures that none of the tools has, and what stands behind their rows."""
+
+
+def said_of(measure: str, names: tuple[str, ...]) -> str:
+    """Which tool agrees with the worked rows, in words."""
+    if measure in BY_HAND:
+        return f"Behind these values: {BY_HAND[measure]}."
+    theirs: dict[str, list[str]] = {}
+    for name in names:
+        tool, called = ORACLES[name]
+        theirs.setdefault(tool, []).append(f"`{called}`")
+    told = "; ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
+    return f"The tests run other tools on these rows, which give the same: {told}."

@@ -1,0 +1,135 @@
+"""The worked rows of the pages of the measures are what other tools give, or what the formula gives by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from docs_build.measure_rows import GRADES, RANKINGS, VARIANTS
+from docs_build.oracles import ORACLES
+from docs_build.site import DOCS
+
+import rankproof as rp
+from rankproof.measures import MEASURES
+
+QRELS = {"q1": GRADES}
+
+
+def pytrec_eval(name: str, run: dict[str, dict[str, float]]) -> float:
+    tool = pytest.importorskip("pytrec_eval")
+    found = tool.RelevanceEvaluator(QRELS, {name}).evaluate(run)
+    key = name.replace(".", "_", 1)
+    return float(tool.compute_aggregated_measure(key, [values[key] for values in found.values()]))
+
+
+def ir_measures(name: str, run: dict[str, dict[str, float]]) -> float:
+    tool = pytest.importorskip("ir_measures")
+    measure = tool.parse_measure(name)
+    return float(tool.calc_aggregate([measure], QRELS, run)[measure])
+
+
+def ranx(name: str, run: dict[str, dict[str, float]]) -> float:
+    return float(pytest.importorskip("ranx").evaluate(QRELS, run, name))
+
+
+TOOLS: dict[str, Callable[[str, dict[str, dict[str, float]]], float]] = {
+    "pytrec_eval": pytrec_eval,
+    "ir_measures": ir_measures,
+    "ranx": ranx,
+}
+
+
+def run_of(ranking: str) -> dict[str, dict[str, float]]:
+    docs = ranking.split()
+    return {"q1": {doc: float(len(docs) - at) for at, doc in enumerate(docs)}}
+
+
+def shown() -> dict[tuple[str, str], str]:
+    """What the committed pages show for each measure and ranking."""
+    found: dict[tuple[str, str], str] = {}
+    for measure in MEASURES.values():
+        page = (DOCS / "measures" / f"{measure.name.lower()}.md").read_text(encoding="utf-8")
+        names = VARIANTS.get(measure.name, (str(measure),))
+        for line in page.splitlines():
+            cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
+            if cells[0].strip("`") in RANKINGS:
+                found |= {(name, cells[0].strip("`")): cell for name, cell in zip(names, cells[2:], strict=True)}
+    return found
+
+
+SHOWN = shown()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ORACLES)
+def test_a_worked_row_is_what_the_other_tool_gives(name: str) -> None:
+    tool, theirs = ORACLES[name]
+    for ranking in RANKINGS:
+        decimals = len(SHOWN[name, ranking].partition(".")[2])
+        assert f"{TOOLS[tool](theirs, run_of(ranking)):.{decimals}f}" == SHOWN[name, ranking], ranking
+
+
+def grades_of(ranking: str, depth: int | None = None) -> list[int]:
+    return [GRADES.get(doc, 0) for doc in ranking.split()[:depth]]
+
+
+def err(ranking: str, depth: int | None = None) -> float:
+    """Chapelle and others 2009: a reader at grade g is satisfied with chance (2^g - 1) / 2^3."""
+    going_on, expected = 1.0, 0.0
+    for rank, grade in enumerate(grades_of(ranking, depth), start=1):
+        satisfied = (2**grade - 1) / 8
+        expected += going_on * satisfied / rank
+        going_on *= 1 - satisfied
+    return expected
+
+
+def rbp(ranking: str, persistence: float, least: int) -> float:
+    """Moffat and Zobel 2008."""
+    return (1 - persistence) * math.fsum(persistence**at for at, grade in enumerate(grades_of(ranking)) if grade >= least)
+
+
+def eleven_points(ranking: str) -> float:
+    """trec_eval 10: the best precision from the rank on at which that share of the 3 relevant, rounded, is found."""
+    ranks = [rank for rank, grade in enumerate(grades_of(ranking), start=1) if grade > 0]
+    precisions = [(at + 1) / rank for at, rank in enumerate(ranks)]
+    needed = [max(1, math.floor(tenth * 3 / 10 + 0.5)) for tenth in range(11)]
+    return math.fsum(max(precisions[count - 1 :], default=0.0) for count in needed) / 11
+
+
+def unjudged(ranking: str, depth: int) -> float:
+    return sum(doc not in GRADES for doc in ranking.split()[:depth]) / depth
+
+
+HAND: dict[str, Callable[[str], float]] = {
+    "ERR@1": lambda ranking: err(ranking, 1),
+    "ERR": err,
+    "RBP": lambda ranking: rbp(ranking, 0.8, 1),
+    "RBP(p=0.5)": lambda ranking: rbp(ranking, 0.5, 1),
+    "RBP(rel=2)": lambda ranking: rbp(ranking, 0.8, 2),
+    "11pt": eleven_points,
+    "Unjudged@3": lambda ranking: unjudged(ranking, 3),
+    "Unjudged@5": lambda ranking: unjudged(ranking, 5),
+}
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_a_worked_row_that_no_tool_gives_is_what_the_formula_gives(name: str) -> None:
+    assert {ranking: f"{HAND[name](ranking):.4f}" for ranking in RANKINGS} == {
+        ranking: SHOWN[name, ranking] for ranking in RANKINGS
+    }
+
+
+def test_every_worked_row_has_an_oracle() -> None:
+    assert {name for name, _ in SHOWN} == {*ORACLES, *HAND}
+
+
+def test_what_the_advice_says_of_values_is_so() -> None:
+    def value(measure: str, qrels: dict[str, int], ranking: str) -> float:
+        return rp.evaluate({"q1": qrels}, run_of(ranking), [measure]).means["run"][measure]
+
+    sampled = {"a": 1, "b": 1, "c": 0}
+    assert value("infAP", sampled, "x a b") == pytest.approx(value("AP", sampled, "x a b"), abs=1e-4)
+    assert value("infAP", {**sampled, "x": -1}, "x a b") > value("AP", sampled, "x a b") + 0.1
+    assert value("bpref", {"a": 1, "b": 1}, "x a") == value("R@10", {"a": 1, "b": 1}, "x a") == 0.5
+    assert value("ERR", {"a": 1}, "a") == 0.5
