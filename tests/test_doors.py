@@ -32,7 +32,10 @@ def doors_of(columns: dict[str, Any], folder: Path) -> dict[str, Any]:
     doors = {name: make(columns) for name, make in MAKERS.items()}
     for name, frame in list(doors.items()):
         path = folder / f"{name}.parquet"
-        pq.write_table(pa.table(frame if name != "pandas" else pa.Table.from_pandas(frame)), path)
+        if name == "polars":
+            frame.write_parquet(path)
+        else:
+            pq.write_table(frame if name == "pyarrow" else pa.Table.from_pandas(frame), path)
         doors[f"{name} parquet"] = path
     return doors
 
