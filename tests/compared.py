@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rankproof.cli.main import main
 from rankproof.formats.folder import write_folder
@@ -80,7 +81,8 @@ def wide_comparison(
 
 
 def save_trial(folder: Path, kind: str, seed: int, *, trained: bool = True, queries: Sequence[str] = (), **data: Any) -> Path:
-    """A checkpoint of a tiny net that nobody trained, whatever its card says."""
+    """A checkpoint of a tiny net that nobody trained, whatever its card says; the test is skipped where there is no torch."""
+    pytest.importorskip("torch", reason="the extra torch brings it")
     tokenizer = trained_tokenizer(kind, TEXTS)
     stride, hashes = (4, 8) if kind == "characters" else (4, 0) if kind == "bytes-4" else (1, 0)
     shape = Shape(

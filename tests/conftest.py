@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from model_weights import minilm_home, smollm2_folder
 from rankproof.align import engine
@@ -15,6 +16,9 @@ from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.smollm2 import WEIGHTS
 
 SHARED = Path(__file__).parents[2] / "shared"
+# How fast a machine is, or how busy, is no property of the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_sessionstart() -> None:

@@ -56,7 +56,7 @@ def test_a_checkpoint_named_as_a_model_is_not_asked_what_it_was_trained_on(folde
 def test_a_device_that_is_not_there_is_refused_for_a_named_checkpoint_too(
     folder: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     trained = save_trial(tmp_path / "one", "bytes", 1)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert compared(folder, "--lexical", "none", "--model", str(trained), "--device", "cuda") == 2
     assert "GPU" in capsys.readouterr().err
