@@ -226,7 +226,7 @@ def test_names_are_printed_in_full_and_parsed_back(text: str, full: str) -> None
         ("F1(tokens=bags)", "choose one of bag, set"),
         ("F1(tokens='set')@10", "takes no cutoff"),
         ("Similarity(model=3)", "no name of an encoder"),
-        ("CiteQ", "did you mean cite"),
+        ("CiteQ", "did you mean Cite"),
     ],
 )
 def test_what_is_no_measure_of_answers_is_refused(text: str, why: str) -> None:
