@@ -8,13 +8,17 @@ that `rankproof tokenizers compare` wrote, and puts their charts into docs/img.
 from __future__ import annotations
 
 import argparse
+import csv
+import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from rankproof import Settings
+from rankproof.data.counting import counted
 from rankproof.formats import read_dataset
 from rankproof.lab.comparing.compare import compare
 from rankproof.lab.comparing.comparison import Comparison
@@ -104,11 +108,38 @@ def answers(found: Comparison) -> list[str]:
     return [f"- {sentence}" for sentence in said]
 
 
+def summary(folder: Path) -> list[str]:
+    """A row a system in its own language: what docs/tokenizers.md shows of a collection."""
+    with open(folder / "comparison.csv", encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["language"] == OWN]
+    edits = sorted({row["edits"] for row in rows} - {"0"})
+    head = ["system", "steps", "read/document", "tokens/query", "unknown", "nDCG@10 [95 %]", "seeds", "R@10", "MRR"]
+    changed = {(row["system"], row["edits"]): f"{float(row['nDCG@10']):.3f}" for row in rows}
+    plain = [[*_summed(row), *(changed[row["system"], one] for one in edits)] for row in rows if row["edits"] == "0"]
+    return markdown([[*head, *(counted(int(one), "edit") for one in edits)], *plain])
+
+
+def _summed(row: Mapping[str, str]) -> list[str]:
+    mean, low, high, least, most = (float(row[f"nDCG@10{part}"]) for part in ("", " low", " high", " min", " max"))
+    steps = re.search(r"(\d+) steps", row["training"])
+    read = row["sequence_document_mean"] or row["tokens_document_mean"]
+    return [
+        row["system"],
+        f"{int(steps[1]):,}" if steps else "–",
+        f"{float(read):.0f}",
+        f"{float(row['tokens_query_mean']):.0f}",
+        f"{float(row['unknown_share']):.1%}",
+        f"**{mean:.3f}** [{low:.3f}, {high:.3f}]",
+        f"{least:.3f}–{most:.3f}" if int(row["repeats"]) > 1 else "–",
+        *(f"{float(row[name]):.3f}" for name in ("recall@10", "mrr")),
+    ]
+
+
 def show_folder(folder: Path) -> None:
     """The tables of one comparison, and its charts as pictures of the docs."""
     if not is_comparison(str(folder)):
         raise SystemExit(f"{folder} is no comparison: write it with rankproof tokenizers compare -o")
-    print(f"## {folder.name}\n\n{(folder / CONCLUSION).read_text()}")
+    print("\n".join([f"## {folder.name}\n", *summary(folder), "", (folder / CONCLUSION).read_text()]))
     for name in CHARTS:
         if (folder / f"{name}.png").is_file():
             target = IMAGES / f"tokenizers-{folder.name}-{name}.png"
