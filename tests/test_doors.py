@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rankproof as rp
-from rankproof.align.engine import is_built
+from rankproof.engine_choice import is_built
 from rankproof.data.qrels import Judgement
 from rankproof.evaluation import Result
 
@@ -24,7 +24,7 @@ ENGINES = ["native", "reference"] if is_built() else ["reference"]
 
 
 def by_engine(name: str, monkeypatch: pytest.MonkeyPatch, *arguments: Any, **options: Any) -> Result:
-    monkeypatch.setattr("rankproof.align.engine.chosen_name", lambda: name)
+    monkeypatch.setattr("rankproof.engine_choice.chosen_name", lambda: name)
     return rp.evaluate(*arguments, **options)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from native_cases import assert_same_hits
+from rankproof import engine_choice
 from rankproof.align import engine, reference
 from rankproof.data.reading import Reading
 from rankproof.errors import UsageError, WorldError
@@ -23,38 +24,38 @@ def parameters(function: Callable[..., object]) -> list[tuple[str, object]]:
 
 @pytest.fixture(autouse=True)
 def _choose_anew() -> Iterator[None]:
-    engine.chosen_name.cache_clear()
+    engine_choice.chosen_name.cache_clear()
     yield
-    engine.chosen_name.cache_clear()
+    engine_choice.chosen_name.cache_clear()
 
 
 @pytest.mark.parametrize("built", [True, False])
 def test_the_native_engine_is_taken_where_it_was_built(monkeypatch: pytest.MonkeyPatch, built: bool) -> None:
-    monkeypatch.delenv(engine.VARIABLE, raising=False)
-    monkeypatch.setattr(engine, "is_built", lambda: built)
+    monkeypatch.delenv(engine_choice.VARIABLE, raising=False)
+    monkeypatch.setattr(engine_choice, "is_built", lambda: built)
     assert ("native" if built else "reference") == engine.NAME
 
 
 def test_the_reference_engine_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(engine.VARIABLE, "reference")
+    monkeypatch.setenv(engine_choice.VARIABLE, "reference")
     assert engine.NAME == "reference"
 
 
 def test_a_forced_engine_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(engine.VARIABLE, "native")
-    monkeypatch.setattr(engine, "is_built", lambda: False)
+    monkeypatch.setenv(engine_choice.VARIABLE, "native")
+    monkeypatch.setattr(engine_choice, "is_built", lambda: False)
     with pytest.raises(UsageError, match="was not built"):
         engine.judge_dict({"1": {"a": 1}}, "qrels")
 
 
 def test_an_engine_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(engine.VARIABLE, "fast")
+    monkeypatch.setenv(engine_choice.VARIABLE, "fast")
     with pytest.raises(UsageError, match="'fast'"):
-        engine.chosen_name()
+        engine_choice.chosen_name()
 
 
 def test_a_native_engine_that_cannot_be_loaded_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "chosen_name", lambda: "broken")
+    monkeypatch.setattr(engine_choice, "chosen_name", lambda: "broken")
     with pytest.raises(WorldError, match="broken engine cannot be loaded"):
         engine.judge_dict({"1": {"a": 1}}, "qrels")
 
@@ -74,7 +75,7 @@ def test_both_engines_have_the_same_functions(function: str) -> None:
 @pytest.mark.parametrize("name", ["native", "reference"])
 def test_the_chosen_engine_does_the_work(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     pytest.importorskip("rankproof.align.native", exc_type=ImportError)
-    monkeypatch.setenv(engine.VARIABLE, name)
+    monkeypatch.setenv(engine_choice.VARIABLE, name)
     grades, scores = {"1": {"a": 1, "b": 0}}, {"1": {"b": 2.0, "a": 1.0}}
     judged = engine.judge_dict(grades, "qrels")
     wanted = reference.align_dict(reference.judge_dict(grades, "qrels"), scores, "run", Reading())

@@ -231,7 +231,7 @@ def test_a_faulty_frame_is_refused_alike_by_both_readers(
     frame = pyarrow.table(columns) if library is pyarrow else library.DataFrame(columns)
     told = []
     for name in ("native", "reference"):
-        monkeypatch.setattr("rankproof.align.engine.chosen_name", lambda name=name: name)
+        monkeypatch.setattr("rankproof.engine_choice.chosen_name", lambda name=name: name)
         with pytest.raises(rp.InputError) as error:
             rp.evaluate(QRELS, {"dense": frame})
         told.append(str(error.value))

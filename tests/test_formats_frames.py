@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rankproof.align.engine import is_built
+from rankproof.engine_choice import is_built
 from rankproof.data.reading import Order, Reading
 from rankproof.data.run import Run
 from rankproof.errors import InputError, UsageError

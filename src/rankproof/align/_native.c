@@ -4,6 +4,7 @@
 #include "csrc/py_align.h"
 #include "csrc/py_arrow.h"
 #include "csrc/py_forms.h"
+#include "csrc/py_table.h"
 
 /* The number of a padded token, by the same steps as a row's score. */
 static Outcome number_of(Slice token, int level, bool *is_number, double *score) {
@@ -44,9 +45,10 @@ static PyMethodDef functions[] = {
     {"mark_queries", py_mark_queries, METH_VARARGS, "Marks queries that are not judged: (handle, ids, mark)."},
     {"align_text", py_align_text, METH_VARARGS, "Hits of a stream: (handle, readinto, options, block, level, inside, grouped)."},
     {"align_dict", py_align_dict, METH_VARARGS, "Hits of a dict of dicts: (handle, mapping, options, dicts, floats)."},
-    {"align_run", py_align_run, METH_VARARGS, "Hits of columns: (handle, options, queries, offsets, docs, scores, ranks)."},
+    {"align_run", py_align_run, METH_VARARGS, "Hits of columns: (handle, options, queries, offsets, docs, bounds, scores, ranks)."},
     {"align_arrow", py_align_arrow, METH_VARARGS,
      "Hits of an Arrow stream: (handle, capsule, options, columns, keeps, grouped)."},
+    {"read_table", py_read_table, METH_VARARGS, "Rows of a stream as columns: (readinto, run, block, level)."},
     {"parse_score", py_parse_score, METH_VARARGS, "A token as a score, None where it is no decimal: (token, level)."},
     {NULL, NULL, 0, NULL},
 };

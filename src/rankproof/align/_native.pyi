@@ -12,6 +12,7 @@ Judgements = tuple[object, tuple[str, ...], bytes, bytes, int, int, list[int], b
 Arrays = tuple[bytes, bytes, bytes, bytes, bytes]
 Counts = tuple[int, int, int, int, int, int, int, int]
 Aligned = tuple[Arrays, Counts, tuple[str, ...], tuple[str, ...], bytes]
+Table = tuple[tuple[str, ...], bytes, bytes, bytes, bytes, bytes, bytes, tuple[str, ...], bool]
 ReadInto = Callable[[memoryview], int | None]
 Types = tuple[type, ...]
 
@@ -29,7 +30,8 @@ def align_run(
     options: Options,
     queries: tuple[str, ...],
     offsets: object,
-    docs: tuple[str, ...],
+    docs: tuple[str, ...] | bytes,
+    bounds: object | None,
     scores: object,
     ranks: object | None,
     /,
@@ -37,4 +39,5 @@ def align_run(
 def align_arrow(
     handle: object, stream: object, options: Options, columns: tuple[int, int, int, int, int], keeps: bool, grouped: bool, /
 ) -> Aligned | None: ...
+def read_table(readinto: ReadInto, run: bool, block: int, level: int, /) -> Table: ...
 def parse_score(token: bytes, level: int, /) -> float | None: ...

@@ -1,22 +1,17 @@
-"""Which engine aligns: the native reader where it was built, else the plain-Python one; RANKPROOF_ENGINE forces one."""
+"""Alignment by the engine that is in use."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Literal, Protocol, cast
 
+from .. import engine_choice
 from ..data.qrels import Qrels
 from ..data.reading import Reading
 from ..data.run import Run
 from ..data.source import Source
-from ..errors import UsageError, WorldError
 from .hits import Hits, Judged
 
-VARIABLE = "RANKPROOF_ENGINE"
 NAME: Literal["native", "reference"]
 
 
@@ -33,38 +28,12 @@ class Engine(Protocol):
 
 def __getattr__(name: str) -> str:
     if name == "NAME":
-        return chosen_name()
+        return engine_choice.chosen_name()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@cache
-def chosen_name() -> Literal["native", "reference"]:
-    """The engine in use; one that is asked for by name and missing is an error, never replaced."""
-    forced = os.environ.get(VARIABLE, "")
-    if forced not in ("", "native", "reference"):
-        raise UsageError(f"{VARIABLE} is {forced!r}", fix="set it to native or reference, or unset it")
-    if forced == "reference":
-        return "reference"
-    if is_built():
-        return "native"
-    if forced == "native":
-        raise UsageError(
-            f"{VARIABLE} asks for the native engine, which was not built", fix="install a C compiler and install again"
-        )
-    return "reference"
-
-
-def is_built() -> bool:
-    """Whether the native reader is there; one that is there and cannot be loaded is an error, not a reason for the other."""
-    return find_spec("rankproof.align._native") is not None
-
-
 def _engine() -> Engine:
-    name = chosen_name()
-    try:
-        return cast(Engine, import_module(f"rankproof.align.{name}"))
-    except ImportError as error:
-        raise WorldError(f"the {name} engine cannot be loaded ({error}); install again, or set {VARIABLE}=reference") from None
+    return cast(Engine, engine_choice.loaded(f"rankproof.align.{engine_choice.chosen_name()}"))
 
 
 def judge_text(source: Source, only: Collection[str] | None = None) -> Judged:

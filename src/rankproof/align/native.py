@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from ..data.arrays import IntArray
 from ..data.order import settled
+from ..data.packed_ids import PackedIds
 from ..data.qrels import Qrels
 from ..data.reading import Reading
 from ..data.refusals import refusal
@@ -123,7 +125,7 @@ def align_run(judged: Judged, run: Run, reading: Reading) -> Hits:
     ranks = None if run.ranks is None else np.ascontiguousarray(run.ranks)
     offsets, scores = np.ascontiguousarray(run.offsets), np.ascontiguousarray(run.scores)
     try:
-        found = _native.align_run(judged.handle, options_of(reading), run.queries, offsets, run.docs, scores, ranks)
+        found = _native.align_run(judged.handle, options_of(reading), run.queries, offsets, *_ids(run.docs), scores, ranks)
     except _native.Refused:
         settled(run, reading)
         raise
@@ -132,6 +134,11 @@ def align_run(judged: Judged, run: Run, reading: Reading) -> Hits:
         return align_run(judged, replace(grouped, tags=run.tags), reading)
     hits = hits_of(judged, found)
     return replace(hits, seen=replace(hits.seen, tags=run.tags[:FEW_TAGS]))
+
+
+def _ids(docs: tuple[str, ...] | PackedIds) -> tuple[tuple[str, ...] | bytes, IntArray | None]:
+    """The documents as the reader takes them: as they are, or as one text with the bounds of each id."""
+    return (docs.text, np.ascontiguousarray(docs.bounds)) if isinstance(docs, PackedIds) else (docs, None)
 
 
 def align_dict(judged: Judged, scores: Mapping[str, Mapping[str, float]], name: str, reading: Reading) -> Hits:

@@ -45,10 +45,9 @@ def version() -> str:
 
     import numpy
 
-    from .. import __version__
-    from ..align import engine
+    from .. import __version__, engine_choice
 
-    reader = "native reader" if engine.chosen_name() == "native" else _REFERENCE[engine.is_built()]
+    reader = "native reader" if engine_choice.chosen_name() == "native" else _REFERENCE[engine_choice.is_built()]
     return f"rankproof {__version__} ({reader})\nPython {platform.python_version()}, numpy {numpy.__version__}\n"
 
 

@@ -71,12 +71,19 @@ class Qrels(Mapping[str, Mapping[str, int]]):
                 if row.mark:
                     marks[key] = row.mark
         self.marks: Mapping[tuple[str, str], str] = MappingProxyType(marks)
-        self._grades = MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
+        self._grades = _read_only(grades)
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
         """Qrels of a dict of dicts; ids that are integers become their decimal text."""
         return cls(_judgements(grades, source), source=source)
+
+    @classmethod
+    def of_checked(cls, grades: Mapping[str, Mapping[str, int]], *, source: str) -> Qrels:
+        """Qrels of ids and grades that were checked where they were read, judged by people and each once."""
+        made = cls(iter(()), source=source)
+        made._grades = _read_only(grades)
+        return made
 
     def __getitem__(self, query: str) -> Mapping[str, int]:
         return self._grades[query]
@@ -103,6 +110,10 @@ class Qrels(Mapping[str, Mapping[str, int]]):
             for doc in sorted(self[query]):
                 digest.update(f"{query}\0{doc}\0{self[query][doc]}\n".encode())
         return digest.hexdigest()
+
+
+def _read_only(grades: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[str, int]]:
+    return MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
 
 
 def _judgements(grades: Mapping[str, Mapping[str, int]], source: str) -> Iterator[Judgement]:

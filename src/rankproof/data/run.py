@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
 
 import numpy as np
 
 from .arrays import FloatArray, IntArray, frozen
 from .ids import checked_keys
+from .packed_ids import PackedIds
 from .refusals import refusal
 
 NO_RANK = -(1 << 63)
@@ -47,14 +49,14 @@ def checked_score(value: object, *, query: str, doc: str, source: str = "", line
 class Run:
     """Rows grouped by query, in the order they came: rows of query i are offsets[i] to offsets[i + 1].
 
-    A document may stand twice here; alignment settles what that means. `ranks` is None where no row has one, and holds
-    NO_RANK for a row that lacks it; `lines` is None for rows from memory.
+    A document may stand twice here; alignment settles what that means. `docs` is a tuple, or PackedIds for a run from a large
+    file. `ranks` is None where no row has one, and holds NO_RANK for a row that lacks it; `lines` is None for rows from memory.
     """
 
     name: str
     queries: tuple[str, ...]
     offsets: IntArray
-    docs: tuple[str, ...]
+    docs: tuple[str, ...] | PackedIds
     scores: FloatArray
     ranks: IntArray | None = None
     lines: IntArray | None = None
@@ -111,25 +113,68 @@ class Run:
 
     def rows(self) -> Iterator[RunRow]:
         """Every row, query by query, without its tag."""
-        for index, query in enumerate(self.queries):
-            for at in range(int(self.offsets[index]), int(self.offsets[index + 1])):
-                rank = None if self.ranks is None or self.ranks[at] == NO_RANK else int(self.ranks[at])
-                line = None if self.lines is None else int(self.lines[at])
-                yield RunRow(query, self.docs[at], float(self.scores[at]), rank, line)
+        for query, (start, end) in zip(self.queries, self._spans(), strict=True):
+            docs, scores = self.docs[start:end], self.scores[start:end].tolist()
+            ranks: Iterable[int | None] = repeat(None) if self.ranks is None else map(_rank, self.ranks[start:end].tolist())
+            lines: Iterable[int | None] = repeat(None) if self.lines is None else self.lines[start:end].tolist()
+            yield from map(RunRow, repeat(query), docs, scores, ranks, lines)
 
     def among(self, queries: Container[str]) -> Run:
         """The same without the queries that are not among these."""
         kept = [query for query in self.queries if query in queries]
-        if len(kept) == len(self.queries):
-            return self
-        rows = (row for row in self.rows() if row.query in queries)
-        return Run.from_rows(rows, name=self.name, source=self.source, queries=kept)
+        return self if len(kept) == len(self.queries) else self._with_queries(kept)
+
+    def beginning_with(self, queries: Iterable[str]) -> Run:
+        """The same with these queries first, also those for which nothing was retrieved."""
+        return self._with_queries(list(dict.fromkeys((*queries, *self.queries))))
+
+    def _with_queries(self, queries: list[str]) -> Run:
+        """The rows of these queries in their order, without tags; no rows of a query that the run does not have."""
+        own = dict(zip(self.queries, self._spans(), strict=True))
+        if len(own) < len(self.queries):
+            wanted = frozenset(queries)
+            rows = (row for row in self.rows() if row.query in wanted)
+            return Run.from_rows(rows, name=self.name, source=self.source, queries=queries)
+        spans = [own.get(query, (0, 0)) for query in queries]
+        offsets = frozen(np.cumsum([0, *(end - start for start, end in spans)], dtype=np.int64))
+        same_rows = replace(self, queries=tuple(queries), offsets=offsets, tags=())
+        return same_rows if offsets[-1] == len(self.docs) and _follow_on(spans) else same_rows._with_blocks(spans)
+
+    def _with_blocks(self, spans: Sequence[tuple[int, int]]) -> Run:
+        """The same with the rows in these spans alone, in that order."""
+        docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
+        places = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
+        ranks, lines = (None if column is None else known(column[places]) for column in (self.ranks, self.lines))
+        return replace(self, docs=docs, scores=frozen(self.scores[places]), ranks=ranks, lines=lines)
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        return pairwise(self.offsets.tolist())
 
     def __len__(self) -> int:
         return len(self.queries)
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self.queries)} queries, {len(self.docs)} rows>"
+
+
+def known(column: IntArray) -> IntArray | None:
+    """The ranks or lines, None where no row has one."""
+    return None if bool(np.all(column == NO_RANK)) else frozen(column)
+
+
+def _rank(value: int) -> int | None:
+    return None if value == NO_RANK else value
+
+
+def _follow_on(spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether each span begins where the one before ended; empty ones do not count."""
+    full = [span for span in spans if span[0] < span[1]]
+    return all(left[1] == right[0] for left, right in pairwise(full))
+
+
+def _joined(docs: Sequence[str], spans: Iterable[tuple[int, int]]) -> Iterator[str]:
+    for start, end in spans:
+        yield from docs[start:end]
 
 
 def _column(values: list[int | None], *, missing: int) -> IntArray | None:

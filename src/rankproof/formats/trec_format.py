@@ -12,6 +12,7 @@ from . import trec
 from .columns import Kind
 from .faults import fault
 from .grades import grade_of_text
+from .native_rows import native_qrels, native_run
 from .ranked import ranked_rows
 from .rows import Options, qrels_of, run_of
 
@@ -22,9 +23,14 @@ class TrecFormat:
     """Columns between white space: four in qrels, six in a run."""
 
     def read_qrels(self, source: Source, options: Options) -> Qrels:
-        return qrels_of(_judgements(source, options), source=source.name)
+        found = native_qrels(source) if options.grade_map is None else None
+        return qrels_of(_judgements(source, options), source=source.name) if found is None else found
 
     def read_run(self, source: Source, name: str, options: Options) -> Run:
+        found = native_run(source, name, ranked=options.reading.order == "rank")
+        return self._plain_run(source, name, options) if found is None else found
+
+    def _plain_run(self, source: Source, name: str, options: Options) -> Run:
         return run_of(trec.run_rows(source), name=name, source=source.name, reading=options.reading)
 
     def kind(self, source: Source, options: Options) -> Kind | None:

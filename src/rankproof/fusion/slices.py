@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..data.arrays import FloatArray
@@ -17,15 +19,19 @@ NOTHING: Given = ((), 0, np.zeros(0))
 def slices(run: Run, reading: Reading) -> dict[str, Given]:
     """Each query's documents as the reading orders them, where they start, and their scores, higher being better."""
     keys = _keys(run, reading)
-    ends = run.offsets.tolist()
+    docs, ends = tuple(run.docs), run.offsets.tolist()
     found: dict[str, Given] = {}
     for query, start, end in zip(run.queries, ends, ends[1:], strict=False):
         if end - start < 2 or bool(np.all(keys[start + 1 : end] < keys[start : end - 1])):
-            found[query] = run.docs, start, keys[start:end]
+            found[query] = docs, start, keys[start:end]
         else:
-            docs, scores = ranked(list(run.docs[start:end]), keys[start:end])
-            found[query] = docs, 0, scores
+            found[query] = _sorted(docs[start:end], keys[start:end])
     return found
+
+
+def _sorted(docs: Sequence[str], keys: FloatArray) -> Given:
+    found, scores = ranked(list(docs), keys)
+    return found, 0, scores
 
 
 def _keys(run: Run, reading: Reading) -> FloatArray:

@@ -66,34 +66,52 @@ static PyObject *py_align_dict(PyObject *module, PyObject *arguments) {
     return object;
 }
 
-/* Columns of a run in memory; ranks.buf is NULL where there are none. */
+/* Columns of a run in memory; ranks.buf is NULL where there are none. The ids of documents are a tuple of str, or one text with
+ * the bounds of each id in it, where bounds.buf is not NULL. */
 typedef struct {
     PyObject *queries, *docs;
-    Py_buffer offsets, scores, ranks;
+    Py_buffer offsets, scores, ranks, text, bounds;
 } Columns;
 
 static void columns_free(Columns *columns) {
-    PyBuffer_Release(&columns->offsets);
-    PyBuffer_Release(&columns->scores);
-    if (columns->ranks.buf != NULL) PyBuffer_Release(&columns->ranks);
+    Py_buffer *each[] = {&columns->offsets, &columns->scores, &columns->ranks, &columns->text, &columns->bounds};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        if (each[i]->obj != NULL) PyBuffer_Release(each[i]);
+    }
+}
+
+static bool bounds_fit(const Columns *columns, Py_ssize_t rows) {
+    const int64_t *bounds = columns->bounds.buf;
+    bool fit = bounds[0] >= 0 && bounds[rows] <= columns->text.len;
+    for (Py_ssize_t i = 0; fit && i < rows; i++) fit = bounds[i] <= bounds[i + 1];
+    return fit;
 }
 
 static bool columns_fit(const Columns *columns) {
-    Py_ssize_t rows = PyTuple_Size(columns->docs), queries = PyTuple_Size(columns->queries);
+    bool packed = columns->bounds.obj != NULL;
+    Py_ssize_t rows = packed ? columns->bounds.len / 8 - 1 : PyTuple_Size(columns->docs);
+    Py_ssize_t queries = PyTuple_Size(columns->queries);
     const int64_t *offsets = columns->offsets.buf;
-    bool fit = columns->scores.len == 8 * rows && columns->offsets.len == 8 * (queries + 1) &&
-               (columns->ranks.buf == NULL || columns->ranks.len == 8 * rows);
-    fit = fit && offsets[0] == 0 && offsets[queries] == rows;
+    bool fit = rows >= 0 && columns->scores.len == 8 * rows && columns->offsets.len == 8 * (queries + 1) &&
+               (columns->ranks.obj == NULL || columns->ranks.len == 8 * rows);
+    fit = fit && offsets[0] == 0 && offsets[queries] == rows && (!packed || bounds_fit(columns, rows));
     for (Py_ssize_t i = 0; fit && i < queries; i++) fit = offsets[i] <= offsets[i + 1];
     if (!fit) PyErr_SetString(PyExc_ValueError, "the columns of the run do not have the same number of rows");
     return fit;
 }
 
+/* The id of one row; at is NULL with an exception set where it is no str. */
+static inline Slice column_id(const Columns *columns, size_t row) {
+    const int64_t *bounds = columns->bounds.buf;
+    if (bounds == NULL) return utf8_of(PyTuple_GetItem(columns->docs, (Py_ssize_t)row));
+    return (Slice){(const char *)columns->text.buf + bounds[row], (size_t)(bounds[row + 1] - bounds[row])};
+}
+
 /* Copies the ids of rows `from` to `to` behind each other. */
-static Outcome take_docs(PyObject *docs, size_t from, size_t to, Rows *rows, Copy *text, Seed seed) {
+static Outcome take_docs(const Columns *columns, size_t from, size_t to, Rows *rows, Copy *text, Seed seed) {
     text->size = 0;
     for (size_t i = from; i < to; i++) {
-        Slice id = utf8_of(PyTuple_GetItem(docs, (Py_ssize_t)i));
+        Slice id = column_id(columns, i);
         if (id.at == NULL) return STOPPED;
         if (id.size > UINT32_MAX) return NO_MEMORY;
         TRY(text_room(&text->text, &text->capacity, text->size, id.size));
@@ -113,7 +131,7 @@ static Outcome take_rows(const Columns *columns, size_t from, size_t to, Rows *r
     const double *scores = columns->scores.buf;
     const int64_t *ranks = columns->ranks.buf;
     TRY(rows_reserve(rows, to - from));
-    TRY(take_docs(columns->docs, from, to, rows, text, result->judged->seed));
+    TRY(take_docs(columns, from, to, rows, text, result->judged->seed));
     rows->ranked = ranks != NULL;
     for (size_t i = from; i < to; i++) {
         rows->ranks[i - from] = ranks == NULL ? NO_RANK : ranks[i];
@@ -154,19 +172,33 @@ static PyObject *align_columns_object(const Handle *handle, const Columns *colum
     return object;
 }
 
+/* The buffer of an object, none for None. */
+static bool optional_buffer(PyObject *object, Py_buffer *buffer) {
+    return object == Py_None || PyObject_GetBuffer(object, buffer, PyBUF_SIMPLE) == 0;
+}
+
+/* The ids of documents: a tuple of str, or (text, bounds). */
+static bool take_ids(PyObject *docs, PyObject *bounds, Columns *columns) {
+    columns->docs = docs;
+    if (bounds != Py_None) return optional_buffer(docs, &columns->text) && optional_buffer(bounds, &columns->bounds);
+    if (PyTuple_Check(docs)) return true;
+    PyErr_SetString(PyExc_TypeError, "ids without bounds are a tuple");
+    return false;
+}
+
 static PyObject *py_align_run(PyObject *module, PyObject *arguments) {
-    PyObject *capsule, *chosen, *ranks;
+    PyObject *capsule, *chosen, *docs, *bounds, *ranks;
     Options options;
     Columns columns;
     (void)module;
     memset(&columns, 0, sizeof columns);
-    if (!PyArg_ParseTuple(arguments, "OO!O!y*O!y*O", &capsule, &PyTuple_Type, &chosen, &PyTuple_Type, &columns.queries,
-                          &columns.offsets, &PyTuple_Type, &columns.docs, &columns.scores, &ranks))
+    if (!PyArg_ParseTuple(arguments, "OO!O!y*OOy*O", &capsule, &PyTuple_Type, &chosen, &PyTuple_Type, &columns.queries,
+                          &columns.offsets, &docs, &bounds, &columns.scores, &ranks))
         return NULL;
     PyObject *object = NULL;
     Handle *handle = handle_of(capsule);
     bool ready = handle != NULL && options_of(chosen, &options);
-    if (ready && ranks != Py_None) ready = PyObject_GetBuffer(ranks, &columns.ranks, PyBUF_SIMPLE) == 0;
+    ready = ready && take_ids(docs, bounds, &columns) && optional_buffer(ranks, &columns.ranks);
     if (ready && columns_fit(&columns)) object = align_columns_object(handle, &columns, &options);
     columns_free(&columns);
     return object;

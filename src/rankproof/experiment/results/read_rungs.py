@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -60,7 +61,7 @@ def _run(values: Values, name: str, queries: tuple[str, ...], folder: str) -> Ru
     if len(found.docs) != rows:
         what = f"{len(found.docs)} rows where {RESULT} counts {rows}"
         raise Values({}, path).error(what, "the file is damaged: run the experiment again")
-    return Run.from_rows(found.rows(), name=name, source=path, queries=asked)
+    return replace(found.beginning_with(asked), name=name, source=path)
 
 
 def run_file(values: Values) -> tuple[str, str]:
