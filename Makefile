@@ -36,6 +36,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.searching
 	$(BIN)/python -m bench.fusing
 	$(BIN)/python -m bench.flips
+	$(BIN)/python -m bench.loading
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m benchmarks.nulls
 

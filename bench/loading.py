@@ -12,65 +12,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from rankproof import evaluate
-from rankproof.data.qrels import Qrels
-from rankproof.data.queries import Queries, Query
-from rankproof.data.run import Run
-from rankproof.experiment import Climb, Rung
-from rankproof.experiment.results.folder import is_results_folder, save
-from rankproof.experiment.rung import TIMES
-
-QUERIES, DEPTH, DOCUMENTS, SEED = 7_000, 98, 20_000, 5
+QUERIES, DEPTH = 7_000, 98
 SYSTEMS = ("bm25", "dense", "hybrid")
 MEASURES = ("nDCG@10", "RR@10", "R@100")
 LOAD = "import sys; from rankproof.experiment.results.folder import load; load(sys.argv[1])"
 MOST = 2.0
 """How many times as much as `eval` loading may take."""
-
-
-def climb() -> Climb:
-    """A climb of three systems that found documents at random, one of them judged relevant for each query."""
-    random = np.random.default_rng(SEED)
-    queries = tuple(f"q{at}" for at in range(QUERIES))
-    docs = np.array([f"d{at:07d}" for at in range(DOCUMENTS)])
-    runs = {name: _run(name, queries, docs, random) for name in SYSTEMS}
-    qrels = Qrels.from_dict({query: {str(docs[at]): 1} for at, query in enumerate(queries)})
-    return Climb(
-        name="large",
-        fingerprint="f" * 64,
-        queries=queries,
-        result=evaluate(qrels, runs, MEASURES),
-        rungs=tuple(_rung(run, random) for run in runs.values()),
-        qrels=qrels,
-        texts=Queries([Query(query, f"what is the answer to question {query}?") for query in queries]),
-        snippets={str(doc): f"The text of document {doc} in a few words." for doc in docs},
-        experiment='name = "large"\n',
-        provenance={"documents": DOCUMENTS},
-    )
-
-
-def _run(name: str, queries: tuple[str, ...], docs: np.ndarray, random: np.random.Generator) -> Run:
-    def ranking() -> tuple[list[str], np.ndarray]:
-        start, step = random.integers(len(docs)), random.integers(1, 97)
-        return docs[(start + step * np.arange(DEPTH)) % len(docs)].tolist(), np.sort(random.random(DEPTH))[::-1] * 20
-
-    return Run.of_rankings(name, queries, (ranking() for _ in queries))
-
-
-def _rung(run: Run, random: np.random.Generator) -> Rung:
-    return Rung(
-        name=run.name,
-        kind="retrieval",
-        stage={"kind": "BM25"},
-        run=run,
-        times={part: random.random(QUERIES) for part in TIMES},
-        index_seconds=1.0,
-        index_bytes=1,
-        throughput=None,
-        over=None,
-    )
 
 
 def jobs(folder: Path) -> Mapping[str, list[str]]:
@@ -115,14 +62,11 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    if not is_results_folder(str(arguments.folder)):
-        arguments.folder.parent.mkdir(parents=True, exist_ok=True)
-        save(climb(), arguments.folder)
+    subprocess.run([sys.executable, "-m", "bench.large_results", str(arguments.folder)], check=True)
     best = measured(arguments.folder, arguments.rounds)
     eval_seconds = best["rankproof eval"][0]
-    print(
-        f"| {QUERIES:,} queries, {len(SYSTEMS)} systems, {QUERIES * DEPTH * len(SYSTEMS):,} lines | CPU s | peak MB | times eval |"
-    )
+    lines = QUERIES * DEPTH * len(SYSTEMS)
+    print(f"| {QUERIES:,} queries, {len(SYSTEMS)} systems, {lines:,} lines | CPU s | peak MB | times eval |")
     print("|---|---:|---:|---:|")
     for name, (seconds, memory) in best.items():
         print(f"| {name} | {seconds:.2f} | {memory:.0f} | {seconds / eval_seconds:.2f} |")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..data.time_parts import PARTS
 from ..experiment.rung import Rung
-from ..stages.clock import PARTS
 
 
 def stage_means(rung: Rung) -> dict[str, float]:

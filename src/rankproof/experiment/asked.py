@@ -13,8 +13,9 @@ from ..data.answers import Answer
 from ..data.arrays import FloatArray, IntArray
 from ..data.counting import counted
 from ..data.ranking import Ranking
+from ..data.time_parts import PARTS
 from ..stages.base import Block
-from ..stages.clock import PARTS, Clock
+from ..stages.clock import Clock
 from .asked_notes import notes_of_counts
 from .packing import packed, unpacked
 

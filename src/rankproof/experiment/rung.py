@@ -13,9 +13,9 @@ from ..data.arrays import FloatArray, IntArray
 from ..data.qrels import Qrels
 from ..data.queries import Queries
 from ..data.run import Run
+from ..data.time_parts import PARTS
 from ..errors import UsageError, shown
 from ..evaluation import Result
-from ..stages.clock import PARTS
 
 RungKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks"]
 TIMES = (*PARTS, "total")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, get_args
 
 from ..asking.tally import COUNTS, Count
-
-Part = Literal["embed", "search", "rerank", "generate"]
-PARTS: tuple[Part, ...] = get_args(Part)
+from ..data.time_parts import PARTS, Part
 
 
 class Clock:
