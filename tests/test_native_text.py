@@ -26,7 +26,12 @@ from native_cases import (
 )
 from rankproof.align import reference
 from rankproof.align.hits import Hits, Judged
+from rankproof.data.qrels import Qrels
 from rankproof.data.reading import Reading
+from rankproof.data.run import Run
+from rankproof.formats import trec
+from rankproof.formats.native_rows import native_qrels, native_run
+from rankproof.formats.rows import qrels_of, run_of
 
 native = pytest.importorskip("rankproof.align.native", exc_type=ImportError)
 
@@ -123,6 +128,44 @@ def test_a_text_run_gives_what_the_reference_gives(text: bytes, reading: Reading
     ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
     found = outcome(lambda: native.align_text(ours, source_of(text), reading, block=block, level=level))
     assert_same_hits(found, outcome(lambda: reference.align_text(theirs, source_of(text), reading)))
+
+
+def values_of(run: Run) -> list[object]:
+    """Everything that a run holds, scores as their bits."""
+    columns = [None if column is None else column.tolist() for column in (run.offsets, run.ranks, run.lines)]
+    return [run.name, run.source, run.queries, run.tags, tuple(run.docs), run.scores.tobytes(), *columns]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
+    text: bytes, reading: Reading, block: int, level: int
+) -> None:
+    source = source_of(text)
+    found = native_run(source, "x", ranked=reading.order == "rank", block=block, level=level)
+    wanted = outcome(lambda: run_of(trec.run_rows(source), name="x", source=source.name, reading=reading))
+    assert (found is None) == isinstance(wanted, str)
+    if found is not None and not isinstance(wanted, str):
+        assert values_of(found) == values_of(wanted)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=qrels_texts(), block=BLOCKS, level=LEVELS)
+def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: bytes, block: int, level: int) -> None:
+    source = source_of(text)
+    found = native_qrels(source, block=block, level=level)
+    wanted = outcome(lambda: qrels_of(trec.qrels_rows(source), source=source.name))
+    assert (found is None) == (isinstance(wanted, str) or wanted.repeats > 0)
+    if found is not None and isinstance(wanted, Qrels):
+        assert [(query, [*docs.items()]) for query, docs in found.items()] == [
+            (query, [*docs.items()]) for query, docs in wanted.items()
+        ]
+        assert (found.source, found.repeats, dict(found.marks)) == (wanted.source, wanted.repeats, {})
+
+
+def test_judgements_of_a_machine_keep_their_marks() -> None:
+    assert native_qrels(source_of(b"1 0 a 1\n1 llm:x b 2\n")) is None
+    assert native_qrels(source_of(b"1 0 a 1\n1 llmx b 2\n")) == {"1": {"a": 1, "b": 2}}
 
 
 @settings(max_examples=300, deadline=None)

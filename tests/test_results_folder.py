@@ -18,9 +18,12 @@ from hypothesis import strategies as st
 
 from rankproof import evaluate
 from rankproof.cli.main import main
+from rankproof.data.packed_ids import PackedIds
 from rankproof.data.run import Run
+from rankproof.engine_choice import is_built
 from rankproof.errors import InputError, RankproofError, UsageError, WorldError
 from rankproof.experiment import Climb
+from rankproof.experiment.results.digests import digest_of
 from rankproof.experiment.results.folder import check_folder, load, save
 from rankproof.experiment.results.names import file_names
 from rankproof.experiment.results.tables import per_query_csv, summary_csv
@@ -325,6 +328,48 @@ def test_a_run_with_other_rows_than_are_counted_is_refused(saved: Path) -> None:
     (saved / "result.json").write_text(text.replace('"rows": 12', '"rows": 13'), encoding="utf-8")
     with pytest.raises(InputError, match=r"bm25\.trec\.gz: 12 rows where result\.json counts 13"):
         load(saved)
+
+
+def with_text(saved: Path, name: str, text: bytes) -> None:
+    """Writes a file of the folder anew, with the checksum of what is in it."""
+    (saved / name).write_bytes(gzip.compress(text))
+    document = json.loads((saved / "result.json").read_text())
+    document["sha256"][name] = digest_of(str(saved), name)
+    (saved / "result.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"] if is_built() else ["reference"])
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b"q1 Q0 d9 2 high bm25", "score .*high"),
+        (b"q1 Q0 d9 2 1e999 bm25", "1e999"),
+        (b"q1 Q0 d9 2 0.5", "5 columns"),
+        (b"q1 Q0 d\xff9 2 0.5 bm25", "0xff"),
+    ],
+)
+def test_a_wrong_field_of_a_run_is_refused_with_file_and_line(
+    saved: Path, engine: str, line: bytes, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankproof.engine_choice.chosen_name", lambda: engine)
+    name = "runs/bm25.trec.gz"
+    rows = gzip.decompress((saved / name).read_bytes()).splitlines()
+    with_text(saved, name, b"\n".join([rows[0], line, *rows[2:]]) + b"\n")
+    with pytest.raises(InputError, match=rf"bm25\.trec\.gz:2: .*{what}"):
+        load(saved)
+
+
+@pytest.mark.skipif(not is_built(), reason="needs the native reader")
+def test_the_runs_of_a_folder_are_read_without_an_object_for_each_line(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankproof.engine_choice.chosen_name", lambda: "reference")
+    eager = load(saved)
+    monkeypatch.setattr("rankproof.engine_choice.chosen_name", lambda: "native")
+    monkeypatch.setattr("rankproof.formats.trec.run_rows", None)
+    lazy = load(saved)
+    assert_same(lazy, eager)
+    for one, other in zip(lazy.rungs, eager.rungs, strict=True):
+        assert isinstance(one.run.docs, PackedIds)
+        assert [*one.run.rows()] == [*other.run.rows()]
 
 
 @pytest.mark.parametrize("name", ["qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "runs/late.trec.gz"])
