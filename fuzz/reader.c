@@ -2,7 +2,8 @@
  *
  * The first bytes of an input choose how it is read; the rest is qrels and a run. Besides not crashing, the reader must find
  * the same whatever the block size, the width of the scan and the length of the reads, the same when it groups rows as when it
- * streams them, ranks that rise and fit the ranking, and scores of the same bits as strtod. */
+ * streams them, ranks that rise and fit the ranking, and scores of the same bits as strtod. Read as a table, the text must give
+ * the same columns whatever the way. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,6 +13,7 @@
 #define MAX_LINE_BYTES 2048
 #include "../src/rankproof/align/csrc/qrels_text.h"
 #include "../src/rankproof/align/csrc/run_read.h"
+#include "../src/rankproof/align/csrc/table_text.h"
 
 #define EXPECT(condition)                                                           \
     do {                                                                            \
@@ -162,6 +164,58 @@ static void read_without_memory(const Judged *judged, const Options *options, Sl
     reading_free(&reading);
 }
 
+/* What one way of reading a table gave. */
+typedef struct {
+    Outcome outcome;
+    Lines lines;
+    TableText reader;
+} TableReading;
+
+static void read_table_one_way(TableReading *reading, Slice text, bool run, Way way) {
+    Memory memory = {text.at, text.size, way.longest};
+    memset(reading, 0, sizeof *reading);
+    reading->reader.lines = &reading->lines;
+    reading->reader.seed = SEED;
+    reading->reader.slow_number = slow_number;
+    reading->outcome = lines_open(&reading->lines, read_memory, &memory, way.block, way.level, false);
+    if (reading->outcome == DONE) reading->outcome = read_table(&reading->reader, run);
+}
+
+static void table_reading_free(TableReading *reading) {
+    table_text_free(&reading->reader);
+    buffer_free(&reading->lines.buffer);
+}
+
+static bool same_numbers(const void *left, const void *right, size_t count) {
+    return (left == NULL) == (right == NULL) && (left == NULL || memcmp(left, right, 8 * count) == 0);
+}
+
+static void expect_same_table(const TableText *left, const TableText *right) {
+    const Table *a = &left->table, *b = &right->table;
+    EXPECT(a->count == b->count && a->text_size == b->text_size && left->marked == right->marked);
+    EXPECT(memcmp(a->text, b->text, a->text_size) == 0);
+    EXPECT(same_numbers(a->bounds, b->bounds, a->count + 1) && same_numbers(a->lines, b->lines, a->count));
+    EXPECT(same_numbers(a->ranks, b->ranks, a->count) && same_numbers(a->grades, b->grades, a->count));
+    EXPECT(same_numbers(a->scores, b->scores, a->count));
+    expect_same_names(&left->groups.names, &right->groups.names);
+    expect_same_names(&left->tags, &right->tags);
+}
+
+static void read_tables(Slice text, bool run, Way way, size_t allowed) {
+    TableReading first, second;
+    read_table_one_way(&first, text, run, way);
+    read_table_one_way(&second, text, run, (Way){4096, SIZE_MAX, 0, false});
+    EXPECT(first.outcome == second.outcome);
+    if (first.outcome == DONE) expect_same_table(&first.reader, &second.reader);
+    table_reading_free(&first);
+    table_reading_free(&second);
+    if (allowed == 0) return;
+    allocations_left = allowed;
+    read_table_one_way(&first, text, run, way);
+    allocations_left = (size_t)-1;
+    table_reading_free(&first);
+}
+
 static Outcome judge_bytes(Slice text, size_t block, Judged *judged) {
     Memory memory = {text.at, text.size, SIZE_MAX};
     Judge judge;
@@ -223,6 +277,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_all_ways(&judged, &options, run, way);
     if (allowed != 0) read_without_memory(&judged, &options, run, way, allowed % 64);
     judged_free(&judged);
+    read_tables(run, true, way, allowed % 64);
+    read_tables(qrels, false, way, allowed % 64);
     check_number((Slice){run.at, run.size < MOST_NUMBER_BYTES ? run.size : MOST_NUMBER_BYTES});
     return 0;
 }

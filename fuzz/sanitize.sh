@@ -18,5 +18,5 @@ cd "$copy"
 find src -name '*.so' -delete
 CC=clang LDSHARED="clang -shared $flags" CFLAGS="$flags -g -O1" "$python" setup.py -q build_ext --inplace --force
 PYTHONPATH=src LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 \
-    "$python" -m pytest -p no:cacheprovider tests/test_native_*.py tests/test_run_tags.py tests/test_evaluate.py tests/test_fusion.py \
+    "$python" -m pytest -p no:cacheprovider tests/test_native_*.py tests/test_packed_ids.py tests/test_run_tags.py tests/test_evaluate.py tests/test_fusion.py \
     tests/test_stores_memory.py tests/test_stores_native.py tests/test_statistics_flips.py

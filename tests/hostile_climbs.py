@@ -51,4 +51,4 @@ def harmful_climb(systems: Sequence[str] = STRINGS, queries: Sequence[str] = STR
 
 
 def _renamed(run: Run, names: dict[str, str]) -> Run:
-    return replace(run, docs=type(run.docs)(names[doc] for doc in run.docs))
+    return replace(run, docs=tuple(names[doc] for doc in run.docs))

@@ -37,7 +37,7 @@ def listings(evidence: Evidence, system: str, only: Collection[str] | None = Non
 
 
 def _listings(evidence: Evidence, system: str, queries: Collection[str]) -> dict[str, Listing]:
-    columns = settled_columns(evidence.runs[system], evidence.reading)
+    columns = settled_columns(evidence.runs[system].among(frozenset(queries)), evidence.reading)
     return {query: _listing(evidence, query, columns[query]) for query in queries if query in columns}
 
 
