@@ -83,10 +83,14 @@ class Setting:
         return self.default is MISSING
 
 
+def settings_of(part: Any) -> tuple[Setting, ...]:
+    """The settings of a part, in the order of its dataclass fields; none for what is not a dataclass."""
+    return _settings(part)
+
+
 @cache
-def settings_of(part: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a part, in the order of its dataclass fields; none for a class that is not a dataclass."""
-    if not is_dataclass(part):
+def _settings(part: Any) -> tuple[Setting, ...]:
+    if not is_dataclass(part) or not isinstance(part, type):
         return ()
     hints = _hints(part)
     return tuple(_setting(one, hints.get(one.name, Any)) for one in fields(part) if one.init)
@@ -106,12 +110,9 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         return name in self._own or name in self._offered()
 
-    def load(self, name: str) -> Callable[..., T]:
+    def load(self, name: str) -> Any:
         """The class of that name; a package that cannot be imported is reported with its name."""
-        if name in self._own:
-            own: Callable[..., T] = self._own[name].load()
-            return own
-        return _loaded(self._offered()[name])
+        return self._own[name].load() if name in self._own else _loaded(self._offered()[name])
 
     def summary(self, name: str) -> str:
         """What the part does, in one sentence: the record's own, or the first line of an outside class's docstring."""
@@ -127,7 +128,8 @@ class Registry(Generic[T]):
 
     def build(self, name: str, settings: Mapping[str, Any], *arguments: Any) -> T:
         """The part with these settings; unknown and missing settings are refused by name."""
-        return build(self.kind, name, self.load(name), settings, *arguments)
+        built: T = build(self.kind, name, self.load(name), settings, *arguments)
+        return built
 
     def _offered(self) -> dict[str, EntryPoint]:
         from importlib.metadata import entry_points
@@ -140,7 +142,7 @@ class Registry(Generic[T]):
         return (entry.name for entry in near if _loaded(entry) is part)
 
 
-def build(kind: str, name: str, make: Callable[..., T], settings: Mapping[str, Any], *arguments: Any) -> T:
+def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
     """What `make` returns for the settings by key, which follow the positional arguments."""
     if not is_dataclass(make):
         return make(*arguments, **settings)
