@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from .._registry import Option
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError
@@ -14,6 +15,7 @@ from ..fusion.settings import Method, Norm, checked_weights, refuse_choices, ref
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
+from .settings import Depth
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,12 @@ class Fuse:
     to None: stages that do the same are equal.
     """
 
-    stages: tuple[Stage, ...]
-    method: Method = "rrf"
-    k: float = 60
-    weights: tuple[float, ...] | None = None
-    norm: Norm = "min-max"
-    depth: int = 100
+    stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
+    method: Annotated[Method, Option("rrf adds 1 / (k + rank), combsum adds scores, combmnz counts finders as well")] = "rrf"
+    k: Annotated[float, Option("the constant of rrf")] = 60
+    weights: Annotated[tuple[float, ...] | None, Option("one number for each system (all 1)")] = None
+    norm: Annotated[Norm, Option("normalisation of scores, per query: min-max, z-score or none")] = "min-max"
+    depth: Depth = 100
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:
