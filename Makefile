@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 
-.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest clean
+.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
@@ -30,6 +30,7 @@ docs-refresh: $(VENV)/docs.stamp
 	$(BIN)/python -m docs_build refresh
 
 bench: $(VENV)/bench.stamp
+	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.lexical
 	$(BIN)/python -m bench.encoding
@@ -43,6 +44,7 @@ fuzz:
 	bash fuzz/run.sh $(SECONDS)
 
 kills: $(VENV)/test.stamp
+	$(BIN)/rankproof models get wordllama
 	$(BIN)/python -m fuzz.kills 50
 	$(BIN)/python -m fuzz.judge_kills 50
 
@@ -61,6 +63,9 @@ package: $(VENV)/release.stamp
 
 package-test:
 	bash release/try.sh $(PYTHON)
+
+size:
+	$(PYTHON) -m release.size . '.[retrieval]'
 
 lowest: $(VENV)/release.stamp
 	bash release/lowest.sh $(BIN)/uv $(PYTHON) -n auto
