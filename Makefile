@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 
-.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest clean
+.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rankproof --version
-	$(BIN)/rankproof models get minilm
+	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/rankproof run
 	@echo 'To go on: source $(BIN)/activate, then rankproof is a command of this shell; docs/tutorial/index.md explains the numbers.'
 
@@ -30,6 +30,7 @@ docs-refresh: $(VENV)/docs.stamp
 	$(BIN)/python -m docs_build refresh
 
 bench: $(VENV)/bench.stamp
+	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.lexical
 	$(BIN)/python -m bench.encoding
@@ -44,6 +45,7 @@ fuzz:
 	bash fuzz/run.sh $(SECONDS)
 
 kills: $(VENV)/test.stamp
+	$(BIN)/rankproof models get wordllama
 	$(BIN)/python -m fuzz.kills 50
 	$(BIN)/python -m fuzz.judge_kills 50
 
@@ -63,6 +65,9 @@ package: $(VENV)/release.stamp
 package-test:
 	bash release/try.sh $(PYTHON)
 
+size:
+	$(PYTHON) -m release.size . '.[retrieval]'
+
 lowest: $(VENV)/release.stamp
 	bash release/lowest.sh $(BIN)/uv $(PYTHON) -n auto
 
@@ -72,7 +77,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[retrieval]'
 	touch $@
 
 $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python

@@ -4,7 +4,7 @@ Asymmetric encoders (E5, BGE, Jina) were trained with a prompt before each query
 prompts before the texts of a model that never saw any, and they are noise. Neither MiniLM nor wordllama was trained with
 prompts, so the demo shows what a prompt does to a model it is not for; name one that was, as ORGANISATION/MODEL or a folder:
 
-    python demos/embeddings_with_prompts.py                         # wordllama, which comes with rankproof
+    python demos/embeddings_with_prompts.py                         # wordllama: rankproof models get wordllama
     python demos/embeddings_with_prompts.py minilm                  # after: rankproof models get minilm
     python demos/embeddings_with_prompts.py intfloat/e5-small-v2    # downloads it
 """

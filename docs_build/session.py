@@ -19,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 from rankproof.cli.main import main
+from rankproof.models.fetch_wordllama import get_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
@@ -104,9 +105,13 @@ def _shown(text: str) -> str:
 
 @contextmanager
 def session() -> Iterator[Session]:
-    """A session in an empty folder with an empty cache, both gone afterwards."""
+    """A session in an empty folder, with a cache that has WordLlama's weights alone; both are gone afterwards."""
+    weights = get_wordllama(lambda text: None, lambda done, total: None)
     with ExitStack() as stack:
         folder, cache = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))
+        models = Path(cache) / "models"
+        models.mkdir()
+        (models / "wordllama").symlink_to(weights)
         settings = {"COLUMNS": str(WIDTH), "RANKPROOF_CACHE": cache, "NO_COLOR": "1"}
         stack.enter_context(mock.patch.dict(os.environ, settings))
         stack.callback(os.chdir, Path.cwd())

@@ -25,10 +25,12 @@ for archive in "$dist"/*.whl "$dist"/*.tar.gz; do
   kind=${archive##*.}
   step "a fresh environment" "$python" -m venv "$kind"
   step "pip install $(basename "$archive")" "$kind/bin/pip" install --quiet "$archive"
+  step "release/smoke.py" "$kind/bin/python" "$smoke"
+  step "pip install '$(basename "$archive")[retrieval]'" "$kind/bin/pip" install --quiet "$archive[retrieval]"
   step "rankproof --version" "$kind/bin/rankproof" --version
   step "rankproof eval qrels.txt mine.run" "$kind/bin/rankproof" eval qrels.txt mine.run
+  step "rankproof models get wordllama" "$kind/bin/rankproof" models get wordllama
   step "rankproof run" "$kind/bin/rankproof" run -o "results-$kind"
-  step "release/smoke.py" "$kind/bin/python" "$smoke"
 done
 step "an environment with pipx and mypy" "$python" -m venv tools
 step "pip install pipx mypy" tools/bin/pip install --quiet pipx mypy

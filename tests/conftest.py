@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from model_weights import minilm_home, smollm2_folder
+from model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
 from rankproof.align import engine
 from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.smollm2 import WEIGHTS
@@ -30,10 +30,20 @@ def pytest_sessionstart() -> None:
         raise pytest.UsageError(f"there is no folder {SHARED}")
 
 
+@pytest.fixture(scope="session")
+def wordllama_weights(request: pytest.FixtureRequest) -> Path | None:
+    """The folder of WordLlama's vectors, for all tests and workers."""
+    return wordllama_folder(request.config)
+
+
 @pytest.fixture(autouse=True)
-def _no_test_touches_the_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _no_test_touches_the_cache_of_the_user(
+    tmp_path_factory: pytest.TempPathFactory, wordllama_weights: Path | None
+) -> Iterator[None]:
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    link_wordllama(wordllama_weights, cache)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RANKPROOF_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        patch.setenv("RANKPROOF_CACHE", str(cache))
         yield
 
 
@@ -45,7 +55,7 @@ def minilm_weights(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def minilm_cache(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder of the test's own, but for MiniLM."""
+    """An empty cache folder of the test's own, but for MiniLM and WordLlama."""
     cache = tmp_path / "minilm-cache"
     cache.mkdir()
     (cache / "models").symlink_to(minilm_weights / "models")

@@ -13,6 +13,7 @@ from rankproof.errors import WorldError
 from rankproof.experiment.locks import try_lock
 from rankproof.models.fetch_minilm import get_minilm
 from rankproof.models.fetch_smollm2 import get_smollm2
+from rankproof.models.fetch_wordllama import get_wordllama
 
 Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
 
@@ -20,6 +21,22 @@ Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
 def minilm_home(config: pytest.Config) -> Path:
     """A cache folder of rankproof's with MiniLM in it."""
     return _got(config, get_minilm)[0]
+
+
+def wordllama_folder(config: pytest.Config) -> Path | None:
+    """The folder of WordLlama's vectors; None where they cannot be fetched, and tests that need them fail."""
+    try:
+        return _got(config, get_wordllama)[1]
+    except pytest.skip.Exception:
+        return None
+
+
+def link_wordllama(weights: Path | None, cache: Path) -> None:
+    """Puts WordLlama's vectors into a cache folder."""
+    place = cache / "models" / "wordllama"
+    if weights is not None and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(weights)
 
 
 def smollm2_folder(config: pytest.Config) -> Path:

@@ -260,7 +260,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
 
 def test_init_writes_the_default_ladder_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "new.toml"]) == 0
-    assert read_experiment(folder / "new.toml").systems == default_ladder(minilm=True)
+    assert read_experiment(folder / "new.toml").systems == default_ladder(wordllama=True, minilm=True)
     assert "rankproof run new.toml" in capsys.readouterr().err
     (folder / "new.toml").write_text("mine")
     assert main(["init", "new.toml"]) == 2
@@ -369,7 +369,7 @@ def test_the_first_help_page_points_to_run(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_default_ladder_has_a_name_for_every_rung_of_the_demo() -> None:
-    assert list(Experiment(default_ladder(minilm=True)).systems) == [
+    assert list(Experiment(default_ladder(wordllama=True, minilm=True)).systems) == [
         "bm25-title", "bm25", "static", "minilm", "hybrid-rrf", "hybrid-z", "late-interaction",
     ]  # fmt: skip
 
@@ -410,10 +410,27 @@ def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: si
     assert not (folder / "out").exists()
 
 
-@pytest.mark.parametrize(("systems", "is_said"), [("bm25-title,static", False), ("bm25,hybrid-rrf", True), ("minilm", True)])
-def test_missing_weights_are_told_where_a_rung_was_asked_for_that_they_would_change(
-    systems: str, is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("systems", "here", "named"),
+    [
+        ("bm25-title,static", ["wordllama"], ""),
+        ("bm25,hybrid-rrf", ["wordllama"], "minilm"),
+        ("minilm", ["wordllama"], "minilm"),
+        ("bm25", [], ""),
+        ("bm25,static", [], "wordllama minilm"),
+    ],
+)
+def test_missing_weights_are_told_where_a_system_was_asked_for_that_they_would_change(
+    systems: str, here: list[str], named: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    main(["run", "--systems", systems, "--limit", "1", "--no-report", "-o", str(tmp_path / "results")])
-    assert ("MiniLM's weights are not here" in capsys.readouterr().err) == is_said
+    for model in here:
+        (folder / "cache" / "models" / model).mkdir(parents=True)
+    main(["run", "--systems", systems, "--limit", "1", "--no-report", "-o", "results"])
+    noted = f"so the systems that need them are left out; run: rankproof models get {named}\n"
+    assert (noted in capsys.readouterr().err) == bool(named)
+
+
+def test_without_weights_the_default_ladder_is_bm25(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = ran(capsys, "--dataset", "data", "-o", "out")
+    assert list(load("out").result.means) == ["bm25-title", "bm25"]
+    assert "no weights of wordllama and minilm, so the systems that need them are left out" in said

@@ -302,7 +302,7 @@ def test_the_longest_chain_is_read_and_written(tmp_path: Path) -> None:
 
 
 def test_the_starting_file_is_the_default_ladder(tmp_path: Path) -> None:
-    assert read(tmp_path, starting_text()) == Experiment(default_ladder(minilm=True))
+    assert read(tmp_path, starting_text()) == Experiment(default_ladder(wordllama=True, minilm=True))
 
 
 def test_the_starting_file_explains_every_key_that_it_holds() -> None:

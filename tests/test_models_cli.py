@@ -30,8 +30,13 @@ def test_minilm_is_got_listed_and_pointed_to(minilm_cache: Path, capsys: pytest.
         ["minilm", "int8 graph"],
         ["minilm", "weights"],
     ]
-    assert rows[0][0] == "wordllama"
     assert {row[3] for row in rows if row[0] == "minilm"} == {"53aa51172d14"}
+
+
+def test_several_models_are_got_at_once(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "get", "wordllama", "minilm"]) == 0
+    models = minilm_cache / "models"
+    assert capsys.readouterr().out == f"{models / 'wordllama'}\n{models / 'minilm'}\n"
 
 
 def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +57,7 @@ def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["get"], "models get needs a name; as in rankproof models get minilm"),
         (["path"], "models path needs a name"),
-        (["get", "minlm"], "no model is called minlm; get minilm, smollm2, or ORGANISATION/MODEL on the hub"),
+        (["get", "minlm"], "no model is called minlm; get wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub"),
         (["get", "\x1b[31m"], r"no model is called \\x1b\[31m"),
         (["take", "minilm"], "invalid choice: 'take'"),
         ([], "the following arguments are required"),
@@ -82,7 +87,6 @@ HEAVY = (
     "tokenizers",
     "safetensors",
     "torch",
-    "wordllama",
     "sentence_transformers",
     "urllib.request",
     "httpx",

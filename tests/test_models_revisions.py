@@ -15,7 +15,7 @@ from rankproof.stores import Chroma, PgVector
 from tiny_models import write_bert
 
 BEHIND: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "wordllama": (lambda folder: WordLlama(), ("wordllama", "tokenizers")),
+    "wordllama": (lambda folder: WordLlama(), ("tokenizers",)),
     "minilm": (lambda folder: MiniLM(), ("onnxruntime", "tokenizers")),
     "bert": (Bert, ("onnxruntime", "tokenizers")),
     "cross-encoder": (CrossEncoder, ("onnxruntime", "tokenizers")),

@@ -1,32 +1,40 @@
-"""Static vectors: the package's own numbers, whatever the batch."""
+"""Static vectors: the bits of the package wordllama, whatever the batch, and the files they come from."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankproof.errors import UsageError
-from rankproof.models.wordllama_model import WordLlama
+from rankproof.errors import UsageError, WorldError
+from rankproof.models.fetch_wordllama import WHEEL, get_wordllama
+from rankproof.models.model_folder import TOKENIZER, WEIGHTS
+from rankproof.models.wordllama_model import PINNED, WordLlama, token_starts, wordllama_folder
 from tiny_models import TEXTS
 
-ORACLE = """
-import sys, numpy, wordllama, pathlib, json
-inner = wordllama.WordLlama.load(cache_dir=pathlib.Path(wordllama.__file__).parent, disable_download=True)
-numpy.save(sys.argv[1], inner.embed(json.load(sys.stdin), norm=True))
-"""
+FROZEN = {
+    "The quick brown fox jumps over the lazy dog.": [1022774599, 3161524956, 996857595, 1032047140, 1027265620, 3165199873],
+    "crème brûlée 東京 🙂": [3181876797, 1025147136, 3167181080, 3145924664, 1004650399, 1027744906],
+}
+"""The bits of the first six of 256 numbers, as from the files of the package wordllama 0.4.0.post1."""
 
 
-def test_the_vectors_are_the_packages_own(tmp_path: Path) -> None:
-    import json
+def test_the_bits_are_those_of_the_package() -> None:
+    rows = WordLlama().load().encode(list(FROZEN))
+    assert rows[:, :6].view(np.uint32).tolist() == list(FROZEN.values())
 
-    texts = [text for text in TEXTS if text]
-    command = [sys.executable, "-c", ORACLE, str(tmp_path / "theirs.npy")]
-    subprocess.run(command, input=json.dumps(texts), text=True, check=True, capture_output=True)
-    np.testing.assert_allclose(WordLlama().load().encode(texts), np.load(tmp_path / "theirs.npy"), atol=1e-7)
+
+def test_the_mean_of_the_tokens_decides_a_text() -> None:
+    encoder = WordLlama().load()
+    both, once = encoder.encode(["soup soup", "soup"])
+    assert encoder.lengths(["soup soup", "soup"]) == [2, 1]
+    assert both @ once > 0.8
 
 
 def test_rows_are_of_length_1_and_an_empty_text_gives_zeros() -> None:
@@ -59,16 +67,75 @@ def test_half_a_surrogate_pair_is_read_as_the_replacement_character() -> None:
     assert (encoder.encode(["pan \ud800"]) == encoder.encode(["pan \ufffd"])).all()
 
 
-def test_its_facts_name_package_and_weights() -> None:
+def test_its_facts_name_library_and_weights() -> None:
     model = WordLlama(128)
     facts = model.load().facts()
     assert model.load().cut(["pan " * 10_000]) == 0
     assert facts["dimensions"] == 128
     assert facts["revision"] == model.revision()
     assert facts["library"] in model.revision()
+    assert PINNED[WEIGHTS][:16] in model.revision()
 
 
-def test_loading_it_imports_neither_the_package_nor_logging_handlers() -> None:
+def test_weights_that_are_not_here_are_named_with_the_command_that_gets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
+    assert not WordLlama().is_ready()
+    with pytest.raises(WorldError, match=r"wordllama is not in .*; run: rankproof models get wordllama"):
+        WordLlama().load()
+    with pytest.raises(WorldError, match="rankproof models get wordllama"):
+        token_starts("a text")
+
+
+def test_damaged_weights_are_refused(wordllama_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
+    shutil.copytree(wordllama_weights, wordllama_folder())
+    with open(wordllama_folder() / WEIGHTS, "r+b") as file:
+        file.seek(1_000_000)
+        file.write(b"damaged")
+    with pytest.raises(WorldError, match="not what was written there"):
+        WordLlama().load()
+
+
+def wheel(folder: Path, content: bytes) -> Path:
+    """A wheel of PyPI's name for one platform, with `content` for the vectors."""
+    path = folder / "wordllama-0.4.0.post1-cp312-cp312-manylinux2014_x86_64.whl"
+    files = {"weights/l2_supercat_256.safetensors": content, "tokenizers/l2_supercat_tokenizer_config.json": b"{}"}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"wordllama/{name}", data)
+        archive.writestr(
+            "wordllama-0.4.0.post1.dist-info/METADATA", "Metadata-Version: 2.1\nName: wordllama\nVersion: 0.4.0.post1\n"
+        )
+        archive.writestr("wordllama-0.4.0.post1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp312-cp312-manylinux2014_x86_64\n")
+        archive.writestr("wordllama-0.4.0.post1.dist-info/RECORD", "")
+    return path
+
+
+def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, b"vectors")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(index), "EXTRA_INDEX_URL": ""}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    target = tmp_path / "target"
+    target.mkdir()
+    WHEEL.from_index(target, lambda done, total: None)
+    assert (target / WEIGHTS).read_bytes() == b"vectors"
+    assert (target / TOKENIZER).read_bytes() == b"{}"
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("rankproof.models.wheel.find_spec", lambda name: None if name == "wordllama" else find_spec(name))
+    said: list[str] = []
+    with pytest.raises(WorldError, match="wordllama could be had neither from the installed package wordllama nor from PyPI"):
+        get_wordllama(said.append, lambda done, total: None)
+    assert any("model.safetensors is not the pinned file (sha256 64b47a2d" in line for line in said)
+    assert not WordLlama().is_ready()
+
+
+def test_loading_it_imports_no_package_of_its_name_and_sets_no_logging_handler() -> None:
     code = (
         "import sys, logging; from rankproof.models.wordllama_model import WordLlama; WordLlama().load().encode(['x']);"
         "sys.exit('wordllama' in sys.modules or bool(logging.root.handlers))"

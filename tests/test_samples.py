@@ -160,7 +160,7 @@ def test_its_runs_answer_every_query_and_all_they_put_first_is_judged() -> None:
 def test_all_that_a_rung_of_the_default_ladder_puts_first_is_judged(minilm: bool, request: pytest.FixtureRequest) -> None:
     if minilm:
         request.getfixturevalue("minilm_cache")
-    ladder = default_ladder(minilm=minilm)
+    ladder = default_ladder(wordllama=True, minilm=minilm)
     found = climb(Experiment(ladder, measures=[parse("Judged@10")]), Settings(cache=None))
     assert {name: means["Judged@10"] for name, means in found.result.means.items()} == dict.fromkeys(ladder, 1.0)
 

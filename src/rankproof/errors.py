@@ -82,6 +82,4 @@ class MissingExtraError(WorldError):
 
     def __init__(self, library: str, extra: str) -> None:
         self.library, self.extra = library, extra
-        super().__init__(
-            f"{library} is not installed; run: pip install 'rankproof[{extra}]', or in a checkout: pip install '.[{extra}]'"
-        )
+        super().__init__(f"{library} is not installed; run: pip install 'rankproof[{extra}]'")

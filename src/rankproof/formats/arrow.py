@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from .._extras import extra
 from .faults import fault
 from .values import id_of_value, rank_of_value
 
@@ -16,10 +16,8 @@ _TEXTS = ("string", "large_string", "string_view")
 
 def load_pyarrow() -> Any:
     """The library, or the error that says how to get it."""
-    try:
+    with extra("parquet"):
         import pyarrow
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
     return pyarrow
 
 

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .._extras import extra
 from ..errors import RankproofError, UsageError, WorldError, visible
 
 _DENIED_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -102,7 +103,8 @@ def _compressor(suffix: str) -> Any:
 
         return zlib.compressobj(wbits=31)
     if suffix == ".zst":
-        import zstandard
+        with extra("zstd"):
+            import zstandard
 
         return zstandard.ZstdCompressor().compressobj()
     return None

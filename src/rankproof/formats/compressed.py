@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._extras import extra
 from ..data.source import ByteStream
 from .faults import fault
 from .streams import LineCount, read_blocks
@@ -71,7 +72,8 @@ def _bounded(member: Any, data: bytes) -> Iterator[bytes]:
 
 
 def _zstd_frames(stream: ByteStream, name: str, lines: LineCount) -> Iterator[bytes]:
-    import zstandard
+    with extra("zstd"):
+        import zstandard
 
     frame: Any = None
     data = b""

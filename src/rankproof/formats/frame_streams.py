@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from .._extras import extra
 from ..data.reading import Order
 from .arrow import load_pyarrow
 from .arrow_stream import RowStream, StreamColumns, stream_layout
@@ -28,7 +29,8 @@ def frame_stream(frame: Any, name: str = "run", order: Order = "score") -> tuple
 
 
 def _polars_stream(frame: Any, source: str, order: Order) -> tuple[object, StreamColumns] | None:
-    import polars as pl
+    with extra("polars"):
+        import polars as pl
 
     texts = (pl.String, pl.Categorical, pl.Enum)
     columns = columns_of(names_of(frame), "run", source=source, order=order)
@@ -49,7 +51,8 @@ def _polars_stream(frame: Any, source: str, order: Order) -> tuple[object, Strea
 
 
 def _polars_ranks(series: Any) -> Any:
-    import polars as pl
+    with extra("polars"):
+        import polars as pl
 
     if series.dtype.is_integer():
         return series

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from .._extras import extra
 from ..data.corpus import Corpus, Document
 from ..data.dataset import Dataset
 from ..data.qrels import Judgement, Qrels
 from ..data.queries import Queries, Query
 from ..data.texts import TextRecord
-from ..errors import MissingExtraError, RankproofError, WorldError, visible
+from ..errors import RankproofError, WorldError, visible
 from .faults import fault
 from .grades import GradeMap, checked_grade_map, grade_of_value
 from .reading import REMOTE
@@ -41,10 +42,8 @@ def read_irds_dataset(path: str) -> Dataset:
 
 
 def _loaded(name: str, *parts: str) -> Any:
-    try:
+    with extra("datasets"):
         import ir_datasets  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise MissingExtraError("ir_datasets", "datasets") from None
     try:
         dataset = ir_datasets.load(name)
     except KeyError:

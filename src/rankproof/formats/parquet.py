@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._extras import extra
 from ..data.qrels import Qrels
 from ..data.reading import Order
 from ..data.run import Run
@@ -77,7 +78,8 @@ class ParquetFormat:
 
 def _opened(source: Source, dictionaries: list[str] | None = None) -> Any:
     pa = load_pyarrow()
-    import pyarrow.parquet as pq
+    with extra("parquet"):
+        import pyarrow.parquet as pq
 
     place = source.path if source.path is not None else pa.BufferReader(all_bytes(source))
     try:
@@ -101,8 +103,9 @@ def _unreadable(error: Exception, source: str) -> InputError:
 
 
 def _written(table: pa.Table) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with extra("parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", write_page_checksum=True)

@@ -99,7 +99,7 @@ def encoder(model: EncoderModel | str | None = None) -> EncoderModel:
 
 
 def default_encoder() -> str:
-    """The encoder that is used unless another is named: minilm where its weights are here, else wordllama, which always is."""
+    """The encoder that is used unless another is named: minilm where its weights are in the cache, else wordllama."""
     return "minilm" if is_ready(model_named("minilm")) else "wordllama"
 
 

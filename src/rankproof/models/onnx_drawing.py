@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import extra
+
 OPSET = 20
 WEIGHTS = "weights.bin"
 
@@ -22,7 +24,8 @@ class Sheet:
 
     def constant(self, values: Any, kind: type[np.generic] = np.float32) -> str:
         """A tensor that never changes."""
-        from onnx import numpy_helper
+        with extra("retrieval"):
+            from onnx import numpy_helper
 
         name = self._name("c")
         self._constants.append(numpy_helper.from_array(np.array(values, dtype=kind, order="C"), name))
@@ -34,7 +37,8 @@ class Sheet:
 
     def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
         """A node with so many outputs."""
-        from onnx import helper
+        with extra("retrieval"):
+            from onnx import helper
 
         names = [self._name(kind) for _ in range(outputs)]
         self._nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
@@ -50,8 +54,9 @@ class Sheet:
 
     def save(self, path: Path, *, inputs: Mapping[str, Sequence[str | int]], output: str, shape: Sequence[str | int]) -> None:
         """The sheet as a checked model file, its constants beside it; inputs are whole numbers, the output is float32."""
-        import onnx
-        from onnx import TensorProto, helper
+        with extra("retrieval"):
+            import onnx
+            from onnx import TensorProto, helper
 
         given = [helper.make_tensor_value_info(name, TensorProto.INT64, list(sizes)) for name, sizes in inputs.items()]
         self._nodes.append(helper.make_node("Identity", [output], ["output"]))

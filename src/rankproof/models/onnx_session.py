@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._extras import extra
 from ..data.arrays import Matrix
 from ..errors import WorldError, visible
 from .tokenizer_file import Tokens
@@ -23,7 +24,8 @@ class Session:
     """Tokens in, the graph's output out; several threads may call at once."""
 
     def __init__(self, path: Path) -> None:
-        import onnxruntime
+        with extra("retrieval"):
+            import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1

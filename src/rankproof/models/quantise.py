@@ -6,10 +6,13 @@ import logging
 import warnings
 from pathlib import Path
 
+from .._extras import extra
+
 
 def quantise(source: Path, target: Path) -> None:
     """Writes the int8 form of a float32 graph."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+    with extra("retrieval"):
+        from onnxruntime.quantization import QuantType, quantize_dynamic
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

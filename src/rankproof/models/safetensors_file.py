@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import extra
 from ..data.arrays import Matrix
 from ..errors import WorldError, shown, visible
 from .checksums import unreadable
@@ -42,7 +43,8 @@ class Weights:
 
 def open_weights(path: Path) -> Weights:
     """The file, checked: its header covers it whole, as the safetensors library sees it."""
-    from safetensors import SafetensorError, safe_open
+    with extra("retrieval"):
+        from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="np"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._extras import extra
 from ..errors import WorldError, visible
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,7 +73,8 @@ def whole_characters(text: str) -> str:
 
 
 def _opened(path: Path) -> Any:
-    from tokenizers import Tokenizer
+    with extra("retrieval"):
+        from tokenizers import Tokenizer
 
     try:
         return Tokenizer.from_file(str(path))

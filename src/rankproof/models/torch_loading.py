@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._extras import extra
 from ..data.arrays import FloatArray, Matrix, frozen
 from ..data.versions import behind
-from .torch_source import SENTENCE_TRANSFORMERS, cannot_load, required
+from .torch_source import SENTENCE_TRANSFORMERS, cannot_load
 from .unit import unit
 
 Kind = Literal["SentenceTransformer", "CrossEncoder"]
@@ -62,7 +63,8 @@ class TorchPairScorer:
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         """One score a passage."""
-        from torch.nn import Identity
+        with extra("torch"):
+            from torch.nn import Identity
 
         if not passages:
             return frozen(np.zeros(0))
@@ -82,10 +84,10 @@ class TorchPairScorer:
 
 def open_torch(kind: Kind, folder: Path, threads: int) -> Any:
     """The library's own object, on the processor."""
-    required(SENTENCE_TRANSFORMERS)
-    import sentence_transformers
-    import torch
-    from transformers.utils import logging
+    with extra("torch"):
+        import sentence_transformers
+        import torch
+        from transformers.utils import logging
 
     logging.disable_progress_bar()
     torch.set_num_threads(threads)

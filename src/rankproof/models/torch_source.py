@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-from ..errors import MissingExtraError, WorldError, shown, visible
+from .._extras import extra, require
+from ..errors import WorldError, shown, visible
 from .checksums import sha256_of, sha256_of_all
 
 SENTENCE_TRANSFORMERS, TRANSFORMERS = "sentence-transformers", "transformers"
 _PATHS = ("/", "./", "../", "~")
 _NOT_READ = ["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"]
-
-
-def required(*packages: str) -> None:
-    """Refuses where PyTorch or one of the packages is missing."""
-    for package in ("torch", *packages):
-        if find_spec(package.replace("-", "_")) is None:
-            raise MissingExtraError(package, "torch")
 
 
 def is_folder(source: str) -> bool:
@@ -31,8 +24,9 @@ def torch_folder(source: str, revision_name: str | None, *, by: str = SENTENCE_T
         return Path(source).expanduser()
     if source.startswith(_PATHS):
         raise WorldError(visible(f"{shown(source)}: no such folder; name a model's folder, or a model of the hub"))
-    required(by)
-    from huggingface_hub import snapshot_download
+    require("torch", "torch", by.replace("-", "_"))
+    with extra("torch"):
+        from huggingface_hub import snapshot_download
 
     try:
         return Path(snapshot_download(source, revision=revision_name, ignore_patterns=_NOT_READ))

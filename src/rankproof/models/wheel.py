@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,16 +16,20 @@ from ..errors import WorldError, visible
 from .hub import Progress
 
 _PATIENCE = 900.0
+_ALONE = ("--no-deps", "--only-binary=:all:")
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A requirement with its exact version, the package in it, the folder in that, and the names of the files wanted."""
+    """A requirement with its exact version, the package in it, and its wanted files: the name of each, and its path inside.
+
+    `platform` names pip's options for one wheel of the version, where it has several with the same files.
+    """
 
     requirement: str
     package: str
-    folder: str
-    names: tuple[str, ...]
+    files: Mapping[str, str]
+    platform: tuple[str, ...] = ()
 
     def from_installed(self, target: Path, progress: Progress) -> None:
         """Copies the files of the installed package."""
@@ -33,8 +38,8 @@ class Wheel:
         if not places:
             raise WorldError(f"{self.package} is not installed")
         try:
-            for name in self.names:
-                shutil.copyfile(Path(places[0]) / self.folder / name, target / name)
+            for name, path in self.files.items():
+                shutil.copyfile(Path(places[0]) / path, target / name)
         except FileNotFoundError as error:
             raise WorldError(visible(f"{error.filename} is not there")) from None
 
@@ -51,23 +56,22 @@ class Wheel:
 
     def _download(self, target: str) -> None:
         """A wheel alone: a source distribution would run its own code to be built."""
-        options = ("--no-deps", "--only-binary=:all:", "--no-input", "--quiet", "-d", target)
+        options = (*_ALONE, *self.platform, "--no-input", "--quiet", "-d", target)
         command = [sys.executable, "-m", "pip", "download", *options, self.requirement]
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
         except subprocess.TimeoutExpired:
             raise WorldError(f"pip took longer than {_PATIENCE:g} s") from None
         if done.returncode:
-            fix = f"to see why run: python -m pip download --no-deps {self.requirement}"
+            fix = f"to see why run: python -m pip download {' '.join((*_ALONE, *self.platform))} {self.requirement}"
             raise WorldError(f"pip ended with code {done.returncode}; {fix}")
 
     def _unpack(self, wheel: Path, target: Path) -> None:
         """The files, by their exact names; nothing else of the archive is touched."""
-        inside = "/".join(part for part in (self.package, self.folder) if part)
         try:
             with zipfile.ZipFile(wheel) as archive:
-                for name in self.names:
-                    with archive.open(f"{inside}/{name}") as source, open(target / name, "wb") as file:
+                for name, path in self.files.items():
+                    with archive.open(f"{self.package}/{path}") as source, open(target / name, "wb") as file:
                         shutil.copyfileobj(source, file)
         except (zipfile.BadZipFile, KeyError, EOFError) as error:
             raise WorldError(visible(f"{wheel.name} is not the wheel that it was ({error})")) from None

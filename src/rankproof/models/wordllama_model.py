@@ -1,14 +1,10 @@
-"""WordLlama: static vectors, one a token, their mean for a text. The weights come inside the package of that name.
-
-Only the package's files are used: importing it would set up logging for the whole program and load an HTTP client.
-"""
+"""WordLlama: static vectors, one a token, their mean for a text, from pinned weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -17,15 +13,19 @@ import numpy as np
 from .._registry import Option
 from ..data.arrays import Matrix, frozen
 from ..data.versions import behind, version_of
-from ..errors import UsageError, WorldError
-from .checksums import sha256_of
+from ..errors import UsageError, WorldError, visible
+from .kept_folder import checked, models_home
+from .model_folder import TOKENIZER, WEIGHTS
 from .safetensors_file import open_weights
 from .tokenizer_file import TokenizerFile
 from .unit import unit
 
 DIMENSIONS = (64, 128, 256)
-_WEIGHTS = "weights/l2_supercat_256.safetensors"
-_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+PINNED = {
+    WEIGHTS: "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+    TOKENIZER: "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
+}
+"""The sha256 of both files in the wheel wordllama 0.4.0.post1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,17 @@ class WordLlama:
             raise UsageError(f"wordllama has no {self.dimensions!r} dimensions", fix=f"choose one of {DIMENSIONS}")
 
     def load(self, *, threads: int = 1) -> LoadedWordLlama:
-        """The vectors in memory; one thread is enough."""
-        return LoadedWordLlama(_table(), _tokenizer(), self.dimensions, self.revision())
+        """The vectors in memory, if `rankproof models get wordllama` ran before; one thread is enough."""
+        folder = _folder()
+        return LoadedWordLlama(_table(folder), _tokenizer(folder), self.dimensions, self.revision())
 
     def revision(self) -> str:
-        """The checksums of the package's weights and tokenizer, and the libraries that read them."""
-        return f"{sha256_of(weights_file())[:16]}-{tokenizer_revision()}"
+        """The pinned checksums of weights and tokenizer, and the library that reads texts."""
+        return f"{PINNED[WEIGHTS][:16]}-{tokenizer_revision()}"
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
-        return find_spec("wordllama") is not None
+        return wordllama_folder().is_dir()
 
 
 class LoadedWordLlama:
@@ -83,7 +84,7 @@ class LoadedWordLlama:
     def facts(self) -> Mapping[str, Any]:
         """What a reader should know."""
         return {
-            "library": version_of("wordllama"),
+            "library": version_of("tokenizers"),
             "revision": self._revision,
             "dimensions": self._table.shape[1],
             "max_tokens": None,
@@ -93,32 +94,31 @@ class LoadedWordLlama:
 
 def token_starts(text: str) -> list[int]:
     """The characters at which the tokens of a text begin."""
-    return _tokenizer().starts(text)
+    return _tokenizer(_folder()).starts(text)
 
 
 def tokenizer_revision() -> str:
-    """The checksum of the package's tokenizer, and the libraries that read it."""
-    return f"{sha256_of(_file(_TOKENIZER))[:16]}, {behind('wordllama', 'tokenizers')}"
+    """The pinned checksum of the tokenizer, and the library that runs it."""
+    return f"{PINNED[TOKENIZER][:16]}, {behind('tokenizers')}"
 
 
-def weights_file() -> Path:
-    """Where the package has its vectors."""
-    return _file(_WEIGHTS)
+def wordllama_folder() -> Path:
+    """Where the weights are kept."""
+    return models_home() / "wordllama"
 
 
-def _file(name: str) -> Path:
-    spec = find_spec("wordllama")
-    path = Path(spec.origin).parent / name if spec and spec.origin else None
-    if path is None or not path.is_file():
-        raise WorldError(f"wordllama has no file {name}; run: pip install --force-reinstall wordllama==0.4.0.post1")
-    return path
-
-
-@lru_cache(maxsize=1)
-def _table() -> Matrix:
-    return frozen(open_weights(weights_file()).tensor("embedding.weight"))
+def _folder() -> Path:
+    folder = wordllama_folder()
+    if not folder.is_dir():
+        raise WorldError(visible(f"wordllama is not in {folder}; run: rankproof models get wordllama"))
+    return folder
 
 
 @lru_cache(maxsize=1)
-def _tokenizer() -> TokenizerFile:
-    return TokenizerFile(_file(_TOKENIZER), max_tokens=None)
+def _table(folder: Path) -> Matrix:
+    return frozen(open_weights(checked(folder) / WEIGHTS).tensor("embedding.weight"))
+
+
+@lru_cache(maxsize=1)
+def _tokenizer(folder: Path) -> TokenizerFile:
+    return TokenizerFile(checked(folder) / TOKENIZER, max_tokens=None)

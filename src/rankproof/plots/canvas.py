@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import MissingExtraError
+from .._extras import extra
 from .palette import GREY
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ def drawing() -> Iterator[None]:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of that size in inches."""
     _library()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with extra("plot"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
@@ -80,7 +81,8 @@ def saved(figure: Figure, format: Format, *, dpi: int, title: str) -> bytes:
 def pages(figures: Sequence[Figure], *, dpi: int, title: str) -> bytes:
     """The figures as one PDF file, a page each."""
     _library()
-    from matplotlib.backends.backend_pdf import PdfPages
+    with extra("plot"):
+        from matplotlib.backends.backend_pdf import PdfPages
 
     buffer = io.BytesIO()
     with PdfPages(buffer, metadata={"CreationDate": None, "Creator": "rankproof", "Title": title}) as file:
@@ -92,8 +94,9 @@ def pages(figures: Sequence[Figure], *, dpi: int, title: str) -> bytes:
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
     """How wide the text is, in inches: a little too much, as letters are wider where dots are few."""
     _library()
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
+    with extra("plot"):
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import text_to_path
 
     font = FontProperties(family=[FONT], size=size, weight="bold" if bold else "normal")
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72 * _HINTING
@@ -102,7 +105,8 @@ def width_of(text: str, size: float, *, bold: bool = False) -> float:
 def known_characters() -> frozenset[int]:
     """The code points that the font has a letter for, upright and bold."""
     _library()
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    with extra("plot"):
+        from matplotlib.font_manager import FontProperties, findfont, get_font
 
     fonts = (findfont(FontProperties(family=[FONT], weight=weight)) for weight in ("normal", "bold"))
     plain, bold = (set(get_font(path).get_charmap()) for path in fonts)
@@ -110,8 +114,6 @@ def known_characters() -> frozenset[int]:
 
 
 def _library() -> Any:
-    try:
+    with extra("plot"):
         import matplotlib
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
     return matplotlib

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import extra
 from .postings import Postings
 
 Found = tuple[Any, Any, Any]
@@ -30,7 +31,8 @@ def search_compiled(index: Postings, queries: list[list[int]], depth: int) -> Fo
 
 @lru_cache(maxsize=1)
 def _kernel() -> Callable[..., Found]:
-    from numba import njit
+    with extra("numba"):
+        from numba import njit
 
     worse = njit(inline="always")(_worse)
     sink = njit(_sink_with(worse))

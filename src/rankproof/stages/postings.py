@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._extras import extra
 from ..data.arrays import IntArray, Matrix
 
 RowArray = NDArray[np.int32]
@@ -63,7 +64,8 @@ def postings(documents: Iterable[Sequence[str]], k1: float, b: float) -> Posting
         return Postings(vocabulary, np.zeros(0, dtype=np.float32), empty, np.zeros(1, dtype=np.int64), lengths)
     import logging
 
-    import bm25s
+    with extra("retrieval"):
+        import bm25s
 
     # Its import sets this logger to tell of every step.
     logging.getLogger("bm25s").setLevel(logging.WARNING)

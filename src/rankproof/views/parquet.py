@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from .._extras import extra
 from ..experiment.rung import Climb
 from ..formats.arrow import load_pyarrow
 from .long_rows import COLUMNS, long_rows
@@ -14,7 +15,8 @@ METADATA = b"rankproof"
 def as_parquet(climb: Climb) -> bytes:
     """One file with every row; the columns before `value` are text, `query` is null in a system's rows."""
     pa = load_pyarrow()
-    import pyarrow.parquet as pq
+    with extra("parquet"):
+        import pyarrow.parquet as pq
 
     *texts, values = zip(*long_rows(climb), strict=True)
     columns = [pa.array(column, pa.string()).dictionary_encode() for column in texts]

@@ -35,7 +35,7 @@ def starting_text() -> str:
     """The default ladder on the sample, each key explained where it comes first."""
     from ..ladder import default_ladder
 
-    experiment = Experiment(default_ladder(minilm=True))
+    experiment = Experiment(default_ladder(wordllama=True, minilm=True))
     told: set[tuple[str, str]] = set()
     lines = [_START, *_top_lines(experiment)]
     for name, table in system_tables(experiment.systems).items():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._extras import extra
 from ...data.arrays import IntArray
 from .batches import Batch
 from .id_table import IdTable
@@ -16,7 +17,8 @@ class Classroom:
     """The ids of queries and documents, the rows that answer each query, and a block of steps at a time."""
 
     def __init__(self, queries: IdTable, documents: IdTable, relevant: IntArray, device: Any) -> None:
-        import torch
+        with extra("torch"):
+            import torch
 
         self._queries, self._documents, self.device = queries, documents, device
         self._query_ids = torch.from_numpy(queries.ids).to(device)
@@ -25,14 +27,16 @@ class Classroom:
 
     def blocks(self, steps: Sequence[Batch]) -> Any:
         """The rows of these steps as one table on the device: pairs, then positives, then negatives."""
-        import torch
+        with extra("torch"):
+            import torch
 
         rows = np.stack([np.stack([batch.pairs, batch.positives, batch.negatives]) for batch in steps])
         return torch.from_numpy(rows).to(self.device)
 
     def step(self, batch: Batch, rows: Any) -> tuple[Any, Any, Any]:
         """The queries' ids, the candidates' ids, and which candidates must not count against which query."""
-        import torch
+        with extra("torch"):
+            import torch
 
         candidates = torch.cat([rows[1], rows[2]])
         relevant = self._relevant[rows[0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any, Literal
 
-from ...models.torch_source import required
+from ..._extras import extra
 from ...models.trial.model import Place
 from ...models.trial.net import device_named
 
@@ -14,8 +14,8 @@ Device = Literal[Place, "auto"]
 
 def chosen_device(device: Device, threads: int | None = None) -> Any:
     """The library's own device; `threads` are the processor's, where they are given."""
-    required()
-    import torch
+    with extra("torch"):
+        import torch
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -24,7 +24,8 @@ def chosen_device(device: Device, threads: int | None = None) -> Any:
 
 def told_device(device: Any) -> str:
     """Its name, as a checkpoint's card has it."""
-    import torch
+    with extra("torch"):
+        import torch
 
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))

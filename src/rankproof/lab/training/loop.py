@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any
 
+from ..._extras import extra
 from ...errors import WorldError
 from .batches import Batch
 from .classroom import Classroom
@@ -25,7 +26,8 @@ _BLOCK = 50
 
 def taught(net: Any, steps: Sequence[Batch], classroom: Classroom, recipe: Recipe, progress: Progress) -> Losses:
     """Trains the net, and gives the mean loss of every block of steps under the block's last step, and the first one's own."""
-    import torch
+    with extra("torch"):
+        import torch
 
     net.to(classroom.device).train()
     fused = classroom.device.type == "cuda"
@@ -45,7 +47,8 @@ def taught(net: Any, steps: Sequence[Batch], classroom: Classroom, recipe: Recip
 
 
 def _step(net: Any, optimizer: Any, read: tuple[Any, Any, Any], recipe: Recipe) -> Any:
-    import torch
+    with extra("torch"):
+        import torch
 
     asked, candidates, barred = read
     with _precision(asked.device.type):
@@ -60,7 +63,8 @@ def _step(net: Any, optimizer: Any, read: tuple[Any, Any, Any], recipe: Recipe) 
 
 def _precision(device: str) -> AbstractContextManager[Any]:
     """Half the bits on a GPU; all of them on the processor, where the same seed gives the same bits."""
-    import torch
+    with extra("torch"):
+        import torch
 
     mixed: AbstractContextManager[Any] = torch.autocast("cuda", dtype=torch.bfloat16) if device == "cuda" else nullcontext()
     return mixed
@@ -81,7 +85,8 @@ def _blocks(steps: int) -> Iterator[tuple[int, int]]:
 
 
 def _read(found: list[Any], step: int) -> float:
-    import torch
+    with extra("torch"):
+        import torch
 
     loss = float(torch.stack(found).mean())
     if not math.isfinite(loss):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._extras import extra
+
 
 def contrastive_loss(queries: Any, candidates: Any, barred: Any, temperature: float) -> Any:
     """The mean cross-entropy in 32 bits; candidate i answers query i, and others that are barred for it do not count."""
-    import torch
+    with extra("torch"):
+        import torch
 
     logits = queries.float() @ candidates.float().T / temperature
     own = torch.arange(len(queries), device=logits.device)

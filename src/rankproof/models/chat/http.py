@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...errors import MissingExtraError, UsageError
+from ..._extras import extra
+from ...errors import UsageError
 from .address import is_loopback
 from .log_mask import LogMask
 from .secrets import Secret
@@ -48,7 +49,8 @@ class Connection:
 
     def post(self, body: bytes) -> HttpAnswer:
         """The answer to one request; BrokenError where it is not whole within twice the time-out, or too long."""
-        import httpx
+        with extra("chat"):
+            import httpx
 
         deadline = time.monotonic() + 2 * self._timeout
         try:
@@ -85,10 +87,8 @@ class Connection:
 
 
 def _client(address: str, secret: Secret, timeout: float) -> httpx.Client:
-    try:
+    with extra("chat"):
         import httpx
-    except ImportError:
-        raise MissingExtraError("httpx", "chat") from None
     sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "rankproof"}
     try:
         return httpx.Client(

@@ -8,12 +8,12 @@ import re
 import subprocess
 import sys
 import weakref
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from ...errors import InputError, MissingExtraError, WorldError, shown, visible
+from ..._extras import require
+from ...errors import InputError, WorldError, shown, visible
 from ..checksums import unreadable
 
 _SCRIPT = Path(__file__).with_name("llama_process.py")
@@ -28,8 +28,7 @@ class LlamaServer:
 
     def __init__(self, path: Path, *, name: str, context: int, threads: int) -> None:
         check_gguf(path)
-        if find_spec("xllamacpp") is None:
-            raise MissingExtraError("xllamacpp", "local")
+        require("local", "xllamacpp")
         self._path = path
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._process = self._started({"path": str(path), "name": name, "context": context, "threads": threads})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._extras import extra
 from ...errors import InputError, UsageError, WorldError, shown, visible
 from ..checksums import sha256_of, unreadable
 from ..json_file import read_object
@@ -56,7 +57,8 @@ class Checkpoint:
 
 def save_checkpoint(folder: str | Path, net: Any, shape: Shape, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
     """The folder, whole or not at all; a checkpoint that is there already is never replaced."""
-    from safetensors.numpy import save
+    with extra("retrieval"):
+        from safetensors.numpy import save
 
     state = {name: np.ascontiguousarray(values.detach().float().cpu().numpy()) for name, values in net.state_dict().items()}
     if any(not np.isfinite(values).all() for values in state.values()):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._extras import extra
 from ...data.arrays import Matrix, frozen
 from ...data.versions import behind
-from ..torch_source import required
 from .checkpoint import Checkpoint
 from .ids import Ids
 from .net import device_named, net_with
@@ -22,8 +22,8 @@ class TrialEncoder:
     """The net of a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, told: Mapping[str, Any]) -> None:
-        required()
-        import torch
+        with extra("torch"):
+            import torch
 
         torch.set_num_threads(threads)
         self._shape, self._tokenizer, self._card = checkpoint.shape, checkpoint.tokenizer, checkpoint.card
@@ -32,7 +32,8 @@ class TrialEncoder:
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One row a text, zeros where it has no token; the batches follow from the list, so the same list gives the same bits."""
-        import torch
+        with extra("torch"):
+            import torch
 
         ids = self._tokenizer.ids([self._shape.read(text) for text in texts])
         rows = np.zeros((len(texts), self._shape.width), dtype=np.float32)

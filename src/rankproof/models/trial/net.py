@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._extras import extra
 from ...errors import UsageError
-from ..torch_source import required
 from .shape import Shape
 
 State = Mapping[str, NDArray[np.float32]]
@@ -20,24 +20,24 @@ def net_of(shape: Shape, seed: int) -> Any:
 
     It takes ids as a tensor of sequences x tokens, padded with 0, and gives rows of length 1, or zeros where a sequence is empty.
     """
-    required()
-    from .torch_net import initialised
+    with extra("torch"):
+        from .torch_net import initialised
 
     return initialised(shape, seed)
 
 
 def net_with(shape: Shape, state: State) -> Any:
     """The net with these weights, for reading."""
-    required()
-    from .torch_net import filled
+    with extra("torch"):
+        from .torch_net import filled
 
     return filled(shape, state)
 
 
 def device_named(name: str) -> Any:
     """Torch's device of that name, which must be there."""
-    required()
-    import torch
+    with extra("torch"):
+        import torch
 
     if name == "cuda" and not torch.cuda.is_available():
         raise UsageError("there is no GPU that torch can use", fix="choose the device cpu")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._extras import extra
 from ...errors import WorldError, shown, visible
 from ..tokenizer_file import whole_characters
 from .ids import Ids
@@ -51,7 +52,8 @@ class SubwordTokenizer:
 
 def opened_subwords(kind: str, files: Mapping[str, bytes]) -> SubwordTokenizer:
     """The tokenizer of a file that was kept; one that is not of this kind is refused."""
-    from tokenizers import Tokenizer
+    with extra("retrieval"):
+        from tokenizers import Tokenizer
 
     if FILE not in files:
         raise WorldError(f"{FILE}: not there; get the checkpoint anew")
@@ -73,7 +75,8 @@ def opened_subwords(kind: str, files: Mapping[str, bytes]) -> SubwordTokenizer:
 
 def _has_ids(inner: Any, named: Kind) -> bool:
     """Whether the ids are 0, 1, 2 and so on, no more than were asked for, with all that is needed to write any text."""
-    from tokenizers.pre_tokenizers import ByteLevel
+    with extra("retrieval"):
+        from tokenizers.pre_tokenizers import ByteLevel
 
     rows = inner.get_vocab(with_added_tokens=True)
     needed = ByteLevel.alphabet() if named.family == "bpe" else [UNKNOWN]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..._extras import extra
 from ..tokenizer_file import whole_characters
 from .kinds import kind_named
 from .subword_tokenizer import FILE, PADDING, UNKNOWN, SubwordTokenizer, opened_subwords
@@ -39,10 +40,11 @@ def _bpe(texts: Sequence[str], size: int) -> Any:
 
     GPT-2's split, the library's own, parts a letter from the vowel signs that follow it, and so cuts every word of Hindi.
     """
-    from tokenizers import Regex, Tokenizer, pre_tokenizers
-    from tokenizers.models import BPE
-    from tokenizers.normalizers import Prepend
-    from tokenizers.trainers import BpeTrainer
+    with extra("retrieval"):
+        from tokenizers import Regex, Tokenizer, pre_tokenizers
+        from tokenizers.models import BPE
+        from tokenizers.normalizers import Prepend
+        from tokenizers.trainers import BpeTrainer
 
     inner = Tokenizer(BPE())
     inner.normalizer = Prepend(" ")
@@ -57,9 +59,10 @@ def _bpe(texts: Sequence[str], size: int) -> Any:
 
 def _wordpiece(texts: Sequence[str], size: int) -> Any:
     """As BERT's, accents kept: lower case, cut at blanks and marks; a word with a letter that is no token is [UNK] whole."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordPiece
-    from tokenizers.trainers import WordPieceTrainer
+    with extra("retrieval"):
+        from tokenizers import Tokenizer
+        from tokenizers.models import WordPiece
+        from tokenizers.trainers import WordPieceTrainer
 
     inner = _bert_like(Tokenizer(WordPiece(unk_token=UNKNOWN)))
     letters, continuing = _letters(inner, texts, size // _LETTERS_SHARE)
@@ -76,8 +79,9 @@ def _wordpiece(texts: Sequence[str], size: int) -> Any:
 
 
 def _bert_like(inner: Any) -> Any:
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
+    with extra("retrieval"):
+        from tokenizers.normalizers import BertNormalizer
+        from tokenizers.pre_tokenizers import BertPreTokenizer
 
     inner.normalizer = BertNormalizer(lowercase=True, strip_accents=False)
     inner.pre_tokenizer = BertPreTokenizer()

