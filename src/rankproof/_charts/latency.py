@@ -47,7 +47,8 @@ def shares_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) 
     head, em = head_of(medium, title, (), _stage_keys(rows, TimeWords())), medium.text
     frame = _frame(medium, rows, head.height, medium.width - 6.2 * em)
     marks = [mark for at, row in enumerate(rows) for mark in _share_bar(medium, row, at, frame)]
-    marks += _column([f"{shown_time(row.whole)} ms" for row in rows], 1.0, medium.text, em, "figure")
+    totals = [f"{shown_time(row.whole)} ms" for row in rows]
+    marks += [Label(1.0, at, text, em, "end", "figure", dx=medium.width - frame.right) for at, text in enumerate(totals)]
     names = row_axis(medium, [row.name for row in rows], frame.left - em)
     panel = Panel(frame, replace(value_axis(Scale(0, 1)), ticks=()), names, tuple(marks))
     return composed(medium, "shares", title, about, head, [panel], frame.bottom + 0.5 * em)
@@ -121,7 +122,7 @@ def _stack_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, wor
                 found.append(Bar((start, at - 0.34), (start + time, at + 0.34), f"stage stage-{part}"))
             start += time
     found += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
-    found += _column([shown_time(row.whole) for row in rows], scale.high, medium.small, medium.text, "figure")
+    found += _column(medium, [shown_time(row.whole) for row in rows], scale)
     return Panel(frame, value_axis(scale, "mean milliseconds a query", most=5), y, tuple(found))
 
 
@@ -136,7 +137,7 @@ def _spread_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, wo
         found.append(Point(row.p95, at, 0.385 * medium.text, _P95.role, _P95.marker, tip))
     name = "milliseconds a query"
     if column:
-        found += _column([_spread_text(row) for row in rows], scale.high, medium.small, medium.text, "figure")
+        found += _column(medium, [_spread_text(row) for row in rows], scale)
         name = "milliseconds a query, p50 / p95"
     most = 5 if medium.narrow or column else 8
     return Panel(frame, value_axis(scale, name, most=most), y, tuple(found))
@@ -150,6 +151,6 @@ def _limit(words: TimeWords, rows: Sequence[Times]) -> list[Mark]:
     return [Lines((((words.limit, -0.5), (words.limit, len(rows) - 0.5)),), "limit")] if words.limit is not None else []
 
 
-def _column(texts: Sequence[str], x: float, size: float, em: float, role: str) -> list[Mark]:
+def _column(medium: Medium, texts: Sequence[str], scale: Scale) -> list[Mark]:
     """Texts behind the end of the axis."""
-    return [Label(x, at, text, size, role=role, dx=0.7 * em) for at, text in enumerate(texts)]
+    return [Label(scale.high, at, text, medium.small, role="figure", dx=0.7 * medium.text) for at, text in enumerate(texts)]
