@@ -38,10 +38,10 @@ class Medium:
         """The names as they fit, no two of them alike."""
         return fitted_names([self.clean(name) for name in names], room, self.small if small else self.text, bold=bold)
 
-    def names_room(self, names: Sequence[str]) -> float:
+    def names_room(self, names: Sequence[str], *, bold: bool = False) -> float:
         """How much of the width the names at the left may take."""
-        widest = max((text_width(self.clean(name), self.text, bold=True) for name in names), default=0.0)
-        return min(widest, 0.32 * self.width)
+        widest = max((text_width(self.clean(name), self.text, bold=bold) for name in names), default=0.0)
+        return min(widest, (0.36 if self.narrow else 0.32) * self.width)
 
     def label(self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "") -> Label:
         """A label in text size that is cut to its room; where it is cut, `tip` has the whole text."""

@@ -97,7 +97,7 @@ def _steps(front: Sequence[System]) -> list[Mark]:
 
 
 def _names(medium: Medium, systems: Sequence[System]) -> list[str]:
-    return medium.names([one.name for one in systems], min(13 * medium.text, medium.width / 2.6), bold=True)
+    return medium.names([one.name for one in systems], min(13 * medium.text, medium.width / 2.2), bold=True)
 
 
 def _numbered(medium: Medium, systems: Sequence[System]) -> list[str]:

@@ -55,7 +55,8 @@ def dot_chart(medium: Medium, rows: Sequence[Row], title: str, about: str, *, st
     stacked = bool(widest) and medium.narrow
     asides = min(widest, _MOST_ASIDE * medium.width)
     step += 1.5 if stacked else 0.0
-    names, values = medium.names_room([row.name for row in rows]), _values_room(medium, rows)
+    names = medium.names_room([row.name for row in rows], bold=any(row.best for row in rows))
+    values = _values_room(medium, rows)
     right = medium.width - values - (asides + em if asides and not stacked else 0.0) - em
     top = head.height + 0.4 * em
     frame = Box(names + 1.4 * em, top, right, top + step * len(rows) * em)
@@ -78,7 +79,7 @@ def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], group
     left, values = names + EDGE * em, max(_values_room(medium, group.rows) for group in groups)
     across = _panels_across(medium, len(groups), left)
     cell = (medium.width - left - EDGE * em) / across
-    titles = [_panel_title(medium, group, cell - em) for group in groups]
+    titles = [_panel_title(medium, group, cell - 0.5 * em) for group in groups]
     above, step = 1.35 * medium.small * max(map(len, titles)) + 0.5 * em, 1.7 * em
     high = above + step * len(systems) + 2.3 * em
     panels, labels = [], list[Mark]()
