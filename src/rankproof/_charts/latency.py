@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..views.ladder_grid import shown_time
+from ..data.counting import shown_time
 from .layout import EDGE, Key, composed, head_of
 from .model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
 from .placement import Box

@@ -6,10 +6,10 @@ from ..._charts.latency import Times, shares_chart, spread_chart
 from ..._charts.model import Medium
 from ..._charts.svg import svg_of
 from ...analysis.latency import stage_means
+from ...data.counting import shown_time
 from ...errors import shown
 from ...experiment.rung import Rung
 from ...views.grid import Cell, Grid
-from ...views.ladder_grid import shown_time
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet

@@ -6,9 +6,9 @@ from ..._charts.model import Medium
 from ..._charts.pareto import ParetoAxes, System, pareto_chart
 from ..._charts.svg import svg_of
 from ...analysis.front import beaten_by, front
+from ...data.counting import shown_time
 from ...errors import shown
 from ...views.grid import ABSENT, Cell, Grid, shown_number
-from ...views.ladder_grid import shown_time
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet
