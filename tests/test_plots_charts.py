@@ -9,24 +9,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import colormaps
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 
 from plot_cases import HOSTILE, hostile_climb, wide_climb, wide_evidence
+from rankproof._charts.figure import FONT, drawable, figure_of, figure_style
+from rankproof._charts.model import Chart, Label
+from rankproof._charts.palette import DARK_TEXT_FROM, HEAT_SCALE, series
+from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
 from rankproof.analysis.front import front
 from rankproof.analysis.latency import stage_means
 from rankproof.analysis.segments.groups import grouped
 from rankproof.analysis.statistics.many import intervals_of
 from rankproof.errors import UsageError
-from rankproof.plots.canvas import drawing, width_of
 from rankproof.plots.differences import gaps_of
-from rankproof.plots.heat import MOST, means_by
-from rankproof.plots.lettering import fitted, fitted_names, plain, wrapped
-from rankproof.plots.order import of_measure
-from rankproof.plots.palette import style_of
-from rankproof.plots.pictures import KINDS
-from rankproof.plots.sheet import Chart, PlotSettings
+from rankproof.plots.inputs import PlotSettings, of_measure
+from rankproof.plots.pictures import KINDS, pictures
+from rankproof.plots.segments import MOST, means_by
 from rankproof.report.material import Material
 
 CASES = {
@@ -39,49 +42,48 @@ CASES = {
 
 
 def drawn(kind: str, evidence: Evidence, settings: PlotSettings | None = None) -> list[Chart]:
-    with drawing():
-        charts = KINDS[kind](evidence, settings or PlotSettings(dpi=100))
-        for chart in charts:
-            chart.figure.draw_without_rendering()
-    return charts
+    with figure_style():
+        return KINDS[kind](evidence, settings or PlotSettings(dpi=100))
+
+
+def figure_drawn(chart: Chart) -> Figure:
+    with figure_style():
+        figure = figure_of(chart)
+        figure.draw_without_rendering()
+    return figure
 
 
 def texts_of(figure: Figure) -> list[Text]:
-    """All that can be read; labels beyond the ends of their axis, or of an axis that is not there, are never drawn."""
-    never: set[Text] = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            ticks = zip(axis.get_major_ticks(), axis.get_majorticklocs(), strict=False)
-            never |= {tick.label1 for tick, place in ticks if not axes.axison or not low <= place <= high}
-    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text not in never]
-    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+    """All that can be read."""
+    return [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]
 
 
 def said(chart: Chart) -> str:
-    return " ".join(text.get_text() for text in texts_of(chart.figure)).replace("\n", " ")
+    return " ".join(text.get_text() for text in texts_of(figure_drawn(chart)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_leaves_the_picture_and_none_is_taken_for_a_formula(kind: str, case: str) -> None:
     for chart in drawn(kind, CASES[case]):
-        width, height = chart.figure.bbox.width, chart.figure.bbox.height
-        for text in texts_of(chart.figure):
+        figure = figure_drawn(chart)
+        width, height = figure.bbox.width, figure.bbox.height
+        for text in texts_of(figure):
             box = text.get_window_extent()
             inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
             assert inside, (chart.name, text.get_text(), box)
             assert not text.get_parse_math()
-            assert text.get_text().replace("\n", "").isprintable()
+            assert text.get_text().isprintable()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_chart_for_one_column_of_a_page_keeps_its_text_inside_too(kind: str) -> None:
     for chart in drawn(kind, wide_evidence(4, 12), PlotSettings(width=3.4, dpi=100)):
-        for text in texts_of(chart.figure):
+        figure = figure_drawn(chart)
+        for text in texts_of(figure):
             box = text.get_window_extent()
             assert box.x0 >= -1, (chart.name, text.get_text())
-            assert box.x1 <= chart.figure.bbox.width + 1, (chart.name, text.get_text())
+            assert box.x1 <= figure.bbox.width + 1, (chart.name, text.get_text())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -139,12 +141,12 @@ def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple
 def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str, label: str) -> None:
     evidence = evidence_of_climb(wide_climb(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
     (chart,) = drawn("pareto", evidence)
-    (axis,) = chart.figure.axes
+    panel = chart.panels[0]
     values = evidence.result.means
-    places = {name: float(axis.transData.transform((1.0, each[measure]))[1]) for name, each in values.items()}
+    heights = {name: panel.place((1.0, each[measure]))[1] for name, each in values.items()}
     choose = min if measure == "Unjudged@10" else max
-    assert max(places, key=places.__getitem__) == choose(values, key=lambda name: values[name][measure])
-    assert axis.get_ylabel() == f"{measure} ({label})"
+    assert min(heights, key=heights.__getitem__) == choose(values, key=lambda name: values[name][measure])
+    assert panel.y.name == f"{measure} ({label})"
 
 
 def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
@@ -181,8 +183,8 @@ def test_a_difference_has_the_interval_that_compare_gives_it() -> None:
 def test_a_count_names_no_winner_in_bold() -> None:
     evidence = evidence_of_climb(wide_climb(["a", "b"], [f"q{at}" for at in range(25)], measures=["nDCG@10", "Judged@10"]))
     (chart,) = drawn("bars", evidence)
-    bold = [[text.get_fontweight() for text in axis.texts] for axis in chart.figure.axes]
-    assert [each.count("bold") for each in bold] == [1, 0]
+    roles = [[mark.role for mark in panel.marks if isinstance(mark, Label)] for panel in chart.panels[:2]]
+    assert [each.count("figure strong") for each in roles] == [1, 0]
 
 
 def test_differences_fall_and_their_counts_are_all_queries() -> None:
@@ -242,23 +244,38 @@ def test_the_stages_of_a_bar_add_up_to_the_whole() -> None:
 
 
 def test_no_two_of_77_systems_look_alike() -> None:
-    assert len({(style_of(at).colour, style_of(at).marker) for at in range(77)}) == 77
+    assert len({(series(at).colour, series(at).marker) for at in range(77)}) == 77
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_names_keep_their_room_and_both_their_ends(text: str) -> None:
-    with drawing():
-        short = fitted(text, room=1.0)
-        assert width_of(short, 8.5) <= 1.0
-        assert short == plain(text) or (short[0] == plain(text)[0] and short[-1] == plain(text)[-1] and "…" in short)
-        assert all(width_of(line, 8.5) <= 2 for line in wrapped(f"{text} {text} {text}", size=8.5, room=2))
+    whole = drawable(text)
+    short = fitted(whole, 72, 8.5)
+    assert text_width(short, 8.5) <= 72
+    assert short == whole or (short[0] == whole[0] and short[-1] == whole[-1] and "…" in short)
+    assert all(text_width(line, 8.5) <= 144 for line in wrapped(f"{whole} {whole} {whole}", 144, 8.5))
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "Größe naïve Ångström", "Привет, мир", "ΑΒΓ αβγ", "→ ≤ 95% … —", "mmmWWW@%"])
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_no_text_is_wider_than_it_is_taken_for(text: str, weight: str) -> None:
+    font = FontProperties(family=[FONT], size=8.5, weight=weight)
+    width = text_to_path.get_text_width_height_descent(drawable(text), font, ismath=False)[0]
+    assert width <= text_width(drawable(text), 8.5, bold=weight == "bold")
+
+
+def test_text_in_a_heat_map_has_the_colour_of_more_contrast() -> None:
+    """WCAG 2: black and white have equal contrast on a luminance of 0.179."""
+    for level in np.linspace(0, 1, 200):
+        parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colormaps[HEAT_SCALE](level)]
+        luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        assert abs(luminance - 0.179) < 0.003 or (level >= DARK_TEXT_FROM) == (luminance > 0.179)
 
 
 def test_names_that_would_look_alike_when_cut_are_told_apart() -> None:
     names = [f"{'the same beginning ' * 3}{middle}{' and the same end' * 3}" for middle in "ba"]
-    with drawing():
-        short = fitted_names([*names, "other"], room=1.5)
-        assert all(width_of(name, 8.5) <= 1.5 for name in short)
+    short = fitted_names([*names, "other"], 108, 8.5)
+    assert all(text_width(name, 8.5) <= 108 for name in short)
     assert short[0].endswith("(2)")
     assert short[1].endswith("(1)")
     assert short[2] == "other"
@@ -275,9 +292,9 @@ def test_no_chart_shows_two_systems_under_one_name(kind: str) -> None:
 
 def test_the_settings_of_the_user_are_neither_changed_nor_used() -> None:
     evidence = wide_evidence(2, 4)
-    before = drawn("bars", evidence)[0].figure.get_size_inches().tolist()
+    before = pictures(evidence, ["bars"], PlotSettings(dpi=50), "svg")
     with matplotlib.rc_context({"font.size": 33.0, "text.parse_math": True, "svg.hashsalt": "mine"}):
         mine = matplotlib.rcParams.copy()
-        (chart,) = drawn("bars", evidence)
+        again = pictures(evidence, ["bars"], PlotSettings(dpi=50), "svg")
         assert all(dict.__getitem__(matplotlib.rcParams, name) == dict.__getitem__(mine, name) for name in mine)
-    assert chart.figure.get_size_inches().tolist() == before
+    assert again == before

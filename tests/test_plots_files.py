@@ -12,11 +12,11 @@ import matplotlib
 import pytest
 
 from plot_cases import hostile_climb, wide_evidence
+from rankproof._charts.figure import Format
 from rankproof.analysis.evidence import evidence_of_climb
 from rankproof.errors import MissingExtraError
-from rankproof.plots.canvas import Format
+from rankproof.plots.inputs import PlotSettings
 from rankproof.plots.pictures import KINDS, book, pictures
-from rankproof.plots.sheet import PlotSettings
 
 SMALL = PlotSettings(dpi=50)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,7 +25,7 @@ import sys
 from hashlib import sha256
 from plot_cases import wide_evidence
 from rankproof.plots.pictures import pictures
-from rankproof.plots.sheet import PlotSettings
+from rankproof.plots.inputs import PlotSettings
 assert "matplotlib" not in sys.modules
 import matplotlib
 raw = lambda: {name: dict.__getitem__(matplotlib.rcParams, name) for name in matplotlib.rcParams}

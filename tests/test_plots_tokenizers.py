@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from compared import comparison_of, entry_of, wide_comparison
 from plot_cases import HOSTILE
-from rankproof.plots.canvas import drawing
-from rankproof.plots.sheet import PlotSettings
-from rankproof.plots.tokenizers import tokenizer_pictures
-from rankproof.plots.tokenizers_time import latency
+from rankproof._charts.model import Label, Lines, Panel
+from rankproof.plots.inputs import PlotSettings
+from rankproof.plots.tokenizers import latency, tokenizer_pictures
 
 QUICK = PlotSettings(dpi=50)
 
@@ -35,10 +33,14 @@ def test_hostile_names_are_drawn(width: float, names: tuple[str, ...]) -> None:
 
 def test_the_line_of_100_ms_is_drawn_and_slow_queries_are_counted() -> None:
     comparison = comparison_of([entry_of("quick", [[0.5, 0.4]], ms=1.0), entry_of("slow", [[0.4, 0.6]], ms=150.0)])
-    with drawing():
-        stack, spread = latency(comparison, QUICK).figure.axes
-    assert [np.asarray(line.get_xdata()).tolist() for line in stack.get_lines()] == [[100.0, 100.0]]
-    assert "2 slow" in [text.get_text() for text in spread.texts]
+    stack, spread, _ = latency(comparison, QUICK).panels
+    assert limits(stack) == limits(spread) == [100.0, 100.0]
+    assert [mark.text.partition(", ")[2] for mark in spread.marks if isinstance(mark, Label)] == ["", "2 slow"]
+
+
+def limits(panel: Panel) -> list[float]:
+    """The times that are marked by a line."""
+    return [x for mark in panel.marks if isinstance(mark, Lines) and mark.role == "limit" for x, _ in mark.lines[0]]
 
 
 def test_systems_without_spread_or_time_are_drawn() -> None:

@@ -12,9 +12,9 @@ from .terminal import Terminal
 from .values import names, number
 
 if TYPE_CHECKING:
+    from .._charts.figure import Format
     from ..analysis.evidence import Evidence
-    from ..plots.canvas import Format
-    from ..plots.sheet import PlotSettings
+    from ..plots.inputs import PlotSettings
 
 USAGE = "RESULTS | QRELS RUN… [--kind KINDS] [-o FOLDER|FILE] [-m MEASURES] [options]"
 EXAMPLES = """\
@@ -80,7 +80,7 @@ def _is_file(output: str) -> bool:
 
 
 def _format(args: argparse.Namespace) -> Format:
-    from ..plots.canvas import Format
+    from .._charts.figure import Format
 
     suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
     if suffix and args.format not in (None, suffix):
@@ -89,7 +89,7 @@ def _format(args: argparse.Namespace) -> Format:
 
 
 def _settings(args: argparse.Namespace) -> PlotSettings:
-    from ..plots.sheet import PlotSettings
+    from ..plots.inputs import PlotSettings
 
     for name, value, (low, high) in (("width", args.width, _WIDTHS), ("dpi", args.dpi, _DPIS)):
         if not low <= value <= high:

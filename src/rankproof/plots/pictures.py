@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from .._charts.figure import Format, figure_style, pages, saved
+from .._charts.model import Chart
 from ..analysis.evidence import Evidence
-from .bars import bars
-from .canvas import Format, drawing, pages, saved
 from .curves import precision_recall, recall
 from .differences import differences
-from .heat import segments
-from .latency import latency
-from .pareto import pareto
-from .sheet import Chart, PlotSettings
+from .inputs import PlotSettings
+from .quality import bars, latency, pareto
+from .segments import segments
 
 KINDS: dict[str, Callable[[Evidence, PlotSettings], list[Chart]]] = {
     "bars": bars,
@@ -37,18 +36,15 @@ class Picture:
 
 def pictures(evidence: Evidence, kinds: Sequence[str], settings: PlotSettings, format: Format) -> list[Picture]:
     """A file for each chart of these kinds."""
-    with drawing():
+    with figure_style():
         charts = [chart for kind in kinds for chart in KINDS[kind](evidence, settings)]
-        return [
-            Picture(chart.name, saved(chart.figure, format, dpi=settings.dpi, title=chart.title), chart.missing)
-            for chart in charts
-        ]
+        return [Picture(chart.name, saved(chart, format, dpi=settings.dpi), chart.missing) for chart in charts]
 
 
 def book(evidence: Evidence, kinds: Sequence[str], settings: PlotSettings) -> Picture:
     """All charts of these kinds as one PDF file; those without anything to draw are left out where another has."""
-    with drawing():
+    with figure_style():
         charts = [chart for kind in kinds for chart in KINDS[kind](evidence, settings)]
         drawn = [chart for chart in charts if not chart.missing] or charts
         missing = "; ".join(dict.fromkeys(chart.missing for chart in charts if chart.missing))
-        return Picture("plots", pages([chart.figure for chart in drawn], dpi=settings.dpi, title=evidence.name), missing)
+        return Picture("plots", pages(drawn, dpi=settings.dpi, title=evidence.name), missing)

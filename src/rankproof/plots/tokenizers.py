@@ -2,27 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from .._charts.curves import Curve, curve_chart
+from .._charts.figure import figure_style, saved
+from .._charts.heatmap import Heatmap, heatmap_chart
+from .._charts.latency import Times, TimeWords, latency_chart
+from .._charts.model import Axis, Chart, Tick, value_axis
+from .._charts.pareto import ParetoAxes, System, pareto_chart
+from .._charts.rows import BarGroup, Row, bar_chart
+from .._charts.scale import Scale, value_scale
+from ..analysis.statistics.intervals import method_words
+from ..analysis.statistics.many import draws
+from ..analysis.wording import counted
 from ..lab.comparing.comparison import Comparison
-from .canvas import drawing, saved
-from .sheet import Chart, PlotSettings
-from .tokenizers_conditions import languages, typos
-from .tokenizers_quality import quality
-from .tokenizers_time import latency, pareto
+from ..lab.comparing.entry import SLOW_MS, Condition, Entry
+from ..lab.comparing.measures import plain_name
+from ..lab.comparing.remarks import is_conclusive
+from ..measures import parse
+from .inputs import PlotSettings, full_name
+from .quality import latency_note
 
 Draw = Callable[[Comparison, PlotSettings], Chart]
+_APART = 0.035
+"""How far the points of two systems stand apart on the axis of edits."""
+_STAGES = {"embed": "embedding", "search": "retrieval"}
 
 
 def tokenizer_pictures(comparison: Comparison, settings: PlotSettings | None = None) -> dict[str, bytes]:
     """The charts that there is something to draw in, as PNG files by their names."""
     settings = settings or PlotSettings()
-    with drawing():
-        charts = [draw(comparison, settings) for draw in _charts(comparison)]
-        return {chart.name: saved(chart.figure, "png", dpi=settings.dpi, title=chart.title) for chart in charts}
+    with figure_style():
+        charts = tokenizer_charts(comparison, settings)
+        return {chart.name: saved(chart, "png", dpi=settings.dpi) for chart in charts}
 
 
-def _charts(comparison: Comparison) -> list[Draw]:
+def tokenizer_charts(comparison: Comparison, settings: PlotSettings) -> list[Chart]:
+    """The charts themselves."""
     found: list[Draw] = [quality, latency, pareto]
     found += [typos] if len(comparison.edits) > 1 else []
-    return found + ([languages] if len(comparison.languages) > 1 else [])
+    found += [languages] if len(comparison.languages) > 1 else []
+    return [draw(comparison, settings) for draw in found]
+
+
+def quality(comparison: Comparison, settings: PlotSettings) -> Chart:
+    """A panel for each measure, a bar for each system under the plainest condition."""
+    entries, measures = comparison.under(comparison.first), comparison.measures
+    best = ["darker and bold: the highest"] if len(entries) > 1 else []
+    notes = [_where(comparison), "; ".join((_how(entries), *best, *_hatching(entries)))]
+    groups = []
+    for name in measures:
+        plain = plain_name(name)
+        groups.append(BarGroup(name if plain == name else f"{name} ({plain})", "", _rows(entries, name)))
+    return bar_chart(settings.medium, "quality", f"Quality by {len(measures)} measures", notes, groups)
+
+
+def _rows(entries: Sequence[Entry], measure: str) -> list[Row]:
+    means = [entry.mean(measure) for entry in entries]
+    top = max(means) if len(set(means)) > 1 else None
+    return [
+        Row(entry.system, mean, f"{mean:.3f}", entry.interval(measure), best=mean == top, doubtful=not is_conclusive(entry))
+        for entry, mean in zip(entries, means, strict=True)
+    ]
+
+
+def latency(comparison: Comparison, settings: PlotSettings) -> Chart:
+    """Embedding and retrieval stacked, in means that add up; p50 and p95 of the whole, and where slow begins."""
+    rows = [_times(entry) for entry in comparison.under(comparison.first)]
+    notes = [f"{_where(comparison)}, {comparison.store}", latency_note(settings)]
+    words = TimeWords(_STAGES, SLOW_MS, f"{SLOW_MS:.0f} ms: slower feels slow")
+    return latency_chart(settings.medium, "latency", "Latency of a query: embedding and retrieval", notes, rows, words)
+
+
+def _times(entry: Entry) -> Times:
+    parts = {part: float(entry.ms(part).mean()) for part in _STAGES}
+    p50, p95 = (max(float(np.percentile(entry.ms("total"), at)), 1e-6) for at in (50, 95))
+    slow = int(entry.slow.sum())
+    return Times(entry.system, parts, p50, p95, f"{slow} slow" if slow else "")
+
+
+def pareto(comparison: Comparison, settings: PlotSettings) -> Chart:
+    """The main measure against the median time of a query."""
+    entries, measure = comparison.under(comparison.first), comparison.main
+    title = f"{full_name(parse(measure))}, against latency"
+    notes = [f"{_where(comparison)}, {comparison.store}", "; ".join((_how(entries), *_hatching(entries)))]
+    times = [max(float(np.median(entry.ms("total"))), 1e-6) for entry in entries]
+    systems = [
+        System(entry.system, time, entry.mean(measure), entry.interval(measure), filled=is_conclusive(entry))
+        for entry, time in zip(entries, times, strict=True)
+    ]
+    limit = SLOW_MS if max(times) > SLOW_MS / 10 else None
+    axes = ParetoAxes("milliseconds a query, p50: faster to the left", f"{measure} (better upwards)", limit=limit)
+    return pareto_chart(settings.medium, "pareto", title, "", notes, systems, axes)
+
+
+def typos(comparison: Comparison, settings: PlotSettings) -> Chart:
+    """A line for each system over the number of random edits in a query."""
+    entries, measure = comparison.under(comparison.first), comparison.main
+    title = f"{full_name(parse(measure))}, with typing errors"
+    notes = [_where(comparison), "; ".join((_how(entries), "points stand beside each other to be seen", *_hatching(entries)))]
+    curves = [_curve(comparison, system, at) for at, system in enumerate(comparison.systems)]
+    side = _APART * len(curves) / 2 + 0.05
+    ticks = tuple(Tick(edits, str(edits)) for edits in comparison.edits)
+    x = Axis(Scale(comparison.edits[0] - side, comparison.edits[-1] + side), "random edits in each query", ticks, grid=False)
+    values = [end for curve in curves for span, y in zip(curve.spans, curve.ys, strict=True) for end in span or (y, y)]
+    y = value_axis(value_scale(values), f"{measure} (better upwards)")
+    return curve_chart(settings.medium, "typos", title, notes, curves, (x, y), f"at {counted(comparison.edits[-1], 'edit')}")
+
+
+def _curve(comparison: Comparison, system: str, at: int) -> Curve:
+    found = [comparison.entry(system, Condition(comparison.first.language, edits)) for edits in comparison.edits]
+    shift = _APART * (at - (len(comparison.systems) - 1) / 2)
+    means = [entry.mean(comparison.main) for entry in found]
+    spans = [entry.interval(comparison.main) for entry in found]
+    xs = [edits + shift for edits in comparison.edits]
+    return Curve(system, xs, means, means[-1], range(len(means)), spans, doubtful=not is_conclusive(found[0]))
+
+
+def languages(comparison: Comparison, settings: PlotSettings) -> Chart:
+    """A heat map of languages by systems, with the mean over the languages below."""
+    measure, edits = comparison.main, comparison.edits[0]
+    title = f"{full_name(parse(measure))}, by language"
+    entries = comparison.under(comparison.first)
+    how = "; ".join(("each language's queries against that language's documents", *_hatching(entries)))
+    each = [comparison.under(Condition(name, edits)) for name in comparison.languages]
+    cells = np.array([[entry.mean(measure) for entry in row] for row in each])
+    rows = [*comparison.languages, "all languages"]
+    heat = Heatmap(rows, comparison.systems, np.vstack([cells, cells.mean(axis=0)]).tolist())
+    return heatmap_chart(settings.medium, "languages", title, [_where(comparison, condition=False), how], measure, heat)
+
+
+def _where(comparison: Comparison, *, condition: bool = True) -> str:
+    """The data, and how many queries and repeats stand behind each number."""
+    entries = comparison.under(comparison.first)
+    repeats = max(entry.repeats for entry in entries)
+    models = f", trials are means of {repeats} repeats" if repeats > 1 else ""
+    language = f", {comparison.first.language}" if condition and len(comparison.languages) > 1 else ""
+    return f"{comparison.dataset}{language}, n = {counted(len(entries[0].queries), 'query', 'queries')}{models}"
+
+
+def _how(entries: Sequence[Entry]) -> str:
+    """How the whiskers were made."""
+    n = len(entries[0].queries)
+    return f"whiskers: 95% intervals ({method_words('bca', draws(n), n, n)})"
+
+
+def _hatching(entries: Sequence[Entry]) -> list[str]:
+    """What hatching means, where some system is drawn with it."""
+    return [] if all(map(is_conclusive, entries)) else ["hatched or hollow: not trained for retrieval"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .._charts.heatmap import heat_levels
 from ..analysis.segments.rows import LEAST
 from ..analysis.table import Table
 from ..views.grid import Cell, Grid
@@ -50,5 +51,4 @@ def _heats(table: Table) -> dict[tuple[int, int], int]:
     """The colour of each value; the first column names the segment, the second counts its queries."""
     values = {(row, at - 1): cells[at] for row, cells in enumerate(table.rows) for at in range(2, len(cells))}
     known = {place: float(value) for place, value in values.items() if isinstance(value, int | float)}
-    low, high = min(known.values(), default=0.0), max(known.values(), default=0.0)
-    return {place: round(_LEVELS * (value - low) / (high - low)) if high > low else 0 for place, value in known.items()}
+    return {place: round(_LEVELS * level) for place, level in heat_levels(known).items()}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from .._charts.model import Medium
+from .._charts.slopes import WAYS, Move, Way, binned, slope_chart, way_of
+from .._charts.svg import svg_of
 from ..analysis.listings import relevant_docs
 from ..errors import shown
-from .charts.slopes import WAYS, Move, Way, binned, slopes, way_of
 from .material import Material
 from .section import Chart
 
@@ -54,5 +56,5 @@ def _chart(over: str, name: str, found: Iterator[Move]) -> Chart:
         counts[way_of(move)] += times
     told = ", ".join(f"{counts[way]:,} {word}" for way, word in _WORDS.items())
     title = f"{shown(over)} → {shown(name)}"
-    svg = slopes(moves, (over, name), f"Ranks of relevant documents, {title}", told, width=_WIDTH, height=_HEIGHT)
-    return Chart(title, svg, told, small=True)
+    chart = slope_chart(Medium(_WIDTH), moves, (over, name), f"Ranks of relevant documents, {title}", told, _HEIGHT)
+    return Chart(title, svg_of(chart), told, small=True)

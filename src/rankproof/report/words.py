@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ..analysis.statistics.bootstrap import Interval
 from ..analysis.wording import amount
+from ..data.counting import shown_time
 from ..errors import shown
 from ..evaluation import MeasureResult
 from ..views.grid import ABSENT, shown_number
-from ..views.ladder_grid import shown_time
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

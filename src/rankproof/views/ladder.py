@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from textwrap import wrap
 
+from ..data.counting import shown_time
 from ..experiment.rung import Climb, Rung
 from .grid import Grid, shown_number
 from .ladder_answers import answers_grid, answers_title
 from .ladder_chunks import TITLE, chunk_grid
-from .ladder_grid import COSTS, COUNTS, deciding, ladder_grid, main_measure, shown_time
+from .ladder_grid import COSTS, COUNTS, deciding, ladder_grid, main_measure
 from .ladder_lost import losses
 from .look import Look
 from .tables import Printer, fits

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..analysis.measured import deepest_recall
+from ..data.counting import shown_time
 from ..evaluation import MeasureResult
 from ..experiment.rung import Climb, Rung
 from .grid import ABSENT, Cell, Grid, label, summary_grid
@@ -84,11 +85,6 @@ def _asked(climb: Climb) -> list[Column]:
         Column("tokens", tuple(Cell(f"{many:,}" if many else ABSENT) for many in tokens), 9),
         *([Column("money", money, 5)] if any(rung.money for rung in climb.rungs) else []),
     ]
-
-
-def shown_time(value: float) -> str:
-    """Three digits or so: 0.012, 1.23, 45.6, 789."""
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def _throughput(rung: Rung) -> str:

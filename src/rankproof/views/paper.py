@@ -7,11 +7,11 @@ from dataclasses import replace
 from ..analysis.statistics.correction import NAMES
 from ..analysis.table import Table
 from ..analysis.wording import counted
+from ..data.counting import shown_time
 from ..experiment.rung import Climb
 from .as_latex import table_of
 from .escape import for_latex
 from .grid import Cell, Grid, summary_grid
-from .ladder_grid import shown_time
 
 ALONE = "There was nothing to test: that takes two systems and two queries."
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..._charts.model import Medium
+from ..._charts.rows import Row, dot_chart
+from ..._charts.svg import svg_of
 from ...analysis.answers.findings import findings
 from ...analysis.answers.means import means_table
 from ...analysis.answers.retrieval import retrieval_table
@@ -15,7 +18,6 @@ from ...analysis.statistics.many import draws
 from ...analysis.table import Table
 from ...evaluation import Result
 from ...views.grid import shown_number
-from ..charts.dots import Row, dots
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import sheet_of
@@ -60,6 +62,6 @@ def _charts(result: Result, spans: Spans) -> list[Chart]:
         ]
         if rows:
             about = "; ".join(f"{row.name} {row.shown}" for row in rows)
-            svg = dots(rows, name, about, "", width=PANEL, step=26, within=first.measure.range)
+            svg = svg_of(dot_chart(Medium(PANEL), rows, name, about, step=2, within=first.measure.range))
             found.append(Chart(name, svg, first.measure.title, small=True))
     return found

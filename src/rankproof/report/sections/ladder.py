@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..._charts.model import Medium
+from ..._charts.rows import Row, dot_chart
+from ..._charts.svg import svg_of
 from ...analysis.measured import is_contest
 from ...analysis.wording import counted
 from ...errors import shown
@@ -12,7 +15,6 @@ from ...experiment.rung import Rung
 from ...views.grid import shown_number
 from ...views.ladder import approximations, sentences
 from ...views.ladder_grid import main_measure
-from ..charts.dots import Row, dots
 from ..material import Material
 from ..rungs import rungs_sheet, verdict_of
 from ..section import Chart, Section
@@ -81,7 +83,8 @@ def _chart(material: Material) -> Chart:
     told = ["Filled: the best."] if material.is_contest and len(material.values) > 1 else []
     key = " ".join([*told, f"Lines: 95% intervals ({material.sampling})."] if sure else told)
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
-    wide, narrow = (dots(rows, title, about, "", width=width, within=material.one.measure.range) for width in (WIDE, NARROW))
+    within = material.one.measure.range
+    wide, narrow = (svg_of(dot_chart(Medium(width), rows, title, about, within=within)) for width in (WIDE, NARROW))
     return Chart(title, wide, key, narrow)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..._charts.latency import Times, shares_chart, spread_chart
+from ..._charts.model import Medium
+from ..._charts.svg import svg_of
 from ...analysis.latency import stage_means
+from ...data.counting import shown_time
 from ...errors import shown
 from ...experiment.rung import Rung
 from ...views.grid import Cell, Grid
-from ...views.ladder_grid import shown_time
-from ..charts.stages import Times, shares, spread
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet
@@ -70,14 +72,14 @@ def _times(ratio: float) -> str:
 def _shares(rows: list[Times]) -> Chart:
     title = "A query's time by stage"
     about = "; ".join(f"{row.name} {_parts(row)}" for row in rows)
-    wide, narrow = (shares(rows, title, about, width=width) for width in (WIDE, NARROW))
+    wide, narrow = (svg_of(shares_chart(Medium(width), rows, title, about)) for width in (WIDE, NARROW))
     return Chart(title, wide, "Each bar is the mean time of one system, as a whole; the milliseconds stand behind it.", narrow)
 
 
 def _spread(rows: list[Times]) -> Chart:
     title = "How long queries take"
     about = "; ".join(f"{row.name} p50 {milliseconds(row.p50)}, p95 {milliseconds(row.p95)}" for row in rows)
-    wide, narrow = (spread(rows, title, about, width=width) for width in (WIDE, NARROW))
+    wide, narrow = (svg_of(spread_chart(Medium(width), rows, title, about)) for width in (WIDE, NARROW))
     return Chart(title, wide, "Filled: p50, half of the queries take no longer. Hollow: p95.", narrow)
 
 

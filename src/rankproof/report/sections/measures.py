@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..._charts.model import Medium
+from ..._charts.rows import Row, dot_chart
+from ..._charts.svg import svg_of
 from ...analysis.measured import is_contest, leaders, worth
 from ...errors import shown
 from ...evaluation import MeasureResult
 from ...views.grid import Cell, Grid, shown_number, summary_grid
-from ..charts.dots import Row, dots
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet
@@ -69,7 +71,9 @@ def _chart(material: Material, name: str) -> Chart:
     ]
     about = "; ".join(f"{row.name} {row.shown}" for row in rows)
     measure = next(iter(values.values())).measure
-    return Chart(name, dots(rows, name, about, "", width=PANEL, step=26, within=measure.range), measure.title, small=True)
+    return Chart(
+        name, svg_of(dot_chart(Medium(PANEL), rows, name, about, step=2, within=measure.range)), measure.title, small=True
+    )
 
 
 def _intervals(material: Material, names: list[str]) -> tuple[Sheet, ...]:

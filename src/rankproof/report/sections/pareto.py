@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..._charts.model import Medium
+from ..._charts.pareto import ParetoAxes, System, pareto_chart
+from ..._charts.svg import svg_of
 from ...analysis.front import beaten_by, front
+from ...data.counting import shown_time
 from ...errors import shown
 from ...views.grid import ABSENT, Cell, Grid, shown_number
-from ...views.ladder_grid import shown_time
-from ..charts.pareto import Point
-from ..charts.pareto import pareto as draw
 from ..material import Material
 from ..section import Chart, Section
 from ..sheet import Sheet
@@ -67,23 +68,27 @@ def _beaten(material: Material, name: str, other: str) -> str:
 
 
 def _chart(material: Material, best: list[str]) -> Chart:
-    points = [_point(material, name, name in best) for name in material.contenders]
+    systems = [_system(material, name, name in best) for name in material.contenders]
     title = f"{material.measure} against milliseconds a query"
-    about = "; ".join(point.shown for point in points)
+    about = "; ".join(one.tip for one in systems)
     less = material.one.measure.higher_is_better is False
     upward = f"{material.measure} ({'less is better, ' if less else ''}better upwards)"
     across = "milliseconds a query, p50: faster to the left"
-    within = material.one.measure.range
-    wide = draw(points, title, about, (across, upward), less=less, width=WIDE, height=430, within=within)
-    narrow = draw(points, title, about, ("ms a query, p50", upward), less=less, width=NARROW, height=400, within=within)
-    lines = f" Upright lines: 95% intervals ({material.sampling})." if any(point.interval for point in points) else ""
+    wide, narrow = (
+        svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
+        for width, axes in (
+            (WIDE, ParetoAxes(across, upward, less, material.one.measure.range)),
+            (NARROW, ParetoAxes("ms a query, p50", upward, less, material.one.measure.range)),
+        )
+    )
+    lines = f" Upright lines: 95% intervals ({material.sampling})." if any(one.interval for one in systems) else ""
     return Chart(title, wide, f"Filled, on the line: no system is both faster and better.{lines}", narrow)
 
 
-def _point(material: Material, name: str, on: bool) -> Point:
+def _system(material: Material, name: str, on: bool) -> System:
     value, time = material.values[name].value, material.times[name]
     told = f"{name}: {shown_number(value, material.one)} in {milliseconds(time)}{', on the front' if on else ''}"
-    return Point(name, time, value, told, material.intervals[name, material.measure], on)
+    return System(name, time, value, material.intervals[name, material.measure], on, tip=told)
 
 
 def _sheet(material: Material, best: list[str]) -> Sheet:

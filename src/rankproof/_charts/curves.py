@@ -1,0 +1,67 @@
+"""Curves of several systems over one axis, each with its own line and marker, and their names beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .layout import EDGE, Key, composed, head_of, key_list, key_list_size
+from .model import Axis, Chart, Interval, Lines, Mark, Medium, Panel, Point
+from .palette import series, series_role
+from .placement import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A system's values; `marked` are the places that get a marker, `spans` the intervals, `end` the number beside its name.
+
+    `doubtful` curves have hollow markers.
+    """
+
+    name: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    end: float
+    marked: Sequence[int]
+    spans: Sequence[tuple[float, float] | None] = ()
+    doubtful: bool = False
+
+
+def curve_chart(
+    medium: Medium, name: str, title: str, notes: Sequence[str], curves: Sequence[Curve], axes: tuple[Axis, Axis], key: str
+) -> Chart:
+    """The curves, and beside them, or below where it is narrow, their names under `key`, the highest number first."""
+    em, head = medium.text, head_of(medium, title, notes)
+    keys = _keys(medium, curves)
+    wide, high = key_list_size(medium, keys)
+    top = head.height + 1.8 * em
+    right = medium.width - (EDGE * em if medium.narrow else wide + (EDGE + 1.5) * em)
+    frame = Box((2.8 + EDGE) * em, top, right, top + max(24 * em, 0 if medium.narrow else high))
+    marks = [mark for at, curve in enumerate(curves) for mark in _marks(medium, curve, at)]
+    bottom = frame.bottom + 3 * em
+    left, start = (EDGE * em, bottom) if medium.narrow else (right + 1.5 * em, top)
+    listed = key_list(medium, keys, key, left, start)
+    height = bottom + high + em if medium.narrow else bottom
+    return composed(medium, name, title, "", head, [Panel(frame, *axes, tuple(marks))], height, listed)
+
+
+def _keys(medium: Medium, curves: Sequence[Curve]) -> list[Key]:
+    names = medium.names([curve.name for curve in curves], 15 * medium.text, small=True)
+    order = sorted(range(len(curves)), key=lambda at: -curves[at].end)
+    return [Key(f"{curves[at].end:.3f}  {names[at]}", _role(curves[at], at), series(at).marker, line=True) for at in order]
+
+
+def _role(curve: Curve, at: int) -> str:
+    return f"{series_role(at)}{' hollow' if curve.doubtful else ''}"
+
+
+def _marks(medium: Medium, curve: Curve, at: int) -> list[Mark]:
+    spots = list(zip(curve.xs, curve.ys, strict=True))
+    found: list[Mark] = [
+        Interval((x, span[0]), (x, span[1]), 0.2 * medium.text, f"{series_role(at)} interval")
+        for (x, _), span in zip(spots, curve.spans, strict=False)
+        if span
+    ]
+    found.append(Lines((tuple(spots),), series_role(at)))
+    marker, role = series(at).marker, _role(curve, at)
+    return [*found, *(Point(*spots[place], 0.27 * medium.text, role, marker) for place in curve.marked)]

@@ -1,0 +1,49 @@
+"""Two systems query by query: how much one gains over the other, the largest gain first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .layout import EDGE, Key, composed, head_of
+from .model import Area, Axis, Chart, Lines, Mark, Medium, Panel, Tick, value_axis
+from .placement import Box, Spot
+from .scale import Scale
+
+
+def differences_chart(
+    medium: Medium, name: str, title: str, notes: Sequence[str], sizes: Sequence[float], keys: tuple[str, str, str], axis: str
+) -> Chart:
+    """`sizes` fall from the largest gain to the largest loss; `keys` name gains, losses and ties."""
+    em = medium.text
+    gains, losses, ties = keys
+    head = head_of(medium, title, notes, [Key(gains, "gain"), Key(losses, "loss"), Key(ties, "tie", line=True)])
+    top = head.height + 1.8 * em
+    frame = Box((3.6 + EDGE) * em, top, medium.width - EDGE * em, top + 22 * em)
+    low, high = min(*sizes, 0.0), max(*sizes, 0.0)
+    pad = max(0.05 * (high - low), 1e-3)
+    y = value_axis(Scale(low - pad, high + pad), axis)
+    x = _query_axis(len(sizes), 5 if medium.narrow else 8)
+    return composed(medium, name, title, "", head, [Panel(frame, x, y, tuple(_marks(sizes)))], frame.bottom + 3 * em)
+
+
+def _query_axis(count: int, most: int) -> Axis:
+    scale = Scale(0, count)
+    ticks = tuple(Tick(value, f"{value:,.0f}") for value in scale.ticks(most) if value == int(value))
+    return Axis(scale, "queries, the largest gain first", ticks, grid=False)
+
+
+def _marks(sizes: Sequence[float]) -> list[Mark]:
+    """One outline for the gains and one for the losses: as fast for 10,000 queries as for 10."""
+    higher, lower = sum(size > 0 for size in sizes), sum(size < 0 for size in sizes)
+    equal = len(sizes) - higher - lower
+    found: list[Mark] = [Lines((((0, 0), (len(sizes), 0)),), "zero")]
+    if higher:
+        found.append(Area(_outline(sizes[:higher], 0), "gain"))
+    if lower:
+        found.append(Area(_outline(sizes[higher + equal :], higher + equal), "loss"))
+    return [*found, Lines((((higher, 0), (higher + equal, 0)),), "tie")] if equal else found
+
+
+def _outline(sizes: Sequence[float], first: int) -> tuple[Spot, ...]:
+    steps = [(first + at + side, size) for at, size in enumerate(sizes) for side in (0, 1)]
+    return (first, 0.0), *steps, (first + len(sizes), 0.0)

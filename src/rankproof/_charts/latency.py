@@ -1,0 +1,156 @@
+"""Where the time of a query goes: each system's milliseconds by stage, and how the whole spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..data.counting import shown_time
+from .layout import EDGE, Key, composed, head_of
+from .model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
+from .placement import Box
+from .scale import Scale, bar_scale, time_scale
+from .text import text_width
+
+_STEP, _THICK = 2.6, 0.266
+"""The height of a row in text sizes, and half that of a bar as a share of it."""
+_P50, _P95 = Key("p50", "dot best", "o"), Key("p95", "dot hollow", "D")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A system's mean milliseconds by stage, p50 and p95 of the whole, and what stands behind them."""
+
+    name: str
+    parts: Mapping[str, float]
+    p50: float
+    p95: float
+    aside: str = ""
+
+    @property
+    def whole(self) -> float:
+        """The mean of the whole."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWords:
+    """The names of the stages where they differ from their keys, and a time to mark with a line, with its name."""
+
+    stages: Mapping[str, str] = field(default_factory=dict)
+    limit: float | None = None
+    limit_name: str = ""
+
+
+def shares_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) -> Chart:
+    """A bar a system as wide as the picture, cut into its stages; the mean of the whole at the right."""
+    head, em = head_of(medium, title, (), _stage_keys(rows, TimeWords())), medium.text
+    frame = _frame(medium, rows, head.height, medium.width - 6.2 * em)
+    marks = [mark for at, row in enumerate(rows) for mark in _share_bar(medium, row, at, frame)]
+    totals = [f"{shown_time(row.whole)} ms" for row in rows]
+    marks += [Label(1.0, at, text, em, "end", "figure", dx=medium.width - frame.right) for at, text in enumerate(totals)]
+    names = row_axis(medium, [row.name for row in rows], frame.left - em)
+    panel = Panel(frame, replace(value_axis(Scale(0, 1)), ticks=()), names, tuple(marks))
+    return composed(medium, "shares", title, about, head, [panel], frame.bottom + 0.5 * em)
+
+
+def spread_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) -> Chart:
+    """From p50, filled, to p95, hollow."""
+    head, em = head_of(medium, title, ()), medium.text
+    frame = _frame(medium, rows, head.height + 0.6 * em, medium.width - em)
+    names = row_axis(medium, [row.name for row in rows], frame.left - em)
+    panel = _spread_panel(medium, rows, frame, names, TimeWords(), column=False)
+    return composed(medium, "spread", title, about, head, [panel], frame.bottom + 3 * em)
+
+
+def latency_chart(medium: Medium, name: str, title: str, notes: Sequence[str], rows: Sequence[Times], words: TimeWords) -> Chart:
+    """The mean milliseconds of each stage, stacked; beside it, or below where it is narrow, p50 and p95 of the whole."""
+    em = medium.text
+    limit = [Key(words.limit_name, "limit", line=True)] if words.limit is not None else []
+    head = head_of(medium, title, notes, [*_stage_keys(rows, words), _P50, _P95, *limit])
+    names = medium.names_room([row.name for row in rows])
+    left, high = names + (EDGE + 1) * em, (_STEP * 0.8 * len(rows) + 3.4) * em
+    stacked = max(text_width(shown_time(row.whole), medium.small) for row in rows) + 1.5 * em
+    spread = max(text_width(_spread_text(row), medium.small) for row in rows) + 1.5 * em
+    room = medium.width - left - EDGE * em if medium.narrow else (medium.width - left) / 2 - EDGE * em
+    first = Box(left, head.height + 0.4 * em, left + room - stacked, head.height + high - 3 * em)
+    start, below = (left, high) if medium.narrow else (left + room + 2 * em, 0.0)
+    second = Box(start, first.top + below, start + room - spread, first.bottom + below)
+    axis = row_axis(medium, [row.name for row in rows], names)
+    panels = [
+        _stack_panel(medium, rows, first, axis, words),
+        _spread_panel(medium, rows, second, axis if medium.narrow else replace(axis, ticks=()), words, column=True),
+    ]
+    return composed(medium, name, title, "", head, panels, head.height + high * (2 if medium.narrow else 1))
+
+
+def _frame(medium: Medium, rows: Sequence[Times], top: float, right: float) -> Box:
+    left = medium.names_room([row.name for row in rows]) + medium.text
+    return Box(left, top, right, top + _STEP * medium.text * len(rows))
+
+
+def _used(rows: Sequence[Times]) -> list[str]:
+    return [part for part in rows[0].parts if any(row.parts[part] > 0 for row in rows)]
+
+
+def _stage_keys(rows: Sequence[Times], words: TimeWords) -> list[Key]:
+    return [Key(words.stages.get(part, part), f"stage stage-{part}") for part in _used(rows)]
+
+
+def _share_bar(medium: Medium, row: Times, y: int, frame: Box) -> list[Mark]:
+    found: list[Mark] = []
+    start = 0.0
+    for part, time in row.parts.items():
+        share = time / row.whole if row.whole > 0 else 0.0
+        if share <= 0:
+            continue
+        tip = f"{row.name}: {part} {shown_time(time)} ms, {share:.1%}"
+        found.append(Bar((start, y - _THICK), (start + share, y + _THICK), f"stage stage-{part}", tip))
+        if share * frame.width > 2.6 * medium.text:
+            found.append(Label(start + share / 2, y, f"{share:.0%}", medium.small, "middle", f"on-{part}"))
+        start += share
+    return found
+
+
+def _stack_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, words: TimeWords) -> Panel:
+    scale = bar_scale([row.whole for row in rows])
+    found: list[Mark] = []
+    for at, row in enumerate(rows):
+        start = 0.0
+        for part, time in row.parts.items():
+            if time > 0:
+                found.append(Bar((start, at - 0.34), (start + time, at + 0.34), f"stage stage-{part}"))
+            start += time
+    found += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
+    found += _column(medium, [shown_time(row.whole) for row in rows], scale)
+    return Panel(frame, value_axis(scale, "mean milliseconds a query", most=5), y, tuple(found))
+
+
+def _spread_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, words: TimeWords, *, column: bool) -> Panel:
+    limit = [words.limit] if words.limit is not None else []
+    scale = time_scale([*(time for row in rows for time in (row.p50, row.p95)), *limit])
+    found: list[Mark] = _limit(words, rows)
+    for at, row in enumerate(rows):
+        tip = f"{row.name}: p50 {shown_time(row.p50)} ms, p95 {shown_time(row.p95)} ms"
+        found.append(Lines((((row.p50, at), (row.p95, at)),), "reach"))
+        found.append(Point(row.p50, at, 0.385 * medium.text, _P50.role, _P50.marker, tip))
+        found.append(Point(row.p95, at, 0.385 * medium.text, _P95.role, _P95.marker, tip))
+    name = "milliseconds a query"
+    if column:
+        found += _column(medium, [_spread_text(row) for row in rows], scale)
+        name = "milliseconds a query, p50 / p95"
+    most = 5 if medium.narrow or column else 8
+    return Panel(frame, value_axis(scale, name, most=most), y, tuple(found))
+
+
+def _spread_text(row: Times) -> str:
+    return f"{shown_time(row.p50)} / {shown_time(row.p95)}{f', {row.aside}' if row.aside else ''}"
+
+
+def _limit(words: TimeWords, rows: Sequence[Times]) -> list[Mark]:
+    return [Lines((((words.limit, -0.5), (words.limit, len(rows) - 0.5)),), "limit")] if words.limit is not None else []
+
+
+def _column(medium: Medium, texts: Sequence[str], scale: Scale) -> list[Mark]:
+    """Texts behind the end of the axis."""
+    return [Label(scale.high, at, text, medium.small, role="figure", dx=0.7 * medium.text) for at, text in enumerate(texts)]

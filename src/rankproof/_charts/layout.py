@@ -1,0 +1,138 @@
+"""What stands around the panels: the title with its notes, and keys to marks; and a chart that only says what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .model import Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, free_panel
+from .text import text_width, wrapped
+
+EDGE = 1.0
+"""The margin of a picture that has its own title, in text sizes."""
+_LEADING, _KEY_ROW, _SAMPLE, _GAP = 1.35, 1.7, 1.0, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A sample of a mark and what it stands for: a box, a point with a marker, or, `line`, a line."""
+
+    text: str
+    role: str
+    marker: str = ""
+    line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The marks above the panels, and how high they are."""
+
+    marks: tuple[Mark, ...] = ()
+    height: float = 0.0
+
+
+def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[Key] = ()) -> Head:
+    """Title and notes where the medium has them in the picture, then the keys."""
+    top = _Cursor(medium)
+    if medium.large:
+        top.skip(EDGE * medium.text)
+        top.write(title, medium.large, "strong", most=3)
+        for note in notes:
+            top.write(note, medium.text, "aside")
+        top.skip(EDGE * medium.text)
+    if keys:
+        top.keys(keys, EDGE * medium.text if medium.large else 0.0)
+    return Head(tuple(top.marks), top.down)
+
+
+class _Cursor:
+    """Writes from the top down."""
+
+    def __init__(self, medium: Medium) -> None:
+        self.medium, self.down = medium, 0.0
+        self.marks: list[Mark] = []
+
+    def skip(self, height: float) -> None:
+        self.down += height
+
+    def write(self, text: str, size: float, role: str, *, most: int = 4) -> None:
+        edge = EDGE * self.medium.text
+        room = self.medium.width - 2 * edge
+        for line in wrapped(self.medium.clean(text), room, size, bold=role == "strong", most=most):
+            self.marks.append(Label(edge, self.down + _LEADING * size / 2, line, size, role=role))
+            self.down += _LEADING * size
+
+    def keys(self, keys: Sequence[Key], edge: float) -> None:
+        """The keys side by side, in as many rows as the width asks for."""
+        em, left = self.medium.text, edge
+        for key in keys:
+            width = key_width(self.medium, key)
+            if left > edge and left + width > self.medium.width - edge:
+                left, self.down = edge, self.down + _KEY_ROW * em
+            self.marks += key_marks(self.medium, key, left, self.down + _KEY_ROW * em / 2)
+            left += width + _GAP * em
+        self.down += _KEY_ROW * em + 0.3 * em
+
+
+def key_width(medium: Medium, key: Key) -> float:
+    """The width of a sample and its text."""
+    return _sample_width(medium, key) + 0.5 * medium.text + text_width(key.text, medium.small)
+
+
+def key_marks(medium: Medium, key: Key, x: float, y: float) -> list[Mark]:
+    """The sample and its text at a place of the picture."""
+    em, width = medium.text, _sample_width(medium, key)
+    found: list[Mark] = []
+    if key.line:
+        found.append(Lines((((x, y), (x + width, y)),), key.role))
+    elif not key.marker:
+        found.append(Bar((x, y - em / 2), (x + width, y + em / 2), key.role))
+    if key.marker:
+        found.append(Point(x + width / 2, y, 0.3 * em, key.role, key.marker))
+    return [*found, Label(x + width + 0.5 * em, y, key.text, medium.small)]
+
+
+def _sample_width(medium: Medium, key: Key) -> float:
+    return (2.4 if key.line else _SAMPLE) * medium.text
+
+
+def key_list(medium: Medium, keys: Sequence[Key], title: str, left: float, top: float) -> list[Mark]:
+    """The keys below each other, under a title."""
+    step = 1.45 * medium.text
+    found: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
+    first = top + step if title else top
+    for at, key in enumerate(keys):
+        found += key_marks(medium, key, left, first + step * (at + 0.5))
+    return found
+
+
+def key_list_size(medium: Medium, keys: Sequence[Key]) -> tuple[float, float]:
+    """The width and the height of such a list with its title."""
+    return max(key_width(medium, key) for key in keys), 1.45 * medium.text * (len(keys) + 1)
+
+
+def composed(
+    medium: Medium,
+    name: str,
+    title: str,
+    about: str,
+    head: Head,
+    panels: Sequence[Panel],
+    height: float,
+    marks: Sequence[Mark] = (),
+) -> Chart:
+    """The chart of these parts; `marks` have places in the picture."""
+    free = free_panel(medium, height, [*head.marks, *marks])
+    return Chart(name, title, about, medium, height, (*panels, free))
+
+
+def missing_chart(medium: Medium, name: str, title: str, notes: Sequence[str], why: str) -> Chart:
+    """A picture that says in words why there is no chart."""
+    head, em = head_of(medium, title, notes), medium.text
+    lines = wrapped(medium.clean(why), medium.width - 8 * em, em)
+    marks = [
+        Label(medium.width / 2, head.height + (2 + _LEADING * at) * em, line, em, "middle", "missing")
+        for at, line in enumerate(lines)
+    ]
+    height = head.height + (4 + _LEADING * len(lines)) * em
+    return Chart(name, title, why, medium, height, (free_panel(medium, height, [*head.marks, *marks]),), why)

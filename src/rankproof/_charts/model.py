@@ -1,0 +1,212 @@
+"""What a chart is: panels with axes, and marks that stand for values; sizes are in the unit of the medium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import visible
+from .placement import Box, Spot
+from .scale import Scale, tick_text
+from .text import fitted, fitted_names, text_width
+
+Anchor = Literal["start", "middle", "end"]
+_NARROW = 40.0
+"""A medium of fewer widths of its text than this is narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """Where a chart is shown: its width and the sizes of its text, in one unit.
+
+    `large` is the size of titles; 0 where the page writes titles itself. `clean` makes any text safe to show.
+    """
+
+    width: float
+    text: float = 13.0
+    small: float = 11.5
+    large: float = 0.0
+    clean: Callable[[str], str] = visible
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is for a phone, or for one column of a page of two."""
+        return self.width < _NARROW * self.text
+
+    def names(self, names: Sequence[str], room: float, *, small: bool = False, bold: bool = False) -> list[str]:
+        """The names as they fit, no two of them alike."""
+        return fitted_names([self.clean(name) for name in names], room, self.small if small else self.text, bold=bold)
+
+    def names_room(self, names: Sequence[str], *, bold: bool = False) -> float:
+        """How much of the width the names at the left may take."""
+        widest = max((text_width(self.clean(name), self.text, bold=bold) for name in names), default=0.0)
+        return min(widest, (0.36 if self.narrow else 0.32) * self.width)
+
+    def label(self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "") -> Label:
+        """A label in text size that is cut to its room; where it is cut, `tip` has the whole text."""
+        return self._label(text, x, y, room, anchor, role, self.text)
+
+    def small_label(self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "") -> Label:
+        """The same in the small size."""
+        return self._label(text, x, y, room, anchor, role, self.small)
+
+    def _label(self, text: str, x: float, y: float, room: float, anchor: Anchor, role: str, size: float) -> Label:
+        whole = self.clean(text)
+        shown = fitted(whole, room, size, bold="strong" in role)
+        return Label(x, y, shown, size, anchor, role, tip=whole if shown != whole else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A value of an axis and its text; `tip` is the whole text where that is cut, `strong` ones are bold."""
+
+    value: float
+    text: str
+    tip: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale with ticks; from bottom to top or left to right unless `reverse`.
+
+    `size` is that of the ticks' text, the small one where it is 0; `slanted` ticks need less width.
+    """
+
+    scale: Scale
+    name: str = ""
+    ticks: tuple[Tick, ...] = ()
+    grid: bool = True
+    reverse: bool = False
+    opposite: bool = False
+    slanted: bool = False
+    size: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A marker; its role says whether it is filled, `tip` what it stands for."""
+
+    x: float
+    y: float
+    radius: float
+    role: str = "dot"
+    marker: str = "o"
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A line from one value to another with caps of that length."""
+
+    start: Spot
+    end: Spot
+    cap: float
+    role: str = "whisker"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of one look; `width` where that depends on the data."""
+
+    lines: tuple[tuple[Spot, ...], ...]
+    role: str
+    width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A filled outline."""
+
+    points: tuple[Spot, ...]
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle between two corners; `level`, from 0 to 1, is the colour of a cell of a heat map."""
+
+    start: Spot
+    end: Spot
+    role: str
+    tip: str = ""
+    level: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text at a place of the panel, moved by `dx` and `dy` units, its middle at that height."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    anchor: Anchor = "start"
+    role: str = ""
+    tip: str = ""
+    dx: float = 0.0
+    dy: float = 0.0
+    slanted: bool = False
+
+
+Mark = Point | Interval | Lines | Area | Bar | Label
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A frame with two axes; marks have places in the values of the axes."""
+
+    frame: Box
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...] = ()
+
+    def place(self, spot: Spot) -> Spot:
+        """Where the values lie in the picture."""
+        across, down = self.x.scale.share(spot[0]), 1 - self.y.scale.share(spot[1])
+        across, down = 1 - across if self.x.reverse else across, 1 - down if self.y.reverse else down
+        return self.frame.left + across * self.frame.width, self.frame.top + down * self.frame.height
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture: its panels, a title and a description in words.
+
+    `name` is that of its file; `missing` says why there was nothing to draw.
+    """
+
+    name: str
+    title: str
+    about: str
+    medium: Medium
+    height: float
+    panels: tuple[Panel, ...]
+    missing: str = ""
+
+    @property
+    def frame(self) -> Box:
+        """The whole picture."""
+        return Box(0, 0, self.medium.width, self.height)
+
+
+def free_panel(medium: Medium, height: float, marks: Sequence[Mark]) -> Panel:
+    """Marks whose places are those of the picture: from its left, and from its top."""
+    across, down = Axis(Scale(0, medium.width)), Axis(Scale(0, height), reverse=True)
+    return Panel(Box(0, 0, medium.width, height), across, down, tuple(marks))
+
+
+def value_axis(scale: Scale, name: str = "", *, most: int = 6, reverse: bool = False) -> Axis:
+    """An axis of numbers with at most about so many round ticks."""
+    name = f"{name}, logarithmic" if scale.log and name else name
+    return Axis(scale, name, tuple(Tick(value, tick_text(value)) for value in scale.ticks(most)), reverse=reverse)
+
+
+def row_axis(medium: Medium, names: Sequence[str], room: float, *, strong: Sequence[bool] = (), lift: float = 0.0) -> Axis:
+    """An axis of named rows, the first on top; `lift` moves the names up by a share of a row."""
+    shown = medium.names(names, room, bold=any(strong))
+    ticks = [
+        Tick(at - lift, text, medium.clean(name) if text != medium.clean(name) else "", bool(strong) and strong[at])
+        for at, (name, text) in enumerate(zip(names, shown, strict=True))
+    ]
+    return Axis(Scale(-0.5, len(names) - 0.5), ticks=tuple(ticks), grid=False, reverse=True, size=medium.text)

@@ -1,0 +1,138 @@
+"""Quality against latency: a dot a system, and the steps of those that no other beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .layout import EDGE, Key, composed, head_of, key_list, key_list_size
+from .model import Chart, Interval, Label, Lines, Mark, Medium, Panel, Point, value_axis
+from .placement import Box, Spot, is_apart, place_labels
+from .rows import Span
+from .scale import ANY, time_scale, value_scale
+from .text import text_width
+
+_NAMED = 10
+"""More systems than this are numbered, with their names beside the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system: milliseconds a query, value and interval, whether it is on the front, and all that in words.
+
+    `filled` says how its point is drawn where there is no front; else those on the front are.
+    """
+
+    name: str
+    time: float
+    value: float
+    interval: Span | None = None
+    front: bool = False
+    filled: bool = False
+    tip: str = ""
+
+    @property
+    def ends(self) -> Span:
+        """The interval, or the value twice."""
+        return self.interval or (self.value, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoAxes:
+    """The names of the axes; `less` says that the lowest value is the best, `limit` is a time to mark with a line.
+
+    `within` is the range of the measure.
+    """
+
+    time: str
+    value: str
+    less: bool = False
+    within: Span = ANY
+    limit: float | None = None
+
+
+def pareto_chart(
+    medium: Medium, name: str, title: str, about: str, notes: Sequence[str], systems: Sequence[System], axes: ParetoAxes
+) -> Chart:
+    """The fastest at the left, the best on top; filled, and joined by a line: those on the front."""
+    em, head, many = medium.text, head_of(medium, title, notes), len(systems) > _NAMED
+    keys = [Key(text, _role(one), "o") for text, one in zip(_numbered(medium, systems), systems, strict=True)] if many else []
+    wide, high = key_list_size(medium, keys) if keys else (0.0, 0.0)
+    beside = keys and not medium.narrow
+    tall = max((29 if medium.large else 27) * em, high if beside else 0.0)
+    right = medium.width - (wide + 2 * em if beside else EDGE * em)
+    frame = Box(4 * em, head.height + 2.4 * em, right, head.height + 2.4 * em + tall)
+    panel = _panel(medium, systems, axes, frame)
+    texts = [str(at + 1) for at in range(len(systems))] if many else _names(medium, systems)
+    labels = _labels(medium, systems, texts, panel)
+    bottom = frame.bottom + 3 * em
+    listed = key_list(medium, keys, "", *((right + 1.5 * em, frame.top) if beside else (EDGE * em, bottom)))
+    return composed(medium, name, title, about, head, [panel], bottom + (0 if beside else high), [*labels, *listed])
+
+
+def _panel(medium: Medium, systems: Sequence[System], axes: ParetoAxes, frame: Box) -> Panel:
+    limit = [axes.limit] if axes.limit is not None else []
+    x = value_axis(time_scale([*(one.time for one in systems), *limit]), axes.time, most=5 if medium.narrow else 8)
+    y = value_axis(value_scale([end for one in systems for end in one.ends], axes.within), axes.value, reverse=axes.less)
+    marks: list[Mark] = [Lines((((at, y.scale.low), (at, y.scale.high)),), "limit") for at in limit]
+    marks += _steps(sorted((one for one in systems if one.front), key=lambda one: one.time))
+    for one in systems:
+        if one.interval:
+            marks.append(Interval((one.time, one.interval[0]), (one.time, one.interval[1]), 0.3 * medium.text))
+        marks.append(Point(one.time, one.value, 0.385 * medium.text, _role(one), tip=one.tip))
+    return Panel(frame, x, y, tuple(marks))
+
+
+def _role(one: System) -> str:
+    return "dot best" if one.front or one.filled else "dot hollow"
+
+
+def _steps(front: Sequence[System]) -> list[Mark]:
+    """Across at the value of the faster, then up to the better one."""
+    points = [(front[0].time, front[0].value)] if front else []
+    for before, after in pairwise(front):
+        points += [(after.time, before.value), (after.time, after.value)]
+    return [Lines((tuple(points),), "front")] if len(points) > 1 else []
+
+
+def _names(medium: Medium, systems: Sequence[System]) -> list[str]:
+    return medium.names([one.name for one in systems], min(13 * medium.text, medium.width / 2.2), bold=True)
+
+
+def _numbered(medium: Medium, systems: Sequence[System]) -> list[str]:
+    names = medium.names([one.name for one in systems], 15 * medium.text, small=True)
+    return [f"{at + 1}  {name}" for at, name in enumerate(names)]
+
+
+def _labels(medium: Medium, systems: Sequence[System], texts: Sequence[str], panel: Panel) -> list[Mark]:
+    """A text beside each point; a thin line leads to one that had to move away."""
+    size = medium.text
+    spots = [panel.place((one.time, one.value)) for one in systems]
+    widths = [text_width(text, size, bold=one.front) for text, one in zip(texts, systems, strict=True)]
+    within = Box(panel.frame.left, panel.frame.top - size, medium.width, panel.frame.bottom)
+    boxes = place_labels(spots, widths, size, _taken(panel), within)
+    found: list[Mark] = []
+    for text, one, spot, box in zip(texts, systems, spots, boxes, strict=True):
+        if is_apart(box, spot, size):
+            found.append(Lines(((spot, _nearest(box, spot)),), "leader"))
+        role = "halo strong" if one.front else "halo"
+        found.append(Label(box.left, box.centre[1], text, size, role=role, tip="" if text in one.name else one.name))
+    return found
+
+
+def _nearest(box: Box, spot: Spot) -> Spot:
+    return min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
+
+
+def _taken(panel: Panel) -> list[Box]:
+    """The lines of the chart, which no name should cover: the intervals and the steps of the front."""
+    lines = [(mark.start, mark.end) for mark in panel.marks if isinstance(mark, Interval)]
+    steps = [mark.lines[0] for mark in panel.marks if isinstance(mark, Lines)]
+    lines += [pair for line in steps for pair in pairwise(line)]
+    return [_thick(panel.place(start), panel.place(end)) for start, end in lines]
+
+
+def _thick(start: Spot, end: Spot) -> Box:
+    (left, right), (top, bottom) = (sorted(pair) for pair in zip(start, end, strict=True))
+    return Box(left - 2, top - 2, right + 2, bottom + 2)

@@ -1,0 +1,77 @@
+"""Labels beside points, where they cover least of points, lines and each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Spot = tuple[float, float]
+_SIDES = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1))
+_RINGS = (1.0, 2.2, 3.6)
+_AWAY, _MARK, _OUTSIDE = 0.7, 0.5, 20.0
+"""The distance of a label and the radius of a mark, in heights of the text; how much worse it is to leave the picture."""
+
+
+class Box(NamedTuple):
+    """A rectangle; heights grow downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        """From left to right."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """From top to bottom."""
+        return self.bottom - self.top
+
+    @property
+    def centre(self) -> Spot:
+        """The middle of both."""
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+    def shared(self, other: Box) -> float:
+        """The area that both cover."""
+        across = min(self.right, other.right) - max(self.left, other.left)
+        down = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(across, 0.0) * max(down, 0.0)
+
+    def outside(self, frame: Box) -> float:
+        """The area that the frame does not hold."""
+        return self.width * self.height - self.shared(frame)
+
+
+def place_labels(spots: Sequence[Spot], widths: Sequence[float], size: float, lines: Sequence[Box], within: Box) -> list[Box]:
+    """A box for each label of that height, one after the other, each on the side of its spot where it covers least."""
+    mark = _MARK * size
+    taken = [*lines, *(Box(x - mark, y - mark, x + mark, y + mark) for x, y in spots)]
+    found = []
+    for spot, width in zip(spots, widths, strict=True):
+        choices = [(_beside(spot, width, size, side, ring), ring) for ring in _RINGS for side in _SIDES]
+        best, _ = min(choices, key=lambda choice: _cost(choice[0], taken, within) + 0.1 * size * choice[1])
+        taken.append(best)
+        found.append(best)
+    return found
+
+
+def is_apart(box: Box, spot: Spot, size: float) -> bool:
+    """Whether a label had to move so far from its spot that a line should lead to it."""
+    across = max(box.left - spot[0], spot[0] - box.right, 0.0)
+    down = max(box.top - spot[1], spot[1] - box.bottom, 0.0)
+    return max(across, down) > 1.5 * _AWAY * size
+
+
+def _beside(spot: Spot, width: float, height: float, side: tuple[int, int], ring: float) -> Box:
+    x, y = (spot[at] + side[at] * _AWAY * ring * height for at in (0, 1))
+    left, top = x - width * (1 - side[0]) / 2, y - height * (1 - side[1]) / 2
+    return Box(left, top, left + width, top + height)
+
+
+def _cost(box: Box, taken: Sequence[Box], within: Box) -> float:
+    """The area covered; a label that leaves the picture is worse than any that covers something."""
+    return sum(box.shared(other) for other in taken) + _OUTSIDE * box.outside(within)

@@ -1,0 +1,152 @@
+"""Values with their intervals, a system a row: as dots, or as bars from 0 in a panel for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .layout import EDGE, composed, head_of
+from .model import Axis, Bar, Chart, Interval, Label, Mark, Medium, Panel, Point, row_axis, value_axis
+from .placement import Box
+from .scale import ANY, Scale, bar_scale, value_scale
+from .text import fitted, text_width, wrapped
+
+Span = tuple[float, float]
+_MOST_ASIDE = 0.3
+"""Of the width: what is cut of an aside is shown on hovering."""
+_THICK = 0.34
+"""Half the height of a bar, as a share of its row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A system's value; `shown` is the value as text, `aside` what stands behind it, `best` whether none is better.
+
+    `doubtful` rows are hatched.
+    """
+
+    name: str
+    value: float
+    shown: str
+    interval: Span | None = None
+    aside: str = ""
+    best: bool = False
+    doubtful: bool = False
+
+    @property
+    def ends(self) -> Span:
+        """The interval, or the value twice."""
+        return self.interval or (self.value, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class BarGroup:
+    """The rows of one measure, under its title and a longer one."""
+
+    title: str
+    about: str
+    rows: Sequence[Row]
+
+
+def dot_chart(medium: Medium, rows: Sequence[Row], title: str, about: str, *, step: float = 2.6, within: Span = ANY) -> Chart:
+    """A dot a row, its interval across it, its value at the right; `step` is the height of a row in text sizes."""
+    em, head = medium.text, head_of(medium, title, ())
+    widest = max((text_width(medium.clean(row.aside), medium.small) for row in rows), default=0.0)
+    stacked = bool(widest) and medium.narrow
+    asides = min(widest, _MOST_ASIDE * medium.width)
+    step += 1.5 if stacked else 0.0
+    names = medium.names_room([row.name for row in rows], bold=any(row.best for row in rows))
+    values = _values_room(medium, rows)
+    right = medium.width - values - (asides + em if asides and not stacked else 0.0) - em
+    top = head.height + 0.4 * em
+    frame = Box(names + 1.4 * em, top, right, top + step * len(rows) * em)
+    lift = 0.7 / step if stacked else 0.0
+    scale = value_scale([end for row in rows for end in row.ends], within)
+    marks: list[Mark] = [mark for at, row in enumerate(rows) for mark in _dot(medium, row, at - lift)]
+    marks += _value_column(medium, rows, scale, lift)
+    for at, row in enumerate(rows):
+        marks += _aside(medium, row, at, scale, frame, values, stacked=stacked, room=asides)
+    y = row_axis(medium, [row.name for row in rows], names, strong=[row.best for row in rows], lift=lift)
+    panel = Panel(frame, value_axis(scale, most=4 if medium.narrow else 7), y, tuple(marks))
+    return composed(medium, "dots", title, about, head, [panel], frame.bottom + 1.8 * em)
+
+
+def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], groups: Sequence[BarGroup]) -> Chart:
+    """A panel of bars for each group, all of the same systems in the same order."""
+    em, head = medium.text, head_of(medium, title, notes)
+    systems = [row.name for row in groups[0].rows]
+    names = medium.names_room(systems)
+    left, values = names + EDGE * em, max(_values_room(medium, group.rows) for group in groups)
+    across = _panels_across(medium, len(groups), left)
+    cell = (medium.width - left - EDGE * em) / across
+    titles = [_panel_title(medium, group, cell - 0.5 * em) for group in groups]
+    above, step = 1.35 * medium.small * max(map(len, titles)) + 0.5 * em, 1.7 * em
+    high = above + step * len(systems) + 2.3 * em
+    panels, labels = [], list[Mark]()
+    for at, group in enumerate(groups):
+        x, y = left + 0.8 * em + cell * (at % across), head.height + high * (at // across)
+        frame = Box(x, y + above, x + cell - values - 1.6 * em, y + above + step * len(systems))
+        rows_axis = row_axis(medium, systems, names)
+        panels.append(_bar_panel(medium, group, frame, rows_axis if at % across == 0 else replace(rows_axis, ticks=())))
+        labels += [Label(x, y + (0.5 + 1.35 * row) * medium.small, text, medium.small) for row, text in enumerate(titles[at])]
+    height = head.height + high * -(-len(groups) // across)
+    return composed(medium, name, title, "", head, panels, height, labels)
+
+
+def _panels_across(medium: Medium, groups: int, left: float) -> int:
+    fit = max(1, int((medium.width - left) / (13 * medium.text)))
+    return min(2 if groups == 4 else 3, groups, fit)
+
+
+def _panel_title(medium: Medium, group: BarGroup, room: float) -> list[str]:
+    first = fitted(medium.clean(group.title), room, medium.small)
+    return [first, *(wrapped(medium.clean(group.about), room, medium.small, most=2) if group.about else ())]
+
+
+def _bar_panel(medium: Medium, group: BarGroup, frame: Box, y: Axis) -> Panel:
+    scale = bar_scale([end for row in group.rows for end in (row.value, *row.ends)])
+    marks: list[Mark] = [mark for at, row in enumerate(group.rows) for mark in _bar(medium, row, at)]
+    marks += _value_column(medium, group.rows, scale, 0.0)
+    return Panel(frame, value_axis(scale, most=4), y, tuple(marks))
+
+
+def _dot(medium: Medium, row: Row, y: float) -> list[Mark]:
+    tip = ", ".join(part for part in (f"{row.name}: {row.shown}", row.aside) if part)
+    point = Point(row.value, y, 0.385 * medium.text, "dot best" if row.best else "dot", tip=tip)
+    return [*_interval(medium, row, y, "whisker"), point]
+
+
+def _bar(medium: Medium, row: Row, y: float) -> list[Mark]:
+    role = " ".join(["bar", *(["best"] if row.best else []), *(["doubtful"] if row.doubtful else [])])
+    bar = Bar((0.0, y - _THICK), (row.value, y + _THICK), role, f"{row.name}: {row.shown}")
+    return [bar, *_interval(medium, row, y, "whisker on-bar")]
+
+
+def _interval(medium: Medium, row: Row, y: float, role: str) -> list[Mark]:
+    return [Interval((row.interval[0], y), (row.interval[1], y), 0.3 * medium.text, role)] if row.interval else []
+
+
+def _values_room(medium: Medium, rows: Sequence[Row]) -> float:
+    return max((text_width(row.shown, medium.text, bold=row.best) for row in rows), default=0.0)
+
+
+def _value_column(medium: Medium, rows: Sequence[Row], scale: Scale, lift: float) -> list[Mark]:
+    """The values as text, behind the end of the axis."""
+    return [
+        Label(scale.high, at - lift, row.shown, medium.text, role="figure strong" if row.best else "figure", dx=0.7 * medium.text)
+        for at, row in enumerate(rows)
+    ]
+
+
+def _aside(
+    medium: Medium, row: Row, at: int, scale: Scale, frame: Box, values: float, *, stacked: bool, room: float
+) -> list[Mark]:
+    """What stands behind the value, or below the dot where the picture is narrow."""
+    if not row.aside:
+        return []
+    em = medium.text
+    if stacked:
+        below = medium.small_label(row.aside, scale.low, at, medium.width - frame.left, role="aside")
+        return [replace(below, dy=0.9 * em)]
+    behind = medium.small_label(row.aside, scale.high, at, room, role="aside")
+    return [replace(behind, dx=values + 1.5 * em)]

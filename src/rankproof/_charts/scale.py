@@ -1,0 +1,86 @@
+"""From values to places: linear for quality, logarithmic for times that differ by much; round ticks for both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_LOG_FROM = 20.0
+"""Times are drawn on a logarithmic scale where the largest is more than this many times the smallest."""
+_LEAST_TIME, _LEAST_SPAN = 1e-3, 1e-9
+_MARGIN, _LEAST_MARGIN = 0.06, 0.05
+_LOG_STEPS: tuple[tuple[tuple[int, ...], int], ...] = (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2), ((1,), 4))
+"""The factors of a decade, and every how many decades: fewer and fewer ticks."""
+ANY = (-math.inf, math.inf)
+"""The range of a value of which nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The values from `low` to `high`, as shares of a length from 0 to 1."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Where a value lies; one outside the scale lies at its end."""
+        low, high, at = (self._linear(each) for each in (self.low, self.high, value))
+        return min(max((at - low) / (high - low), 0.0), 1.0)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round values within."""
+        return _log_ticks(self.low, self.high, most) if self.log else _ticks(self.low, self.high, most)
+
+    def _linear(self, value: float) -> float:
+        return math.log10(max(value, _LEAST_TIME / 10)) if self.log else value
+
+
+def value_scale(values: Sequence[float], within: tuple[float, float] = ANY) -> Scale:
+    """All values with a margin on either side that stays within the measure's range."""
+    low, high = min(values), max(values)
+    margin = _MARGIN * (high - low) if high - low > _LEAST_SPAN else max(_MARGIN * abs(high), _LEAST_MARGIN)
+    least, greatest = min(within[0], low), max(within[1], high)
+    return Scale(max(low - margin, least), min(high + margin, greatest))
+
+
+def bar_scale(values: Sequence[float]) -> Scale:
+    """From 0, where bars begin, to a little more than the largest value."""
+    low, high = min(*values, 0.0), max(*values, 0.0)
+    span = max(high - low, _LEAST_SPAN)
+    return Scale(low - 0.04 * span if low < 0 else 0.0, high + 0.04 * span)
+
+
+def time_scale(values: Sequence[float]) -> Scale:
+    """Milliseconds: logarithmic where the slowest takes far longer than the fastest, else from 0."""
+    low, high = max(min(values), _LEAST_TIME), max(*values, _LEAST_TIME)
+    if high / low > _LOG_FROM:
+        return Scale(low / 1.6, high * 1.6, log=True)
+    return Scale(0.0, high * 1.08)
+
+
+def tick_text(value: float) -> str:
+    """A tick as short as it can be."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _ticks(low: float, high: float, most: int) -> list[float]:
+    span = (high - low) / max(most, 1)
+    power = 10.0 ** math.floor(math.log10(span))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= span)
+    first = math.ceil(low / step - 1e-9)
+    return [round(at * step, 12) for at in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[float]:
+    found = list(_log_choices(low, high))
+    return next((ticks for ticks in found if len(ticks) <= most), found[-1])
+
+
+def _log_choices(low: float, high: float) -> Iterator[list[float]]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for factors, every in _LOG_STEPS:
+        powers = [power for power in range(first, last + 1) if power % every == 0]
+        numbers = [float(f"{factor}e{power}") for power in powers for factor in factors]
+        yield [number for number in numbers if low <= number <= high]

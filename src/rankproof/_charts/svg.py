@@ -1,0 +1,106 @@
+"""A chart as SVG of the page: every name, number and word is escaped here and nowhere else; classes are the roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from ..errors import visible
+from .draw import SLANT, draw
+from .model import Chart, Label
+from .placement import Box, Spot
+
+_STAGE = "stage "
+
+
+def svg_of(chart: Chart) -> Markup:
+    """The picture, in pixels of the page, named for those who cannot see it."""
+    pen = _SvgPen()
+    draw(chart, pen)
+    return element(
+        "svg",
+        element("title", chart.title),
+        element("desc", chart.about),
+        *pen.elements,
+        viewBox=f"0 0 {number(chart.medium.width)} {number(chart.height)}",
+        width=chart.medium.width,
+        height=chart.height,
+        role="img",
+    )
+
+
+def element(tag: str, /, *children: str | Markup, **attributes: str | float | None) -> Markup:
+    """One element; a `class_` is a class, `stroke_width` is stroke-width; text among the children is escaped."""
+    written = "".join(f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None)
+    inside = "".join(str(_safe(child)) for child in children)
+    return Markup(f"<{tag}{written}>{inside}</{tag}>" if children else f"<{tag}{written}/>")
+
+
+def number(value: float) -> str:
+    """A place in the picture, to a hundredth of a pixel."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+class _SvgPen:
+    """Collects elements."""
+
+    def __init__(self) -> None:
+        self.elements: list[Markup] = []
+
+    def lines(self, lines: Sequence[Sequence[Spot]], role: str, width: float) -> None:
+        if len(lines) == 1 and len(lines[0]) == 2:
+            (x1, y1), (x2, y2) = lines[0]
+            self.elements.append(element("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=role, stroke_width=width or None))
+        else:
+            path = "".join(map(_path, lines))
+            self.elements.append(element("path", d=path, class_=role, stroke_width=width or None))
+
+    def area(self, points: Sequence[Spot], role: str, tip: str) -> None:
+        self.elements.append(element("path", *_title(tip), d=f"{_path(points)}Z", class_=role))
+
+    def disc(self, spot: Spot, radius: float, role: str, tip: str) -> None:
+        self.elements.append(element("circle", *_title(tip), cx=spot[0], cy=spot[1], r=radius, class_=role))
+
+    def box(self, box: Box, role: str, tip: str, level: float | None) -> None:
+        """A rectangle; a second one over a stage of the work carries its hatching, so that colour is not all that tells."""
+        heat = "" if level is None else f" heat-{round(9 * level)}"
+        for each in (f"{role}{heat}", *([role.replace("stage", "hatch")] if role.startswith(_STAGE) else ())):
+            spot = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}
+            self.elements.append(element("rect", *_title(tip), class_=each, **spot))
+
+    def text(self, spot: Spot, label: Label) -> None:
+        turn = f"rotate({number(-SLANT)} {number(spot[0])} {number(spot[1])})" if label.slanted else None
+        self.elements.append(
+            element(
+                "text",
+                *_title(label.tip),
+                label.text,
+                x=spot[0],
+                y=spot[1],
+                text_anchor=label.anchor,
+                class_=label.role or None,
+                font_size=label.size,
+                transform=turn,
+            )
+        )
+
+
+def _path(points: Sequence[Spot]) -> str:
+    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)
+
+
+def _title(tip: str) -> tuple[Markup, ...]:
+    return (element("title", tip),) if tip else ()
+
+
+def _safe(child: str | Markup) -> Markup:
+    return child if isinstance(child, Markup) else escape(visible(child))
+
+
+def _name(key: str) -> str:
+    return key.rstrip("_") if key.endswith("_") else key.replace("_", "-")
+
+
+def _value(value: str | float) -> Markup | str:
+    return escape(visible(value)) if isinstance(value, str) else number(value)

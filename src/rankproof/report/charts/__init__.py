@@ -1,1 +1,0 @@
-"""Charts as SVG, drawn without a script; a file each."""
