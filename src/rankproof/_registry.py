@@ -144,7 +144,8 @@ class Registry(Generic[T]):
 
 def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
     """What `make` returns for the settings by key, which follow the positional arguments."""
-    if not is_dataclass(make):
+    has_settings = is_dataclass(make)
+    if not has_settings:
         return make(*arguments, **settings)
     known = {setting.key: setting for setting in settings_of(make)[len(arguments) :]}
     if unknown := [key for key in settings if key not in known]:
