@@ -40,9 +40,10 @@ class Component:
         try:
             return getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
-            if not self.extra or error.name is None:
+            library = (error.name or "").partition(".")[0]
+            if not self.extra or library == module.partition(".")[0]:
                 raise
-            raise MissingExtraError(error.name.partition(".")[0], self.extra) from None
+            raise MissingExtraError(library, self.extra) from None
 
 
 @dataclass(frozen=True, slots=True)
