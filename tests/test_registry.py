@@ -152,9 +152,8 @@ def test_options_store_the_plain_form() -> None:
 
 def table_of(component: Component, registry: Registry[Any], **more: str) -> str:
     """A system of that stage, or a reranking by that scorer, with the settings that must be given."""
-    given = (
-        {"stage": f'"{component.name}"'} if registry is STAGES else {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
-    )
+    reranked = {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
+    given = {"stage": f'"{component.name}"'} if registry is STAGES else reranked
     keys = [*settings_of(component.load()), *(settings_of(STAGES.load("rerank")) if registry is SCORERS else ())]
     for setting in keys:
         if setting.required:

@@ -40,9 +40,10 @@ class Component:
         try:
             return getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
-            if not self.extra or error.name is None:
+            library = (error.name or "").partition(".")[0]
+            if not self.extra or library == module.partition(".")[0]:
                 raise
-            raise MissingExtraError(error.name.partition(".")[0], self.extra) from None
+            raise MissingExtraError(library, self.extra) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ class Registry(Generic[T]):
 
 def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
     """What `make` returns for the settings by key, which follow the positional arguments."""
-    if not is_dataclass(make):
+    has_settings = is_dataclass(make)
+    if not has_settings:
         return make(*arguments, **settings)
     known = {setting.key: setting for setting in settings_of(make)[len(arguments) :]}
     if unknown := [key for key in settings if key not in known]:

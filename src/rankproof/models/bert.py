@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from .._registry import Option
+from ..data.checks import check_options
 from .from_weights import FromWeights, opened_tokenizer
 from .graph_cache import graph_of
 from .model_folder import ModelFolder, Pooling, open_folder
 from .onnx_encoder import OnnxEncoder
 from .onnx_session import Session
-from .settings import OwnTokenLimit, Precision, PrecisionOption, check, check_source
+from .settings import OwnTokenLimit, Precision, PrecisionOption, check_source
 from .sources import folder_of
 
 
@@ -25,7 +26,7 @@ class Bert(FromWeights):
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check(self)
+        check_options(self)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
         """The model ready to run; its graph is written first where it is not in the cache."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..data.checks import check_options
 from ..errors import WorldError, visible
 from .from_weights import FromWeights, opened_tokenizer
 from .graph_cache import graph_of
 from .model_folder import open_folder
 from .onnx_pairs import OnnxPairScorer
 from .onnx_session import Session
-from .settings import PrecisionOption, TokenLimit, check, check_source
+from .settings import PrecisionOption, TokenLimit, check_source
 from .sources import folder_of
 
 
@@ -23,7 +24,7 @@ class CrossEncoder(FromWeights):
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check(self)
+        check_options(self)
 
     def load(self, *, threads: int = 1) -> OnnxPairScorer:
         """The model ready to run; its graph is written first where it is not in the cache."""

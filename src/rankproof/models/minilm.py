@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..data.checks import check_options
 from ..errors import WorldError, visible
 from .bert import loaded
 from .bert_graph import GRAPH_VERSION
@@ -13,7 +14,7 @@ from .graph_cache import graph_of
 from .kept_folder import checked, models_home
 from .model_folder import TOKENIZER, WEIGHTS, open_folder
 from .onnx_encoder import OnnxEncoder
-from .settings import PrecisionOption, TokenLimit, check
+from .settings import PrecisionOption, TokenLimit
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 PINNED = {
@@ -45,7 +46,7 @@ class MiniLM:
     max_tokens: TokenLimit = 256
 
     def __post_init__(self) -> None:
-        check(self)
+        check_options(self)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
         """The model ready to run, if `rankproof models get minilm` was here before."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from .._registry import Option
-from ..data.checks import check_options
 from ..errors import UsageError
 
 Precision = Literal["int8", "fp32"]
@@ -18,11 +17,6 @@ TokenLimit = Annotated[int, Option("texts are truncated after so many tokens", l
 OwnTokenLimit = Annotated[
     int | None, Option("texts are truncated after so many tokens (the model's own limit)", least=_LEAST_TOKENS)
 ]
-
-
-def check(value: Any) -> None:
-    """Checks every setting of a model by its type and Option."""
-    check_options(value)
 
 
 def check_source(source: str) -> None:

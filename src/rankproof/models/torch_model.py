@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from .._registry import Option
+from ..data.checks import check_options
 from ..data.identity import NOT_PART
-from .settings import OwnTokenLimit, Source, check, check_source
+from .settings import OwnTokenLimit, Source, check_source
 from .torch_loading import Kind, TorchEncoder, TorchPairScorer, length_name, library, open_torch
 from .torch_source import is_folder, torch_folder, weights_of
 
@@ -23,7 +24,7 @@ class TorchModel:
 
     def __post_init__(self) -> None:
         check_source(self.name)
-        check(self)
+        check_options(self)
 
     def revision(self) -> str:
         """The weights' own, and the libraries that run them."""

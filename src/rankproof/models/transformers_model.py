@@ -7,12 +7,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
+from ..data.checks import check_options
 from ..data.identity import NOT_PART
 from ..errors import UsageError, WorldError, shown, visible
 from .by_transformers import Alphabet, TransformersEncoder, is_untrained, library, opened_net
 from .json_file import read_object
 from .model_folder import CONFIG, modules_of, pooling_of
-from .settings import Source, TokenLimit, check, check_source
+from .settings import Source, TokenLimit, check_source
 from .torch_source import TRANSFORMERS, is_folder, torch_folder, weights_of
 
 
@@ -26,7 +27,7 @@ class TransformersModel:
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check(self)
+        check_options(self)
 
     def load(self, *, threads: int = 1) -> TransformersEncoder:
         """The model on the processor."""

@@ -30,7 +30,7 @@ def check(value: Any) -> None:
     check_options(value, _CHECKS)
 
 
-def model(name: str, value: Any) -> Any:
+def _model(name: str, value: Any) -> Any:
     """Refuses what cannot be loaded."""
     return _with_methods(name, value, ("load",), "pass a model, such as MiniLM() or WordLlama()")
 
@@ -77,7 +77,7 @@ def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> 
 
 
 _CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
-    EncoderModel: model,
+    EncoderModel: _model,
     PairModel: _pair_model,
     ChatModel: chat_model,
     Store: _store,

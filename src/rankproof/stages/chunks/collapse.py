@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from ...data.ranking import Ranking, ranked
 
 Rule = Literal["best"]
-RULES: tuple[Rule, ...] = get_args(Rule)
 RULE = "a document has the score of its best chunk"
 
 
