@@ -1,4 +1,4 @@
-"""Tries an installed rankproof as a user would: its version, numbers from files, a comparison, and the native parts; no extra is needed."""
+"""Tries an installed rankproof without extras: its version, numbers from files, a comparison, and the native parts."""
 
 import json
 import subprocess

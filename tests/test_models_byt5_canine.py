@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof import BM25, Climb, Dataset, Dense, Experiment, Memory, PgVector, Settings, climb, read_experiment
+from rankproof import BM25, Climb, Dataset, Dense, Experiment, Memory, PgVector, Settings, _extras, climb, read_experiment
 from rankproof.analysis.doctor import examine, of_evidence
 from rankproof.analysis.evidence import evidence_of_climb
 from rankproof.cli.dataset import read_named
@@ -20,7 +20,6 @@ from rankproof.data.arrays import Matrix
 from rankproof.data.identity import key_of
 from rankproof.errors import MissingExtraError, UsageError, WorldError
 from rankproof.experiment.toml.text import toml_of
-from rankproof.models import torch_source
 from rankproof.models.byt5 import ByT5, byte_ids
 from rankproof.models.canine import Canine, character_ids
 from rankproof.models.ports import TokenEncoder
@@ -299,7 +298,7 @@ def test_a_source_that_leads_nowhere_is_told(source: str, said: str) -> None:
 
 @pytest.mark.parametrize("missing", ["torch", "transformers"])
 def test_without_the_extra_it_is_named(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_source, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None if name == missing else object())
     (tmp_path / "config.json").write_text('{"model_type": "canine"}')
     with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[torch\]'"):
         Canine(str(tmp_path)).load()

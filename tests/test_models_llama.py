@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from missing_libraries import block
 from rankproof.data.identity import key_of
 from rankproof.errors import InputError, MissingExtraError, UsageError, WorldError
 from rankproof.models.chat import llama_server
@@ -153,7 +154,7 @@ def test_a_missing_file_and_a_missing_library_are_named(tmp_path: Path, monkeypa
     with pytest.raises(WorldError, match=r"none\.gguf: cannot be read \(No such file"):
         Llama(str(tmp_path / "none.gguf")).revision()
     (tmp_path / "some.gguf").write_bytes(b"GGUF" + bytes(20))
-    monkeypatch.setattr(llama_server, "find_spec", lambda name: None)
+    block(monkeypatch, "xllamacpp")
     with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[local\]'"):
         Llama(str(tmp_path / "some.gguf")).load()
 

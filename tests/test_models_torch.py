@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankproof import _extras
 from rankproof.data.identity import key_of
 from rankproof.errors import MissingExtraError, WorldError
-from rankproof.models import torch_source
 from rankproof.models.bert import Bert
 from rankproof.models.cross_encoder import CrossEncoder
 from rankproof.models.ports import TokenEncoder
@@ -83,7 +83,7 @@ def test_a_folder_may_be_named_from_home(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])
 def test_without_the_extra_it_is_named(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_source, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[torch\]'"):
         SentenceTransformer("acme/any").load()
     with pytest.raises(MissingExtraError):

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+from missing_libraries import block
 from rankproof.data.identity import identity
 from rankproof.errors import InputError, MissingExtraError, RankproofError, UsageError, WorldError
 from rankproof.formats import atomic
-from rankproof.models import Bpe, Trial, torch_source
+from rankproof.models import Bpe, Trial
 from rankproof.models.trial import folder as folder_file
 from rankproof.models.trial.checkpoint import open_checkpoint, save_checkpoint
 from rankproof.models.trial.encoder import by_length, padded
@@ -113,7 +114,7 @@ def test_a_model_is_ready_where_its_folder_is(tmp_path: Path) -> None:
 
 def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Trial(str(saved(tmp_path / "one")))
-    monkeypatch.setattr(torch_source, "find_spec", lambda name: None)
+    block(monkeypatch, "torch")
     with pytest.raises(MissingExtraError, match=r"rankproof\[torch\]"):
         model.load()
 

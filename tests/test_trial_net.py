@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from missing_libraries import block
 from rankproof.errors import MissingExtraError
-from rankproof.models import torch_source
 from rankproof.models.trial.encoder import padded
 from rankproof.models.trial.net import net_of
 from rankproof.models.trial.shape import Body, operations, parameters, tensors
@@ -136,6 +137,7 @@ def test_no_two_code_points_fall_into_the_same_bucket_by_every_hash() -> None:
 
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_source, "find_spec", lambda name: None)
+    block(monkeypatch, "torch")
+    monkeypatch.delitem(sys.modules, "rankproof.models.trial.torch_net", raising=False)
     with pytest.raises(MissingExtraError, match=r"rankproof\[torch\]"):
         net_of(shape_of("bytes"), 0)

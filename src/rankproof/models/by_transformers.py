@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import extra
+from .._extras import extra, require
 from ..data.arrays import Matrix, frozen
 from ..data.versions import behind
 from ..errors import WorldError, shown, visible
@@ -104,6 +104,7 @@ class TransformersEncoder:
 
 def opened_net(folder: Path, alphabet: Alphabet, source: str) -> Any:
     """The net on the processor in float32; refused where the weights and config.json do not belong together."""
+    require("torch", "torch", "transformers")
     with extra("torch"):
         import torch
         import transformers

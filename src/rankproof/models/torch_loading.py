@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._extras import extra
+from .._extras import extra, require
 from ..data.arrays import FloatArray, Matrix, frozen
 from ..data.versions import behind
 from .torch_source import SENTENCE_TRANSFORMERS, cannot_load
@@ -84,6 +84,7 @@ class TorchPairScorer:
 
 def open_torch(kind: Kind, folder: Path, threads: int) -> Any:
     """The library's own object, on the processor."""
+    require("torch", "torch", "sentence_transformers")
     with extra("torch"):
         import sentence_transformers
         import torch
