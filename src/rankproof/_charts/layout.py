@@ -14,7 +14,7 @@ _LEADING, _KEY_ROW, _SAMPLE, _GAP = 1.35, 1.7, 1.0, 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendKey:
     """A sample of a mark and what it stands for: a box, a point with a marker, or, `line`, a line."""
 
     text: str
@@ -24,14 +24,14 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChartHead:
     """The marks above the panels, and how high they are."""
 
     marks: tuple[Mark, ...] = ()
     height: float = 0.0
 
 
-def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[Key] = ()) -> Head:
+def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[LegendKey] = ()) -> ChartHead:
     """Title and notes where the medium has them in the picture, then the keys."""
     top = _Cursor(medium)
     if medium.large:
@@ -42,7 +42,7 @@ def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[Key
         top.skip(EDGE * medium.text)
     if keys:
         top.keys(keys, EDGE * medium.text if medium.large else 0.0)
-    return Head(tuple(top.marks), top.down)
+    return ChartHead(tuple(top.marks), top.down)
 
 
 class _Cursor:
@@ -62,7 +62,7 @@ class _Cursor:
             self.marks.append(Label(edge, self.down + _LEADING * size / 2, line, size, role=role))
             self.down += _LEADING * size
 
-    def keys(self, keys: Sequence[Key], edge: float) -> None:
+    def keys(self, keys: Sequence[LegendKey], edge: float) -> None:
         """The keys side by side, in as many rows as the width asks for."""
         em, left = self.medium.text, edge
         for key in keys:
@@ -74,12 +74,12 @@ class _Cursor:
         self.down += _KEY_ROW * em + 0.3 * em
 
 
-def key_width(medium: Medium, key: Key) -> float:
+def key_width(medium: Medium, key: LegendKey) -> float:
     """The width of a sample and its text."""
     return _sample_width(medium, key) + 0.5 * medium.text + text_width(key.text, medium.small)
 
 
-def key_marks(medium: Medium, key: Key, x: float, y: float) -> list[Mark]:
+def key_marks(medium: Medium, key: LegendKey, x: float, y: float) -> list[Mark]:
     """The sample and its text at a place of the picture."""
     em, width = medium.text, _sample_width(medium, key)
     found: list[Mark] = []
@@ -92,11 +92,11 @@ def key_marks(medium: Medium, key: Key, x: float, y: float) -> list[Mark]:
     return [*found, Label(x + width + 0.5 * em, y, key.text, medium.small)]
 
 
-def _sample_width(medium: Medium, key: Key) -> float:
+def _sample_width(medium: Medium, key: LegendKey) -> float:
     return (2.4 if key.line else _SAMPLE) * medium.text
 
 
-def key_list(medium: Medium, keys: Sequence[Key], title: str, left: float, top: float) -> list[Mark]:
+def key_list(medium: Medium, keys: Sequence[LegendKey], title: str, left: float, top: float) -> list[Mark]:
     """The keys below each other, under a title."""
     step = 1.45 * medium.text
     found: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
@@ -106,7 +106,7 @@ def key_list(medium: Medium, keys: Sequence[Key], title: str, left: float, top: 
     return found
 
 
-def key_list_size(medium: Medium, keys: Sequence[Key]) -> tuple[float, float]:
+def key_list_size(medium: Medium, keys: Sequence[LegendKey]) -> tuple[float, float]:
     """The width and the height of such a list with its title."""
     return max(key_width(medium, key) for key in keys), 1.45 * medium.text * (len(keys) + 1)
 
@@ -116,7 +116,7 @@ def composed(
     name: str,
     title: str,
     about: str,
-    head: Head,
+    head: ChartHead,
     panels: Sequence[Panel],
     height: float,
     marks: Sequence[Mark] = (),
