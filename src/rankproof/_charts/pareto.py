@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from .layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
 from .model import Chart, ErrorBar, Label, Lines, Mark, Medium, Panel, Point, value_axis
-from .placement import Box, Spot, is_apart, place_labels
+from .placement import Box, Spot, place_labels
 from .rows import Span
 from .scale import ANY, time_scale, value_scale
 from .text import text_width
@@ -116,15 +117,12 @@ def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str]
     boxes = place_labels(spots, widths, size, _taken(panel), within)
     found: list[Mark] = []
     for text, one, spot, box in zip(texts, systems, spots, boxes, strict=True):
-        if is_apart(box, spot, size):
-            found.append(Lines(((spot, _nearest(box, spot)),), "leader"))
+        near = min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
+        if math.dist(near, spot) > 1.4 * size:
+            found.append(Lines(((spot, near),), "leader"))
         role = "halo strong" if one.front else "halo"
         found.append(Label(box.left, box.centre[1], text, size, role=role, tip="" if text in one.name else one.name))
     return found
-
-
-def _nearest(box: Box, spot: Spot) -> Spot:
-    return min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
 
 
 def _taken(panel: Panel) -> list[Box]:
