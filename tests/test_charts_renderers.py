@@ -13,10 +13,10 @@ from compared import wide_comparison
 from plot_cases import HOSTILE, wide_evidence
 from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.figure import drawable, figure_of, figure_style
-from rankproof._charts.latency import Times, shares_chart, spread_chart
+from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.layout import missing_chart
 from rankproof._charts.model import Axis, Bar, Chart, Label, Medium, Point, value_axis
-from rankproof._charts.rows import Row, dot_chart
+from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.scale import Scale
 from rankproof._charts.slopes import slope_chart
 from rankproof._charts.svg import svg_of
@@ -29,8 +29,8 @@ SVG_TEXT, SVG_SHAPES = "text", ("rect", "circle")
 FILE = Medium(504, text=8.5, small=7.5, large=10.5, clean=drawable)
 PHONE = Medium(340, clean=drawable)
 MEDIA = {"file": FILE, "column": replace(FILE, width=245), "page": Medium(880, clean=drawable), "phone": PHONE}
-TIMES = [Times(name, {"embed": 1.0, "search": 3.0, "rerank": 0.0, "generate": 9.0}, 12, 30) for name in HOSTILE[:4]]
-ROWS = [Row(name, 0.1 * at, f"{0.1 * at:.4f}", (0, 0.12 * at), name, best=at == 3) for at, name in enumerate(HOSTILE[:4])]
+TIMES = [SystemTimes(name, {"embed": 1.0, "search": 3.0, "rerank": 0.0, "generate": 9.0}, 12, 30) for name in HOSTILE[:4]]
+ROWS = [ValueRow(name, 0.1 * at, f"{0.1 * at:.4f}", (0, 0.12 * at), name, best=at == 3) for at, name in enumerate(HOSTILE[:4])]
 CURVES = [Curve(name, (0, 1), (0.1 * at, 0.9), 0.9, (0, 1)) for at, name in enumerate(HOSTILE)]
 AXES = Axis(Scale(0, 1)), value_axis(Scale(0, 1), "value")
 BUILDERS: dict[str, Callable[[Medium], Chart]] = {

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile_climbs import TEXTS
-from rankproof._charts.latency import Times, shares_chart, spread_chart
+from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.model import Axis, Chart, Label, Medium, Panel, free_panel
-from rankproof._charts.pareto import ParetoAxes, System, pareto_chart
+from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.placement import Box, place_labels
-from rankproof._charts.rows import Row, dot_chart
+from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.scale import Scale, time_scale, value_scale
 from rankproof._charts.slopes import binned, slope_chart, way_of
 from rankproof._charts.svg import svg_of
@@ -108,14 +108,14 @@ def test_slopes_stay_in_the_picture(found: list[tuple[int | None, int | None]]) 
 @given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1), st.text(max_size=60)), min_size=1, max_size=8), st.booleans())
 def test_long_words_leave_room_for_the_dots(systems: list[tuple[str, float, str]], wide: bool) -> None:
     width = 880 if wide else 340
-    rows = [Row(name, value, f"{value:.4f}", None, aside) for name, value, aside in systems]
+    rows = [ValueRow(name, value, f"{value:.4f}", None, aside) for name, value, aside in systems]
     picture = parsed(dot_chart(Medium(width), rows, "t", "d"))
     left = max((float(one.attrib["x"]) for one in picture.iter("text") if one.attrib["text-anchor"] == "end"), default=0)
     assert all(left < float(dot.attrib["cx"]) < width - 50 for dot in picture.iter("circle"))
 
 
 def test_a_dot_lies_between_the_ends_of_its_interval() -> None:
-    rows = [Row("a", 0.5, "0.5000", (0.4, 0.6)), Row("b", 0.7, "0.7000", (0.65, 0.72), "+0.2", best=True)]
+    rows = [ValueRow("a", 0.5, "0.5000", (0.4, 0.6)), ValueRow("b", 0.7, "0.7000", (0.65, 0.72), "+0.2", best=True)]
     picture = parsed(dot_chart(Medium(800), rows, "t", "d"))
     spots = [float(circle.attrib["cx"]) for circle in picture.iter("circle")]
     whiskers = [line for line in picture.iter("line") if line.attrib["class"] == "whisker"]
@@ -126,8 +126,8 @@ def test_a_dot_lies_between_the_ends_of_its_interval() -> None:
 
 
 def test_bars_are_as_wide_as_their_shares() -> None:
-    first = Times("a", {"embed": 1.0, "search": 3.0, "rerank": 0.0}, 3, 5)
-    rows = [first, Times("b", {"embed": 0.0, "search": 2.0, "rerank": 2.0}, 3, 9)]
+    first = SystemTimes("a", {"embed": 1.0, "search": 3.0, "rerank": 0.0}, 3, 5)
+    rows = [first, SystemTimes("b", {"embed": 0.0, "search": 2.0, "rerank": 2.0}, 3, 9)]
     picture = parsed(shares_chart(Medium(800), rows, "t", "d"))
     bars = [one for one in picture.iter("rect") if one.attrib["class"].startswith("stage ") and float(one.attrib["height"]) > 15]
     widths = [float(one.attrib["width"]) for one in bars]
@@ -139,7 +139,7 @@ def test_bars_are_as_wide_as_their_shares() -> None:
 
 def test_the_front_is_one_line_over_its_points() -> None:
     systems = (("a", 1, 0.1, True), ("b", 5, 0.05, False), ("c", 9, 0.4, True))
-    points = [System(name, time, value, front=on) for name, time, value, on in systems]
+    points = [ParetoPoint(name, time, value, front=on) for name, time, value, on in systems]
     picture = parsed(pareto_chart(Medium(600), "pareto", "t", "d", (), points, ParetoAxes("ms", "v")))
     (line,) = [one for one in picture.iter("path") if one.attrib["class"] == "front"]
     assert line.attrib["d"].count("L") == 2

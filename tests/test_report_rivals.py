@@ -11,7 +11,7 @@ import pytest
 from plot_cases import wide_climb
 from rankproof import evaluate
 from rankproof._charts.model import Medium
-from rankproof._charts.pareto import ParetoAxes, System, pareto_chart
+from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.svg import svg_of
 from rankproof.analysis.statistics.many import intervals_of
 from rankproof.experiment import Climb
@@ -74,7 +74,7 @@ def test_identical_rankings_of_answers_are_no_tests_that_others_pay_for() -> Non
 
 @pytest.mark.parametrize(("less", "top"), [(False, "a"), (True, "b")])
 def test_the_best_is_on_top_whichever_end_of_the_measure_that_is(less: bool, top: str) -> None:
-    systems = [System("a", 1, 0.9, (0.8, 0.95), front=True), System("b", 5, 0.1, (0.05, 0.2), front=True)]
+    systems = [ParetoPoint("a", 1, 0.9, (0.8, 0.95), front=True), ParetoPoint("b", 5, 0.1, (0.05, 0.2), front=True)]
     picture = str(svg_of(pareto_chart(Medium(600), "pareto", "t", "d", (), systems, ParetoAxes("ms", "v", less=less))))
     heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', picture)]
     assert min(zip(heights, "ab", strict=True))[1] == top

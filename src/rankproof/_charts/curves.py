@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .layout import EDGE, Key, composed, head_of, key_list, key_list_size
-from .model import Axis, Chart, Interval, Lines, Mark, Medium, Panel, Point
+from .layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
+from .model import Axis, Chart, ErrorBar, Lines, Mark, Medium, Panel, Point
 from .palette import series, series_role
 from .placement import Box
 
@@ -45,10 +45,10 @@ def curve_chart(
     return composed(medium, name, title, "", head, [Panel(frame, *axes, tuple(marks))], height, listed)
 
 
-def _keys(medium: Medium, curves: Sequence[Curve]) -> list[Key]:
+def _keys(medium: Medium, curves: Sequence[Curve]) -> list[LegendKey]:
     names = medium.names([curve.name for curve in curves], 15 * medium.text, small=True)
     order = sorted(range(len(curves)), key=lambda at: -curves[at].end)
-    return [Key(f"{curves[at].end:.3f}  {names[at]}", _role(curves[at], at), series(at).marker, line=True) for at in order]
+    return [LegendKey(f"{curves[at].end:.3f}  {names[at]}", _role(curves[at], at), series(at).marker, line=True) for at in order]
 
 
 def _role(curve: Curve, at: int) -> str:
@@ -58,7 +58,7 @@ def _role(curve: Curve, at: int) -> str:
 def _marks(medium: Medium, curve: Curve, at: int) -> list[Mark]:
     spots = list(zip(curve.xs, curve.ys, strict=True))
     found: list[Mark] = [
-        Interval((x, span[0]), (x, span[1]), 0.2 * medium.text, f"{series_role(at)} interval")
+        ErrorBar((x, span[0]), (x, span[1]), 0.2 * medium.text, f"{series_role(at)} interval")
         for (x, _), span in zip(spots, curve.spans, strict=False)
         if span
     ]

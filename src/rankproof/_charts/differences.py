@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .layout import EDGE, Key, composed, head_of
+from .layout import EDGE, LegendKey, composed, head_of
 from .model import Area, Axis, Chart, Lines, Mark, Medium, Panel, Tick, value_axis
 from .placement import Box, Spot
 from .scale import Scale
@@ -16,7 +16,7 @@ def differences_chart(
     """`sizes` fall from the largest gain to the largest loss; `keys` name gains, losses and ties."""
     em = medium.text
     gains, losses, ties = keys
-    head = head_of(medium, title, notes, [Key(gains, "gain"), Key(losses, "loss"), Key(ties, "tie", line=True)])
+    head = head_of(medium, title, notes, [LegendKey(gains, "gain"), LegendKey(losses, "loss"), LegendKey(ties, "tie", line=True)])
     top = head.height + 1.8 * em
     frame = Box((3.6 + EDGE) * em, top, medium.width - EDGE * em, top + 22 * em)
     low, high = min(*sizes, 0.0), max(*sizes, 0.0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from .model import Anchor, Area, Axis, Bar, Chart, Interval, Label, Lines, Mark, Panel, Point, Tick
+from .model import Anchor, Area, Axis, Bar, Chart, ErrorBar, Label, Lines, Mark, Panel, Point, Tick
 from .placement import Box, Spot
 from .text import text_width
 
@@ -96,7 +96,7 @@ def _mark(panel: Panel, mark: Mark, pen: Pen) -> None:
     match mark:
         case Point():
             _point(panel.place((mark.x, mark.y)), mark, pen)
-        case Interval():
+        case ErrorBar():
             _interval(panel.place(mark.start), panel.place(mark.end), mark, pen)
         case Lines():
             pen.lines([[panel.place(spot) for spot in line] for line in mark.lines], mark.role, mark.width)
@@ -109,7 +109,7 @@ def _mark(panel: Panel, mark: Mark, pen: Pen) -> None:
             _text(pen, panel.place((mark.x, mark.y)), mark)
 
 
-def _interval(start: Spot, end: Spot, mark: Interval, pen: Pen) -> None:
+def _interval(start: Spot, end: Spot, mark: ErrorBar, pen: Pen) -> None:
     pen.lines([[start, end]], mark.role, 0)
     level = math.isclose(start[1], end[1])
     across, down = (0.0, mark.cap) if level else (mark.cap, 0.0)

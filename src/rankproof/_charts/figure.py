@@ -138,33 +138,27 @@ class _FigurePen:
     """Adds artists to a figure, each above those before it."""
 
     def __init__(self, figure: Figure, frame: Box) -> None:
+        from matplotlib.path import Path
         from matplotlib.transforms import Affine2D
 
-        self._figure, self._frame = figure, frame
+        self._figure, self._frame, self._path = figure, frame, Path
         self._place = Affine2D().scale(1 / frame.width, -1 / frame.height).translate(0, 1) + figure.transFigure
 
     def lines(self, lines: Sequence[Sequence[Spot]], role: str, width: float) -> None:
-        from matplotlib.path import Path
-
         corners = [spot for line in lines for spot in line]
-        codes = [Path.MOVETO if not at else Path.LINETO for line in lines for at in range(len(line))]
-        self._patch(Path(corners, codes), role, width=width, open_=True)
+        codes = [self._path.LINETO if at else self._path.MOVETO for line in lines for at in range(len(line))]
+        self._patch(self._path(corners, codes), role, width=width, open_=True)
 
     def area(self, points: Sequence[Spot], role: str, tip: str) -> None:
-        from matplotlib.path import Path
-
-        self._patch(Path([*points, points[0]], closed=True), role)
+        self._patch(self._path([*points, points[0]], closed=True), role)
 
     def disc(self, spot: Spot, radius: float, role: str, tip: str) -> None:
-        from matplotlib.path import Path
-
-        self._patch(Path.circle(spot, radius), role)
+        self._patch(self._path.circle(spot, radius), role)
 
     def box(self, box: Box, role: str, tip: str, level: float | None) -> None:
-        from matplotlib.path import Path
-
-        corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
-        self._patch(Path([*corners, corners[0]], closed=True), role, fill=None if level is None else _heat(level))
+        left, top, right, bottom = box
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+        self._patch(self._path(corners, closed=True), role, fill=None if level is None else _heat(level))
 
     def text(self, spot: Spot, label: Label) -> None:
         words = frozenset(label.role.split())

@@ -95,8 +95,9 @@ def _colour_bar(grid: Mapping[tuple[int, int], float], measure: str, frame: Box)
     known = [value for value in grid.values() if not math.isnan(value)]
     low, high = min(known), max(known)
     scale = Scale(low, high if high > low else low + 1e-9)
-    edges = [low + (scale.high - low) * at / _BAR_STEPS for at in range(_BAR_STEPS + 1)]
-    levels = [at / (_BAR_STEPS - 1) for at in range(_BAR_STEPS)]
-    marks = [Bar((0, start), (1, end), "heat", level=level) for start, end, level in zip(edges, edges[1:], levels, strict=False)]
+    step = (scale.high - low) / _BAR_STEPS
+    marks = [
+        Bar((0, low + at * step), (1, low + (at + 1) * step), "heat", level=at / (_BAR_STEPS - 1)) for at in range(_BAR_STEPS)
+    ]
     y = replace(value_axis(scale, measure, most=5), opposite=True, grid=False)
     return Panel(frame, Axis(Scale(0, 1), grid=False), y, tuple(marks))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..data.counting import shown_time
-from .layout import EDGE, Key, composed, head_of
+from .layout import EDGE, LegendKey, composed, head_of
 from .model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
 from .placement import Box
 from .scale import Scale, bar_scale, time_scale
@@ -14,11 +14,11 @@ from .text import text_width
 
 _STEP, _THICK = 2.6, 0.266
 """The height of a row in text sizes, and half that of a bar as a share of it."""
-_P50, _P95 = Key("p50", "dot best", "o"), Key("p95", "dot hollow", "D")
+_P50, _P95 = LegendKey("p50", "dot best", "o"), LegendKey("p95", "dot hollow", "D")
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class SystemTimes:
     """A system's mean milliseconds by stage, p50 and p95 of the whole, and what stands behind them."""
 
     name: str
@@ -42,7 +42,7 @@ class TimeWords:
     limit_name: str = ""
 
 
-def shares_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) -> Chart:
+def shares_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about: str) -> Chart:
     """A bar a system as wide as the picture, cut into its stages; the mean of the whole at the right."""
     head, em = head_of(medium, title, (), _stage_keys(rows, TimeWords())), medium.text
     frame = _frame(medium, rows, head.height, medium.width - 6.2 * em)
@@ -54,7 +54,7 @@ def shares_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) 
     return composed(medium, "shares", title, about, head, [panel], frame.bottom + 0.5 * em)
 
 
-def spread_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) -> Chart:
+def spread_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about: str) -> Chart:
     """From p50, filled, to p95, hollow."""
     head, em = head_of(medium, title, ()), medium.text
     frame = _frame(medium, rows, head.height + 0.6 * em, medium.width - em)
@@ -63,10 +63,12 @@ def spread_chart(medium: Medium, rows: Sequence[Times], title: str, about: str) 
     return composed(medium, "spread", title, about, head, [panel], frame.bottom + 3 * em)
 
 
-def latency_chart(medium: Medium, name: str, title: str, notes: Sequence[str], rows: Sequence[Times], words: TimeWords) -> Chart:
+def latency_chart(
+    medium: Medium, name: str, title: str, notes: Sequence[str], rows: Sequence[SystemTimes], words: TimeWords
+) -> Chart:
     """The mean milliseconds of each stage, stacked; beside it, or below where it is narrow, p50 and p95 of the whole."""
     em = medium.text
-    limit = [Key(words.limit_name, "limit", line=True)] if words.limit is not None else []
+    limit = [LegendKey(words.limit_name, "limit", line=True)] if words.limit is not None else []
     head = head_of(medium, title, notes, [*_stage_keys(rows, words), _P50, _P95, *limit])
     names = medium.names_room([row.name for row in rows])
     left, high = names + (EDGE + 1) * em, (_STEP * 0.8 * len(rows) + 3.4) * em
@@ -84,20 +86,20 @@ def latency_chart(medium: Medium, name: str, title: str, notes: Sequence[str], r
     return composed(medium, name, title, "", head, panels, head.height + high * (2 if medium.narrow else 1))
 
 
-def _frame(medium: Medium, rows: Sequence[Times], top: float, right: float) -> Box:
+def _frame(medium: Medium, rows: Sequence[SystemTimes], top: float, right: float) -> Box:
     left = medium.names_room([row.name for row in rows]) + medium.text
     return Box(left, top, right, top + _STEP * medium.text * len(rows))
 
 
-def _used(rows: Sequence[Times]) -> list[str]:
+def _used(rows: Sequence[SystemTimes]) -> list[str]:
     return [part for part in rows[0].parts if any(row.parts[part] > 0 for row in rows)]
 
 
-def _stage_keys(rows: Sequence[Times], words: TimeWords) -> list[Key]:
-    return [Key(words.stages.get(part, part), f"stage stage-{part}") for part in _used(rows)]
+def _stage_keys(rows: Sequence[SystemTimes], words: TimeWords) -> list[LegendKey]:
+    return [LegendKey(words.stages.get(part, part), f"stage stage-{part}") for part in _used(rows)]
 
 
-def _share_bar(medium: Medium, row: Times, y: int, frame: Box) -> list[Mark]:
+def _share_bar(medium: Medium, row: SystemTimes, y: int, frame: Box) -> list[Mark]:
     found: list[Mark] = []
     start = 0.0
     for part, time in row.parts.items():
@@ -112,7 +114,7 @@ def _share_bar(medium: Medium, row: Times, y: int, frame: Box) -> list[Mark]:
     return found
 
 
-def _stack_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, words: TimeWords) -> Panel:
+def _stack_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords) -> Panel:
     scale = bar_scale([row.whole for row in rows])
     found: list[Mark] = []
     for at, row in enumerate(rows):
@@ -126,7 +128,7 @@ def _stack_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, wor
     return Panel(frame, value_axis(scale, "mean milliseconds a query", most=5), y, tuple(found))
 
 
-def _spread_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, words: TimeWords, *, column: bool) -> Panel:
+def _spread_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords, *, column: bool) -> Panel:
     limit = [words.limit] if words.limit is not None else []
     scale = time_scale([*(time for row in rows for time in (row.p50, row.p95)), *limit])
     found: list[Mark] = _limit(words, rows)
@@ -143,11 +145,11 @@ def _spread_panel(medium: Medium, rows: Sequence[Times], frame: Box, y: Axis, wo
     return Panel(frame, value_axis(scale, name, most=most), y, tuple(found))
 
 
-def _spread_text(row: Times) -> str:
+def _spread_text(row: SystemTimes) -> str:
     return f"{shown_time(row.p50)} / {shown_time(row.p95)}{f', {row.aside}' if row.aside else ''}"
 
 
-def _limit(words: TimeWords, rows: Sequence[Times]) -> list[Mark]:
+def _limit(words: TimeWords, rows: Sequence[SystemTimes]) -> list[Mark]:
     return [Lines((((words.limit, -0.5), (words.limit, len(rows) - 0.5)),), "limit")] if words.limit is not None else []
 
 

@@ -14,7 +14,7 @@ _LEADING, _KEY_ROW, _SAMPLE, _GAP = 1.35, 1.7, 1.0, 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendKey:
     """A sample of a mark and what it stands for: a box, a point with a marker, or, `line`, a line."""
 
     text: str
@@ -24,62 +24,43 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChartHead:
     """The marks above the panels, and how high they are."""
 
     marks: tuple[Mark, ...] = ()
     height: float = 0.0
 
 
-def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[Key] = ()) -> Head:
+def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[LegendKey] = ()) -> ChartHead:
     """Title and notes where the medium has them in the picture, then the keys."""
-    top = _Cursor(medium)
-    if medium.large:
-        top.skip(EDGE * medium.text)
-        top.write(title, medium.large, "strong", most=3)
-        for note in notes:
-            top.write(note, medium.text, "aside")
-        top.skip(EDGE * medium.text)
-    if keys:
-        top.keys(keys, EDGE * medium.text if medium.large else 0.0)
-    return Head(tuple(top.marks), top.down)
+    edge = EDGE * medium.text if medium.large else 0.0
+    marks, down = list[Mark](), edge
+    for text, size, role in [(title, medium.large, "strong"), *((note, medium.text, "aside") for note in notes)] if edge else ():
+        for line in wrapped(medium.clean(text), medium.width - 2 * edge, size, bold=role == "strong"):
+            marks.append(Label(edge, down + _LEADING * size / 2, line, size, role=role))
+            down += _LEADING * size
+    head = ChartHead(tuple(marks), down + edge)
+    return _with_keys(medium, head, keys, edge) if keys else head
 
 
-class _Cursor:
-    """Writes from the top down."""
-
-    def __init__(self, medium: Medium) -> None:
-        self.medium, self.down = medium, 0.0
-        self.marks: list[Mark] = []
-
-    def skip(self, height: float) -> None:
-        self.down += height
-
-    def write(self, text: str, size: float, role: str, *, most: int = 4) -> None:
-        edge = EDGE * self.medium.text
-        room = self.medium.width - 2 * edge
-        for line in wrapped(self.medium.clean(text), room, size, bold=role == "strong", most=most):
-            self.marks.append(Label(edge, self.down + _LEADING * size / 2, line, size, role=role))
-            self.down += _LEADING * size
-
-    def keys(self, keys: Sequence[Key], edge: float) -> None:
-        """The keys side by side, in as many rows as the width asks for."""
-        em, left = self.medium.text, edge
-        for key in keys:
-            width = key_width(self.medium, key)
-            if left > edge and left + width > self.medium.width - edge:
-                left, self.down = edge, self.down + _KEY_ROW * em
-            self.marks += key_marks(self.medium, key, left, self.down + _KEY_ROW * em / 2)
-            left += width + _GAP * em
-        self.down += _KEY_ROW * em + 0.3 * em
+def _with_keys(medium: Medium, head: ChartHead, keys: Sequence[LegendKey], edge: float) -> ChartHead:
+    """The keys side by side, in as many rows as the width asks for."""
+    marks, em, left, down = list(head.marks), medium.text, edge, head.height
+    for key in keys:
+        width = key_width(medium, key)
+        if left > edge and left + width > medium.width - edge:
+            left, down = edge, down + _KEY_ROW * em
+        marks += key_marks(medium, key, left, down + _KEY_ROW * em / 2)
+        left += width + _GAP * em
+    return ChartHead(tuple(marks), down + (_KEY_ROW + 0.3) * em)
 
 
-def key_width(medium: Medium, key: Key) -> float:
+def key_width(medium: Medium, key: LegendKey) -> float:
     """The width of a sample and its text."""
     return _sample_width(medium, key) + 0.5 * medium.text + text_width(key.text, medium.small)
 
 
-def key_marks(medium: Medium, key: Key, x: float, y: float) -> list[Mark]:
+def key_marks(medium: Medium, key: LegendKey, x: float, y: float) -> list[Mark]:
     """The sample and its text at a place of the picture."""
     em, width = medium.text, _sample_width(medium, key)
     found: list[Mark] = []
@@ -92,11 +73,11 @@ def key_marks(medium: Medium, key: Key, x: float, y: float) -> list[Mark]:
     return [*found, Label(x + width + 0.5 * em, y, key.text, medium.small)]
 
 
-def _sample_width(medium: Medium, key: Key) -> float:
+def _sample_width(medium: Medium, key: LegendKey) -> float:
     return (2.4 if key.line else _SAMPLE) * medium.text
 
 
-def key_list(medium: Medium, keys: Sequence[Key], title: str, left: float, top: float) -> list[Mark]:
+def key_list(medium: Medium, keys: Sequence[LegendKey], title: str, left: float, top: float) -> list[Mark]:
     """The keys below each other, under a title."""
     step = 1.45 * medium.text
     found: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
@@ -106,7 +87,7 @@ def key_list(medium: Medium, keys: Sequence[Key], title: str, left: float, top: 
     return found
 
 
-def key_list_size(medium: Medium, keys: Sequence[Key]) -> tuple[float, float]:
+def key_list_size(medium: Medium, keys: Sequence[LegendKey]) -> tuple[float, float]:
     """The width and the height of such a list with its title."""
     return max(key_width(medium, key) for key in keys), 1.45 * medium.text * (len(keys) + 1)
 
@@ -116,7 +97,7 @@ def composed(
     name: str,
     title: str,
     about: str,
-    head: Head,
+    head: ChartHead,
     panels: Sequence[Panel],
     height: float,
     marks: Sequence[Mark] = (),

@@ -43,16 +43,11 @@ class Medium:
         widest = max((text_width(self.clean(name), self.text, bold=bold) for name in names), default=0.0)
         return min(widest, (0.36 if self.narrow else 0.32) * self.width)
 
-    def label(self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "") -> Label:
-        """A label in text size that is cut to its room; where it is cut, `tip` has the whole text."""
-        return self._label(text, x, y, room, anchor, role, self.text)
-
-    def small_label(self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "") -> Label:
-        """The same in the small size."""
-        return self._label(text, x, y, room, anchor, role, self.small)
-
-    def _label(self, text: str, x: float, y: float, room: float, anchor: Anchor, role: str, size: float) -> Label:
-        whole = self.clean(text)
+    def label(
+        self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "", small: bool = False
+    ) -> Label:
+        """A label cut to its room; where it is cut, `tip` has the whole text."""
+        whole, size = self.clean(text), self.small if small else self.text
         shown = fitted(whole, room, size, bold="strong" in role)
         return Label(x, y, shown, size, anchor, role, tip=whole if shown != whole else "")
 
@@ -97,7 +92,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ErrorBar:
     """A line from one value to another with caps of that length."""
 
     start: Spot
@@ -150,7 +145,7 @@ class Label:
     slanted: bool = False
 
 
-Mark = Point | Interval | Lines | Area | Bar | Label
+Mark = Point | ErrorBar | Lines | Area | Bar | Label
 
 
 @dataclass(frozen=True, slots=True)

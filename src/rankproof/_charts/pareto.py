@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .layout import EDGE, Key, composed, head_of, key_list, key_list_size
-from .model import Chart, Interval, Label, Lines, Mark, Medium, Panel, Point, value_axis
-from .placement import Box, Spot, is_apart, place_labels
+from .layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
+from .model import Chart, ErrorBar, Label, Lines, Mark, Medium, Panel, Point, value_axis
+from .placement import Box, Spot, place_labels
 from .rows import Span
 from .scale import ANY, time_scale, value_scale
 from .text import text_width
@@ -18,7 +19,7 @@ _NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ParetoPoint:
     """A system: milliseconds a query, value and interval, whether it is on the front, and all that in words.
 
     `filled` says how its point is drawn where there is no front; else those on the front are.
@@ -53,11 +54,13 @@ class ParetoAxes:
 
 
 def pareto_chart(
-    medium: Medium, name: str, title: str, about: str, notes: Sequence[str], systems: Sequence[System], axes: ParetoAxes
+    medium: Medium, name: str, title: str, about: str, notes: Sequence[str], systems: Sequence[ParetoPoint], axes: ParetoAxes
 ) -> Chart:
     """The fastest at the left, the best on top; filled, and joined by a line: those on the front."""
     em, head, many = medium.text, head_of(medium, title, notes), len(systems) > _NAMED
-    keys = [Key(text, _role(one), "o") for text, one in zip(_numbered(medium, systems), systems, strict=True)] if many else []
+    keys = (
+        [LegendKey(text, _role(one), "o") for text, one in zip(_numbered(medium, systems), systems, strict=True)] if many else []
+    )
     wide, high = key_list_size(medium, keys) if keys else (0.0, 0.0)
     beside = keys and not medium.narrow
     tall = max((29 if medium.large else 27) * em, high if beside else 0.0)
@@ -71,7 +74,7 @@ def pareto_chart(
     return composed(medium, name, title, about, head, [panel], bottom + (0 if beside else high), [*labels, *listed])
 
 
-def _panel(medium: Medium, systems: Sequence[System], axes: ParetoAxes, frame: Box) -> Panel:
+def _panel(medium: Medium, systems: Sequence[ParetoPoint], axes: ParetoAxes, frame: Box) -> Panel:
     limit = [axes.limit] if axes.limit is not None else []
     x = value_axis(time_scale([*(one.time for one in systems), *limit]), axes.time, most=5 if medium.narrow else 8)
     y = value_axis(value_scale([end for one in systems for end in one.ends], axes.within), axes.value, reverse=axes.less)
@@ -79,16 +82,16 @@ def _panel(medium: Medium, systems: Sequence[System], axes: ParetoAxes, frame: B
     marks += _steps(sorted((one for one in systems if one.front), key=lambda one: one.time))
     for one in systems:
         if one.interval:
-            marks.append(Interval((one.time, one.interval[0]), (one.time, one.interval[1]), 0.3 * medium.text))
+            marks.append(ErrorBar((one.time, one.interval[0]), (one.time, one.interval[1]), 0.3 * medium.text))
         marks.append(Point(one.time, one.value, 0.385 * medium.text, _role(one), tip=one.tip))
     return Panel(frame, x, y, tuple(marks))
 
 
-def _role(one: System) -> str:
+def _role(one: ParetoPoint) -> str:
     return "dot best" if one.front or one.filled else "dot hollow"
 
 
-def _steps(front: Sequence[System]) -> list[Mark]:
+def _steps(front: Sequence[ParetoPoint]) -> list[Mark]:
     """Across at the value of the faster, then up to the better one."""
     points = [(front[0].time, front[0].value)] if front else []
     for before, after in pairwise(front):
@@ -96,16 +99,16 @@ def _steps(front: Sequence[System]) -> list[Mark]:
     return [Lines((tuple(points),), "front")] if len(points) > 1 else []
 
 
-def _names(medium: Medium, systems: Sequence[System]) -> list[str]:
+def _names(medium: Medium, systems: Sequence[ParetoPoint]) -> list[str]:
     return medium.names([one.name for one in systems], min(13 * medium.text, medium.width / 2.2), bold=True)
 
 
-def _numbered(medium: Medium, systems: Sequence[System]) -> list[str]:
+def _numbered(medium: Medium, systems: Sequence[ParetoPoint]) -> list[str]:
     names = medium.names([one.name for one in systems], 15 * medium.text, small=True)
     return [f"{at + 1}  {name}" for at, name in enumerate(names)]
 
 
-def _labels(medium: Medium, systems: Sequence[System], texts: Sequence[str], panel: Panel) -> list[Mark]:
+def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str], panel: Panel) -> list[Mark]:
     """A text beside each point; a thin line leads to one that had to move away."""
     size = medium.text
     spots = [panel.place((one.time, one.value)) for one in systems]
@@ -114,20 +117,17 @@ def _labels(medium: Medium, systems: Sequence[System], texts: Sequence[str], pan
     boxes = place_labels(spots, widths, size, _taken(panel), within)
     found: list[Mark] = []
     for text, one, spot, box in zip(texts, systems, spots, boxes, strict=True):
-        if is_apart(box, spot, size):
-            found.append(Lines(((spot, _nearest(box, spot)),), "leader"))
+        near = min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
+        if math.dist(near, spot) > 1.4 * size:
+            found.append(Lines(((spot, near),), "leader"))
         role = "halo strong" if one.front else "halo"
         found.append(Label(box.left, box.centre[1], text, size, role=role, tip="" if text in one.name else one.name))
     return found
 
 
-def _nearest(box: Box, spot: Spot) -> Spot:
-    return min(max(spot[0], box.left), box.right), min(max(spot[1], box.top), box.bottom)
-
-
 def _taken(panel: Panel) -> list[Box]:
     """The lines of the chart, which no name should cover: the intervals and the steps of the front."""
-    lines = [(mark.start, mark.end) for mark in panel.marks if isinstance(mark, Interval)]
+    lines = [(mark.start, mark.end) for mark in panel.marks if isinstance(mark, ErrorBar)]
     steps = [mark.lines[0] for mark in panel.marks if isinstance(mark, Lines)]
     lines += [pair for line in steps for pair in pairwise(line)]
     return [_thick(panel.place(start), panel.place(end)) for start, end in lines]

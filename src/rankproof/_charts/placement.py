@@ -59,13 +59,6 @@ def place_labels(spots: Sequence[Spot], widths: Sequence[float], size: float, li
     return found
 
 
-def is_apart(box: Box, spot: Spot, size: float) -> bool:
-    """Whether a label had to move so far from its spot that a line should lead to it."""
-    across = max(box.left - spot[0], spot[0] - box.right, 0.0)
-    down = max(box.top - spot[1], spot[1] - box.bottom, 0.0)
-    return max(across, down) > 1.5 * _AWAY * size
-
-
 def _beside(spot: Spot, width: float, height: float, side: tuple[int, int], ring: float) -> Box:
     x, y = (spot[at] + side[at] * _AWAY * ring * height for at in (0, 1))
     left, top = x - width * (1 - side[0]) / 2, y - height * (1 - side[1]) / 2

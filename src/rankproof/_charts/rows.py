@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .layout import EDGE, composed, head_of
-from .model import Axis, Bar, Chart, Interval, Label, Mark, Medium, Panel, Point, row_axis, value_axis
+from .model import Axis, Bar, Chart, ErrorBar, Label, Mark, Medium, Panel, Point, row_axis, value_axis
 from .placement import Box
 from .scale import ANY, Scale, bar_scale, value_scale
 from .text import fitted, text_width, wrapped
@@ -19,7 +19,7 @@ _THICK = 0.34
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ValueRow:
     """A system's value; `shown` is the value as text, `aside` what stands behind it, `best` whether none is better.
 
     `doubtful` rows are hatched.
@@ -45,10 +45,12 @@ class BarGroup:
 
     title: str
     about: str
-    rows: Sequence[Row]
+    rows: Sequence[ValueRow]
 
 
-def dot_chart(medium: Medium, rows: Sequence[Row], title: str, about: str, *, step: float = 2.6, within: Span = ANY) -> Chart:
+def dot_chart(
+    medium: Medium, rows: Sequence[ValueRow], title: str, about: str, *, step: float = 2.6, within: Span = ANY
+) -> Chart:
     """A dot a row, its interval across it, its value at the right; `step` is the height of a row in text sizes."""
     em, head = medium.text, head_of(medium, title, ())
     widest = max((text_width(medium.clean(row.aside), medium.small) for row in rows), default=0.0)
@@ -80,7 +82,8 @@ def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], group
     across = _panels_across(medium, len(groups), left)
     cell = (medium.width - left - EDGE * em) / across
     titles = [_panel_title(medium, group, cell - 0.5 * em) for group in groups]
-    above, step = 1.35 * medium.small * max(map(len, titles)) + 0.5 * em, 1.7 * em
+    leading, step = 1.35 * medium.small, 1.7 * em
+    above = leading * max(map(len, titles)) + 0.5 * em
     high = above + step * len(systems) + 2.3 * em
     panels, labels = [], list[Mark]()
     for at, group in enumerate(groups):
@@ -88,7 +91,8 @@ def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], group
         frame = Box(x, y + above, x + cell - values - 1.6 * em, y + above + step * len(systems))
         rows_axis = row_axis(medium, systems, names)
         panels.append(_bar_panel(medium, group, frame, rows_axis if at % across == 0 else replace(rows_axis, ticks=())))
-        labels += [Label(x, y + (0.5 + 1.35 * row) * medium.small, text, medium.small) for row, text in enumerate(titles[at])]
+        first = frame.top - 0.4 * em - (len(titles[at]) - 0.5) * leading
+        labels += [Label(x, first + leading * line, text, medium.small) for line, text in enumerate(titles[at])]
     height = head.height + high * -(-len(groups) // across)
     return composed(medium, name, title, "", head, panels, height, labels)
 
@@ -110,27 +114,27 @@ def _bar_panel(medium: Medium, group: BarGroup, frame: Box, y: Axis) -> Panel:
     return Panel(frame, value_axis(scale, most=4), y, tuple(marks))
 
 
-def _dot(medium: Medium, row: Row, y: float) -> list[Mark]:
+def _dot(medium: Medium, row: ValueRow, y: float) -> list[Mark]:
     tip = ", ".join(part for part in (f"{row.name}: {row.shown}", row.aside) if part)
     point = Point(row.value, y, 0.385 * medium.text, "dot best" if row.best else "dot", tip=tip)
     return [*_interval(medium, row, y, "whisker"), point]
 
 
-def _bar(medium: Medium, row: Row, y: float) -> list[Mark]:
+def _bar(medium: Medium, row: ValueRow, y: float) -> list[Mark]:
     role = " ".join(["bar", *(["best"] if row.best else []), *(["doubtful"] if row.doubtful else [])])
     bar = Bar((0.0, y - _THICK), (row.value, y + _THICK), role, f"{row.name}: {row.shown}")
     return [bar, *_interval(medium, row, y, "whisker on-bar")]
 
 
-def _interval(medium: Medium, row: Row, y: float, role: str) -> list[Mark]:
-    return [Interval((row.interval[0], y), (row.interval[1], y), 0.3 * medium.text, role)] if row.interval else []
+def _interval(medium: Medium, row: ValueRow, y: float, role: str) -> list[Mark]:
+    return [ErrorBar((row.interval[0], y), (row.interval[1], y), 0.3 * medium.text, role)] if row.interval else []
 
 
-def _values_room(medium: Medium, rows: Sequence[Row]) -> float:
+def _values_room(medium: Medium, rows: Sequence[ValueRow]) -> float:
     return max((text_width(row.shown, medium.text, bold=row.best) for row in rows), default=0.0)
 
 
-def _value_column(medium: Medium, rows: Sequence[Row], scale: Scale, lift: float) -> list[Mark]:
+def _value_column(medium: Medium, rows: Sequence[ValueRow], scale: Scale, lift: float) -> list[Mark]:
     """The values as text, behind the end of the axis."""
     return [
         Label(scale.high, at - lift, row.shown, medium.text, role="figure strong" if row.best else "figure", dx=0.7 * medium.text)
@@ -139,14 +143,14 @@ def _value_column(medium: Medium, rows: Sequence[Row], scale: Scale, lift: float
 
 
 def _aside(
-    medium: Medium, row: Row, at: int, scale: Scale, frame: Box, values: float, *, stacked: bool, room: float
+    medium: Medium, row: ValueRow, at: int, scale: Scale, frame: Box, values: float, *, stacked: bool, room: float
 ) -> list[Mark]:
     """What stands behind the value, or below the dot where the picture is narrow."""
     if not row.aside:
         return []
     em = medium.text
     if stacked:
-        below = medium.small_label(row.aside, scale.low, at, medium.width - frame.left, role="aside")
+        below = medium.label(row.aside, scale.low, at, medium.width - frame.left, role="aside", small=True)
         return [replace(below, dy=0.9 * em)]
-    behind = medium.small_label(row.aside, scale.high, at, room, role="aside")
+    behind = medium.label(row.aside, scale.high, at, room, role="aside", small=True)
     return [replace(behind, dx=values + 1.5 * em)]

@@ -61,8 +61,8 @@ def time_scale(values: Sequence[float]) -> Scale:
 
 
 def tick_text(value: float) -> str:
-    """A tick as short as it can be."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """A tick as short as it can be, with a true minus sign."""
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}").replace("-", "−")
 
 
 def _ticks(low: float, high: float, most: int) -> list[float]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .._charts.latency import Times, TimeWords, latency_chart
+from .._charts.latency import SystemTimes, TimeWords, latency_chart
 from .._charts.model import Chart
-from .._charts.pareto import ParetoAxes, System, pareto_chart
-from .._charts.rows import BarGroup, Row, bar_chart
+from .._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
+from .._charts.rows import BarGroup, ValueRow, bar_chart
 from ..analysis.evidence import Evidence
 from ..analysis.front import contenders, front
 from ..analysis.latency import stage_means
@@ -46,7 +46,9 @@ def bars(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
     groups = []
     for name, each in values.items():
         leading = _leading(each)
-        rows = [Row(system, one.value, _shown(one), ranges[name, system], best=system in leading) for system, one in each.items()]
+        rows = [
+            ValueRow(system, one.value, _shown(one), ranges[name, system], best=system in leading) for system, one in each.items()
+        ]
         groups.append(BarGroup(name, measures[name].measure.title, rows))
     return [bar_chart(settings.medium, "bars", title, notes, groups)]
 
@@ -84,7 +86,7 @@ def _pareto(evidence: Evidence, name: str, settings: PlotSettings) -> Chart:
         where(evidence, one.queries),
         f"filled, on the line: none is both faster and better; {how_intervals(values, ranges)}",
     ]
-    systems = [System(each, times[each], values[each].value, ranges[each], each in best) for each in values]
+    systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
     less = one.measure.higher_is_better is False
     axes = ParetoAxes("milliseconds a query, p50: faster to the left", value_name(one.measure), less, one.measure.range)
     return pareto_chart(settings.medium, part_name("pareto", name, settings), title, "", notes, systems, axes)
@@ -96,7 +98,9 @@ def latency(evidence: Evidence, settings: PlotSettings) -> list[Chart]:
     if not _is_timed(evidence):
         return [missing(evidence, settings, "latency", _LATENCY, NO_TIMES)]
     totals = [rung.time_of("total") for rung in rungs]
-    rows = [Times(rung.name, stage_means(rung), all["p50"], all["p95"]) for rung, all in zip(rungs, totals, strict=True)]
+    rows = [
+        SystemTimes(rung.name, stage_means(rung), total["p50"], total["p95"]) for rung, total in zip(rungs, totals, strict=True)
+    ]
     notes = [where(evidence, len(rungs[0].times["total"])), latency_note(settings)]
     return [latency_chart(settings.medium, "latency", _LATENCY, notes, rows, TimeWords())]
 

@@ -9,10 +9,10 @@ import numpy as np
 from .._charts.curves import Curve, curve_chart
 from .._charts.figure import figure_style, saved
 from .._charts.heatmap import Heatmap, heatmap_chart
-from .._charts.latency import Times, TimeWords, latency_chart
+from .._charts.latency import SystemTimes, TimeWords, latency_chart
 from .._charts.model import Axis, Chart, Tick, value_axis
-from .._charts.pareto import ParetoAxes, System, pareto_chart
-from .._charts.rows import BarGroup, Row, bar_chart
+from .._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
+from .._charts.rows import BarGroup, ValueRow, bar_chart
 from .._charts.scale import Scale, value_scale
 from ..analysis.statistics.intervals import method_words
 from ..analysis.statistics.many import draws
@@ -59,11 +59,11 @@ def quality(comparison: Comparison, settings: PlotSettings) -> Chart:
     return bar_chart(settings.medium, "quality", f"Quality by {len(measures)} measures", notes, groups)
 
 
-def _rows(entries: Sequence[Entry], measure: str) -> list[Row]:
+def _rows(entries: Sequence[Entry], measure: str) -> list[ValueRow]:
     means = [entry.mean(measure) for entry in entries]
     top = max(means) if len(set(means)) > 1 else None
     return [
-        Row(entry.system, mean, f"{mean:.3f}", entry.interval(measure), best=mean == top, doubtful=not is_conclusive(entry))
+        ValueRow(entry.system, mean, f"{mean:.3f}", entry.interval(measure), best=mean == top, doubtful=not is_conclusive(entry))
         for entry, mean in zip(entries, means, strict=True)
     ]
 
@@ -76,11 +76,11 @@ def latency(comparison: Comparison, settings: PlotSettings) -> Chart:
     return latency_chart(settings.medium, "latency", "Latency of a query: embedding and retrieval", notes, rows, words)
 
 
-def _times(entry: Entry) -> Times:
+def _times(entry: Entry) -> SystemTimes:
     parts = {part: float(entry.ms(part).mean()) for part in _STAGES}
     p50, p95 = (max(float(np.percentile(entry.ms("total"), at)), 1e-6) for at in (50, 95))
     slow = int(entry.slow.sum())
-    return Times(entry.system, parts, p50, p95, f"{slow} slow" if slow else "")
+    return SystemTimes(entry.system, parts, p50, p95, f"{slow} slow" if slow else "")
 
 
 def pareto(comparison: Comparison, settings: PlotSettings) -> Chart:
@@ -90,7 +90,7 @@ def pareto(comparison: Comparison, settings: PlotSettings) -> Chart:
     notes = [f"{_where(comparison)}, {comparison.store}", "; ".join((_how(entries), *_hatching(entries)))]
     times = [max(float(np.median(entry.ms("total"))), 1e-6) for entry in entries]
     systems = [
-        System(entry.system, time, entry.mean(measure), entry.interval(measure), filled=is_conclusive(entry))
+        ParetoPoint(entry.system, time, entry.mean(measure), entry.interval(measure), filled=is_conclusive(entry))
         for entry, time in zip(entries, times, strict=True)
     ]
     limit = SLOW_MS if max(times) > SLOW_MS / 10 else None

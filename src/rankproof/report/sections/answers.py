@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..._charts.model import Medium
-from ..._charts.rows import Row, dot_chart
+from ..._charts.rows import ValueRow, dot_chart
 from ..._charts.svg import svg_of
 from ...analysis.answers.findings import findings
 from ...analysis.answers.means import means_table
@@ -56,7 +56,7 @@ def _charts(result: Result, spans: Spans) -> list[Chart]:
     found = []
     for name, first in result.systems[0].measures.items():
         rows = [
-            Row(system.name, one.value, shown_number(one.value, one), spans.get((system.name, name)))
+            ValueRow(system.name, one.value, shown_number(one.value, one), spans.get((system.name, name)))
             for system in result.systems
             if (one := system.measures[name]).queries
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..._charts.model import Medium
-from ..._charts.rows import Row, dot_chart
+from ..._charts.rows import ValueRow, dot_chart
 from ..._charts.svg import svg_of
 from ...analysis.measured import is_contest
 from ...analysis.wording import counted
@@ -88,11 +88,13 @@ def _chart(material: Material) -> Chart:
     return Chart(title, wide, key, narrow)
 
 
-def _row(material: Material, rung: Rung) -> Row:
+def _row(material: Material, rung: Rung) -> ValueRow:
     one = material.values[rung.name]
     aside = "" if rung.over is None else _gain(material.values, rung)
     best = material.is_contest and rung.name in material.leaders
-    return Row(rung.name, one.value, shown_number(one.value, one), material.intervals[rung.name, material.measure], aside, best)
+    return ValueRow(
+        rung.name, one.value, shown_number(one.value, one), material.intervals[rung.name, material.measure], aside, best
+    )
 
 
 def _gain(values: Mapping[str, MeasureResult], rung: Rung) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._charts.latency import Times, shares_chart, spread_chart
+from ..._charts.latency import SystemTimes, shares_chart, spread_chart
 from ..._charts.model import Medium
 from ..._charts.svg import svg_of
 from ...analysis.latency import stage_means
@@ -43,13 +43,13 @@ def latency(material: Material) -> Section | None:
     )
 
 
-def _times_of(rung: Rung) -> Times:
+def _times_of(rung: Rung) -> SystemTimes:
     """The mean of each stage, and how the whole spreads."""
     total = rung.time_of("total")
-    return Times(rung.name, stage_means(rung), total["p50"], total["p95"])
+    return SystemTimes(rung.name, stage_means(rung), total["p50"], total["p95"])
 
 
-def _said(rows: list[Times]) -> list[str]:
+def _said(rows: list[SystemTimes]) -> list[str]:
     slowest, fastest = (choose(rows, key=lambda row: row.whole) for choose in (max, min))
     if slowest.whole <= 0:
         return []
@@ -69,25 +69,25 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
 
 
-def _shares(rows: list[Times]) -> Chart:
+def _shares(rows: list[SystemTimes]) -> Chart:
     title = "A query's time by stage"
     about = "; ".join(f"{row.name} {_parts(row)}" for row in rows)
     wide, narrow = (svg_of(shares_chart(Medium(width), rows, title, about)) for width in (WIDE, NARROW))
     return Chart(title, wide, "Each bar is the mean time of one system, as a whole; the milliseconds stand behind it.", narrow)
 
 
-def _spread(rows: list[Times]) -> Chart:
+def _spread(rows: list[SystemTimes]) -> Chart:
     title = "How long queries take"
     about = "; ".join(f"{row.name} p50 {milliseconds(row.p50)}, p95 {milliseconds(row.p95)}" for row in rows)
     wide, narrow = (svg_of(spread_chart(Medium(width), rows, title, about)) for width in (WIDE, NARROW))
     return Chart(title, wide, "Filled: p50, half of the queries take no longer. Hollow: p95.", narrow)
 
 
-def _parts(row: Times) -> str:
+def _parts(row: SystemTimes) -> str:
     return ", ".join(f"{part} {milliseconds(time)}" for part, time in row.parts.items() if time > 0)
 
 
-def _sheet(material: Material, rows: list[Times]) -> Sheet:
+def _sheet(material: Material, rows: list[SystemTimes]) -> Sheet:
     used = [part for part in rows[0].parts if any(row.parts[part] for row in rows)]
     columns = (*used, "mean", "p50", "p95", "p99")
     cells = []

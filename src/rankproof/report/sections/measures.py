@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..._charts.model import Medium
-from ..._charts.rows import Row, dot_chart
+from ..._charts.rows import ValueRow, dot_chart
 from ..._charts.svg import svg_of
 from ...analysis.measured import is_contest, leaders, worth
 from ...errors import shown
@@ -66,7 +66,7 @@ def _chart(material: Material, name: str) -> Chart:
     values = _values(material, name)
     best = _leaders(material, name)
     rows = [
-        Row(system, one.value, shown_number(one.value, one), material.intervals[system, name], best=system in best)
+        ValueRow(system, one.value, shown_number(one.value, one), material.intervals[system, name], best=system in best)
         for system, one in values.items()
     ]
     about = "; ".join(f"{row.name} {row.shown}" for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._charts.model import Medium
-from ..._charts.pareto import ParetoAxes, System, pareto_chart
+from ..._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from ..._charts.svg import svg_of
 from ...analysis.front import beaten_by, front
 from ...data.counting import shown_time
@@ -85,10 +85,10 @@ def _chart(material: Material, best: list[str]) -> Chart:
     return Chart(title, wide, f"Filled, on the line: no system is both faster and better.{lines}", narrow)
 
 
-def _system(material: Material, name: str, on: bool) -> System:
+def _system(material: Material, name: str, on: bool) -> ParetoPoint:
     value, time = material.values[name].value, material.times[name]
     told = f"{name}: {shown_number(value, material.one)} in {milliseconds(time)}{', on the front' if on else ''}"
-    return System(name, time, value, material.intervals[name, material.measure], on, tip=told)
+    return ParetoPoint(name, time, value, material.intervals[name, material.measure], on, tip=told)
 
 
 def _sheet(material: Material, best: list[str]) -> Sheet:
