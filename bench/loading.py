@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path(__file__).parent / "work" / "results", help="where the folder is kept"
     )
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     subprocess.run([sys.executable, "-m", "bench.large_results", str(arguments.folder)], check=True)
     best = measured(arguments.folder, arguments.rounds)

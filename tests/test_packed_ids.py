@@ -67,7 +67,10 @@ def test_more_ids_than_are_decoded_at_once_are_iterated_whole() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 1 << 32), chosen=st.lists(st.sampled_from(["absent", "unknown", "1", "2", "q", "é"]), unique=True))
+@given(
+    seed=st.integers(0, 1 << 32),
+    chosen=st.lists(st.sampled_from(["absent", "unknown", "1", "2", "é", "long-query-number-five"]), unique=True),
+)
 def test_queries_are_chosen_and_put_first_as_rows_would_be(seed: int, chosen: list[str]) -> None:
     run = run_at_random(seed)
     for one in (run, replace(run, docs=packed(tuple(run.docs)))):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from .faults import fault
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
 _NEXT = re.compile(r"[^ \t\r\n,]")
@@ -30,7 +34,8 @@ def parse(text: str, *, source: str, line: int = 1) -> Any:
     import json
 
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        # Only `loads` refuses a byte-order mark by its name.
+        return json.loads(text) if text.startswith("\ufeff") else _decoder().decode(text)
     except _ConstantError as error:
         at = next(at for at, token in _tokens(text) if token in _CONSTANTS)
         raise _at(text, at, line, "json-constant", source, token=str(error)) from None
@@ -44,6 +49,13 @@ def parse(text: str, *, source: str, line: int = 1) -> Any:
     except ValueError:
         at = next((at for at, token in _tokens(text) if token.lstrip("-").isdigit() and len(token) > _MAX_DIGITS), 0)
         raise _at(text, at, line, "json-digits", source) from None
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    import json
+
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 
 
 def line_of(text: str, path: Path) -> int | None:
