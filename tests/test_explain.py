@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores, aligned, qrels_of, runs
 from rankproof import Dataset, Experiment, Qrels, Settings, climb
+from rankproof._fusion.fuse import fuse
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
 from rankproof.analysis.explain.answer import explain_answer
 from rankproof.analysis.explain.mean import explain_difference, explain_mean
@@ -26,7 +27,6 @@ from rankproof.data.run import Run
 from rankproof.errors import UsageError
 from rankproof.experiment.results.folder import save
 from rankproof.formats.folder import write_folder
-from rankproof.fusion.fuse import fuse
 from rankproof.measures import MEASURES, Measure, parse
 from rankproof.measures.answers import token_set_f1
 from rankproof.stages.bm25 import BM25

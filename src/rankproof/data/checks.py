@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..errors import UsageError, shown
@@ -45,7 +45,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def choice(name: str, value: Any, known: Sequence[str]) -> str:
+def choice(name: str, value: Any, known: Collection[str]) -> str:
     """One of the names that are known."""
     if value not in known:
         raise UsageError(f"{name} is {shown(str(value))}", fix=f"choose one of {', '.join(known)}")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._fusion.normalisations import NORMALISATIONS
 from ..asking.estimate import Estimate
 from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError, WorldError
-from ..fusion.settings import NORMS, Norm
 from ..models.chat.port import ChatModel
 from . import settings
 from .base import Cost, Ground, Stage
@@ -36,7 +36,7 @@ class Rerank:
     by: ScorerValue
     top: int = 50
     weight: float = 1.0
-    norm: Norm = "z-score"
+    norm: str = "z-score"
 
     def __post_init__(self) -> None:
         settings.stage("stage", self.stage)
@@ -46,7 +46,7 @@ class Rerank:
             what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
             raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
         object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))
-        checks.choice("norm", self.norm, tuple(NORMS))
+        checks.choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
 
@@ -109,7 +109,7 @@ class RerankSearcher:
             raise WorldError(f"the reranker's model gave {given.size} scores for {below.size} documents")
         if not np.isfinite(given).all():
             raise WorldError("the reranker's model gave a score that is not a finite number")
-        weight, norm = self._stage.weight, NORMS[self._stage.norm]
+        weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
         return given if weight == 1 else (1 - weight) * norm(below) + weight * norm(given)
 
     @property

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..._fusion.checks import methods_with
+from ..._fusion.method import METHODS
+from ..._fusion.normalisations import NORMALISATIONS
 from .form import CHAT, DEPTH, ENCODER, FIELDS, PASSAGE_PROMPT, QUERY_PROMPT, Form, Key
+
+_NORMS = ", ".join(NORMALISATIONS.registered())
 
 STAGES: Mapping[str, Form] = {
     "bm25": Form(
@@ -38,10 +43,10 @@ STAGES: Mapping[str, Form] = {
         "joins the rankings of several systems",
         {
             "of": Key("systems", "the systems that are joined", "stages"),
-            "method": Key("text", "rrf adds 1 / (k + rank), combsum adds scores, combmnz counts finders as well"),
-            "k": Key("number", "the constant of rrf"),
+            "method": Key("text", f"the fusion method: {', '.join(METHODS.registered())}"),
+            "k": Key("number", f"the constant of {methods_with('k')}"),
             "weights": Key("numbers", "one number for each system (all 1)"),
-            "norm": Key("text", "of scores, per query: min-max, z-score or none"),
+            "norm": Key("text", f"how scores are normalised, per query: {_NORMS}"),
             "depth": DEPTH,
         },
     ),
@@ -53,7 +58,7 @@ STAGES: Mapping[str, Form] = {
             "by": Key("rescorer", "what scores the documents anew"),
             "top": Key("whole", "how many of the first documents are put in a new order"),
             "weight": Key("number", "1 goes by the new scores alone, less blends in the old ones"),
-            "norm": Key("text", "of scores before they are blended: z-score, min-max or none"),
+            "norm": Key("text", f"how scores are normalised before they are blended: {_NORMS}"),
         },
     ),
     "chunked": Form(
