@@ -52,7 +52,7 @@ class FusionMethod:
 
 
 METHODS: RecordTable[FusionMethod] = RecordTable(
-    "fusion", "rankproof.fusion_methods", "rankproof._fusion.methods", first=("reciprocal_rank",)
+    "fusion", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank",)
 )
 
 
