@@ -162,7 +162,7 @@ def test_the_terms_of_a_bm25_score_add_up_to_the_score_of_the_run() -> None:
 def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) -> None:
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5, "d3": 0.25, "d4": 0.125}}}
     runs = [Run.from_dict(run, name=name) for name, run in parts.items()]
-    fused = fuse(runs, method, weights=[1.0, 0.3])  # type: ignore[arg-type]
+    fused = fuse(runs, method, weights=[1.0, 0.3])
     scores = dict(zip(fused.docs, fused.scores.tolist(), strict=True))
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
     whole: dict[str, object] = {
