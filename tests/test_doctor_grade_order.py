@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from rankproof.analysis.doctor.checks.grade_order import (
 UNJUDGED = None
 
 
-def subject_of(*rankings: list[int | None]) -> Subject:
+def subject_of(*rankings: Sequence[int | None]) -> Subject:
     """One system; each ranking lists, best first, the grades of its documents, None for one without a judgement."""
     named = {
         f"q{at:02}": [(f"d{len(grades) - rank}", grade) for rank, grade in enumerate(grades)]

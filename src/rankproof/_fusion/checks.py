@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
-from ..data.checks import whole
 from ..data.reading import Order
 from ..data.run import Run
 from ..errors import UsageError, shown
@@ -38,14 +37,6 @@ def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool
         raise UsageError(f"{method} uses scores, which an order by rank leaves aside", fix=f"use {by_rank}, or order by score")
     if order == "rank" and lower_is_better:
         raise UsageError("ordered by rank, the scores do not count", fix="leave out lower_is_better, or order by score")
-
-
-def check_numbers(method: str, k: float, depth: int | None) -> None:
-    """A k that the method uses, and a depth that keeps something."""
-    if "k" in METHODS[method].uses:
-        check_k(k)
-    if depth is not None:
-        whole("depth", depth)
 
 
 def check_k(k: float) -> None:

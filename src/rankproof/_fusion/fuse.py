@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.arrays import FloatArray
+from ..data.checks import whole
 from ..data.order import settled
 from ..data.ranking import Ranking, ranked
 from ..data.reading import Order, Reading
 from ..data.refusals import refusal
 from ..data.run import NO_RANK, Run
 from ..errors import InputError
-from .checks import check_choices, check_numbers, check_runs, checked_weights
+from .checks import check_choices, check_k, check_runs, checked_weights
 from .merge import Given, merge
 from .method import METHODS, FusionMethod, FusionSettings
 
@@ -77,7 +78,10 @@ def fuse(
     """
     check_runs(runs)
     check_choices(method, norm, order, lower_is_better=lower_is_better)
-    check_numbers(method, k, depth)
+    if "k" in METHODS[method].uses:
+        check_k(k)
+    if depth is not None:
+        whole("depth", depth)
     fuser = Fuser(METHODS[method], FusionSettings(float(k), norm), checked_weights(method, runs, weights))
     reading = Reading(order=order, lower_is_better=lower_is_better)
     found = [_slices(run, reading) for run in runs]

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._fusion.checks import check_choices, check_k, check_numbers, checked_weights
+from .._fusion.checks import check_choices, check_k, checked_weights
 from .._fusion.fuse import Fuser
 from .._fusion.method import METHODS, FusionSettings
+from ..data.checks import whole
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError
@@ -40,7 +41,7 @@ class Fuse:
             settings.stage("a stage to fuse", stage)
         check_choices(self.method, self.norm, "score", lower_is_better=False)
         check_k(self.k)
-        check_numbers(self.method, self.k, self.depth)
+        whole("depth", self.depth)
         weights = checked_weights(self.method, self.stages, self.weights)
         used = METHODS[self.method].uses
         object.__setattr__(self, "weights", None if set(weights) == {1.0} else weights)
@@ -80,8 +81,7 @@ class FuseSearcher:
 
     def facts(self) -> Mapping[str, Any]:
         """The formula's settings."""
-        settings = {"k": self._stage.k, "norm": self._stage.norm}
-        used = {name: value for name, value in settings.items() if name in self._fuser.method.uses}
+        used: dict[str, Any] = {name: getattr(self._stage, name) for name in self._fuser.method.uses if name != "weights"}
         return {"method": self._stage.method, "weights": list(self._fuser.weights), **used}
 
     def notes(self) -> Sequence[str]:
