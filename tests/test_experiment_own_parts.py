@@ -167,7 +167,7 @@ def test_a_scorer_of_ones_own_is_climbed_and_named_so_that_no_reader_takes_it_fo
     table = tomllib.loads(found.experiment)["systems"]["mine"]
     assert (table["stage"], table["by"], table["top"]) == ("rerank", "python:Length", 4)
     (tmp_path / "again.toml").write_text(found.experiment.replace("python:shelf", "sample"))
-    with pytest.raises(InputError, match="no way to rerank is called python:Length"):
+    with pytest.raises(InputError, match="no scorer is called python:Length"):
         read_experiment(tmp_path / "again.toml")
 
 

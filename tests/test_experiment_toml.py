@@ -3,17 +3,17 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docs_build.setting_tables import settings_table
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from rankproof import measures as m
-from rankproof import stages
+from rankproof._registry import settings_of
 from rankproof.data.corpus import Corpus, Document
 from rankproof.data.dataset import Dataset
 from rankproof.data.qrels import Qrels
@@ -22,15 +22,15 @@ from rankproof.errors import InputError
 from rankproof.experiment import Experiment
 from rankproof.experiment.ladder import default_ladder
 from rankproof.experiment.toml.file import read_experiment
-from rankproof.experiment.toml.keys import EVERY, RESCORERS, STAGES, TOP, Form
-from rankproof.experiment.toml.kinds import KINDS
 from rankproof.experiment.toml.lines import KeyPath, key_lines
 from rankproof.experiment.toml.page import MOST_BYTES
+from rankproof.experiment.toml.settings import EVERY, TOP, takes
 from rankproof.experiment.toml.text import starting_text, toml_of
 from rankproof.experiment.toml.write import toml_key, toml_value
 from rankproof.models.registry import model_named, pair_model_named
 from rankproof.stages import BM25, Dense, Fuse, Keywords, MaxSim, Pairs, Rerank, Similarity
 from rankproof.stages.base import Ground, Searcher, Stage
+from rankproof.stages.registry import SCORERS, STAGES
 from rankproof.stores.registry import store_named
 
 VALUES = [
@@ -189,7 +189,7 @@ WRONG: list[tuple[str, int | None, str]] = [
     ("systems = 3\n", 1, "there is no system"),
     ("[systems]\nbm25 = 3\n", 2, "bm25 is no system"),
     ("[systems.a]\nk1 = 1\n", 1, "stage is missing"),
-    ("[systems.a]\nstage = 1\n", 2, "stage is no text"),
+    ("[systems.a]\nstage = 1\n", 2, "stage is not text"),
     ("[systems.a]\nstage = 'bm52'\n", 2, "no stage is called bm52; did you mean bm25"),
     ("[systems.a]\nstage = 'python:Mine'\n", 2, "no stage is called python:Mine"),
     (BM + "k_1 = 1\n", 3, "unknown key k_1; did you mean k1"),
@@ -307,8 +307,8 @@ def test_the_starting_file_is_the_default_ladder(tmp_path: Path) -> None:
 
 def test_the_starting_file_explains_every_key_that_it_holds() -> None:
     text = starting_text()
-    for form in (STAGES["bm25"], STAGES["dense"], STAGES["rerank"], RESCORERS["maxsim"]):
-        assert all(key.about in text for key in form.keys.values())
+    for part in (BM25, Dense, Rerank, MaxSim):
+        assert all(setting.option.description in text for setting in settings_of(part))
 
 
 NAMES = st.text(min_size=1, max_size=8).filter(lambda name: not any("\ud800" <= char <= "\udfff" for char in name))
@@ -473,31 +473,14 @@ def test_a_stage_or_model_of_python_is_written_so_that_no_reader_takes_it_for_an
 PAGE = Path(__file__).parent.parent / "docs" / "experiments.md"
 
 
-def table(form: Form) -> str:
-    """The keys of a stage as the page shows them."""
-    usual = {part.name: part.default for part in dataclass_fields(getattr(stages, form.value))}
-    rows = []
-    for name, key in form.keys.items():
-        default = usual[key.part or name]
-        plain = list(default) if isinstance(default, tuple) else default
-        shown = "`memory`" if key.kind == "store" else "must be given" if default is MISSING else _shown(plain)
-        rows.append(f"| `{name}` | {KINDS[key.kind][0]} | {shown} | {key.about} |\n")
-    return "| key | takes | without it | what it is |\n|:---|:---|:---|:---|\n" + "".join(rows)
-
-
-def _shown(default: Any) -> str:
-    return "–" if default is None else f"`{toml_value(default)}`"
-
-
-@pytest.mark.parametrize("name", [*STAGES, *RESCORERS])
+@pytest.mark.parametrize("name", [*STAGES.names(), *SCORERS.names()])
 def test_the_page_of_experiments_lists_every_key(name: str) -> None:
-    form = {**STAGES, **RESCORERS}[name]
-    assert table(form) in PAGE.read_text(encoding="utf-8")
+    assert settings_table(name) in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_of_experiments_lists_every_key_above_the_systems() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"| `{name}` | {KINDS[key.kind][0]} | {key.about} |" in page for name, key in {**TOP, **EVERY}.items())
+    assert all(f"| `{key}` | {takes(one)[0]} | {one.option.description} |" in page for key, one in {**TOP, **EVERY}.items())
 
 
 def test_the_examples_of_the_page_are_experiments(tmp_path: Path) -> None:

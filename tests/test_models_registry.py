@@ -15,7 +15,7 @@ from rankproof.models.byt5 import ByT5
 from rankproof.models.canine import Canine
 from rankproof.models.cross_encoder import CrossEncoder
 from rankproof.models.minilm import MiniLM
-from rankproof.models.registry import is_ready, model_named, name_of_model, pair_model_named
+from rankproof.models.registry import ENCODERS, is_ready, model_named, pair_model_named
 from rankproof.models.torch_model import SentenceTransformer, TorchCrossEncoder
 from rankproof.models.trial.model import Bpe, Trial
 from rankproof.models.wordllama_model import WordLlama
@@ -65,7 +65,7 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
     [
         ("minilm", {"precison": "fp32"}, "the model minilm has no setting precison; choose among precision, max_tokens"),
         ("acme/tiny", {"source": "x"}, "has no setting source; choose among precision, max_tokens, pooling"),
-        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, byt5, canine, trial, bpe, torch:NAME, a folder"),
+        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, byt5, canine, trial, bpe, torch, NAME:SOURCE"),
         ("", {}, "the model's name is empty; known: wordllama"),
         (" ", {}, "the model's name is empty"),
         ("torch:", {}, "is no model"),
@@ -100,11 +100,11 @@ def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytes
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken, mine]).select(group=group))
     found: object = model_named("mine")
     assert (model_named("minilm"), found) == (MiniLM(), Outside())
-    assert (name_of_model("encoder", Outside()), name_of_model("encoder", MiniLM())) == ("mine", "minilm")
-    assert name_of_model("encoder", Bert("acme/tiny")) is None
+    assert (ENCODERS.name_of(Outside), ENCODERS.name_of(MiniLM)) == ("mine", "minilm")
+    assert ENCODERS.name_of(Bert) is None
     with pytest.raises(WorldError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
         model_named("broken")
-    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trial, bpe, broken, mine, torch:NAME"):
+    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trial, bpe, torch, broken, mine, NAME:SOURCE"):
         model_named("nobody")
 
 

@@ -11,7 +11,7 @@ import pytest
 from rankproof.cli.main import main
 from rankproof.data.identity import identity
 from rankproof.errors import UsageError, WorldError
-from rankproof.experiment.toml.parts import named_part, settings_of
+from rankproof.experiment.toml.parts import named_part, part_table
 from rankproof.models.chat import smollm2 as value
 from rankproof.models.chat.llama import Llama
 from rankproof.models.chat.smollm2 import PINNED, WEIGHTS, SmolLM2, smollm2_folder
@@ -120,7 +120,7 @@ def test_both_local_models_have_names_and_come_back_from_their_settings(tmp_path
     with pytest.raises(UsageError, match="the model llama lacks its path"):
         chat_named("llama")
     for model in (SmolLM2(context=512), Llama(str(tmp_path / "a.gguf"), seed=5)):
-        table, notes = settings_of("chat", model)
+        table, notes = part_table("chat", model)
         assert notes == ()
         assert named_part("chat", table, str(tmp_path)) == model
     assert named_part("chat", {"name": "llama", "path": "a.gguf"}, str(tmp_path)) == Llama(str(tmp_path / "a.gguf"))

@@ -18,7 +18,7 @@ from rankproof.stores.chroma_store import Chroma
 from rankproof.stores.memory import Memory
 from rankproof.stores.pgvector_store import PgVector
 from rankproof.stores.recall import recall_of
-from rankproof.stores.registry import STORES, name_of_store, store_named
+from rankproof.stores.registry import STORES, store_named
 from stores_at_hand import require
 
 AXES = np.eye(3, dtype=np.float32)
@@ -28,7 +28,7 @@ def test_every_name_gives_its_store_with_its_settings() -> None:
     assert store_named("memory") == Memory()
     assert store_named("pgvector", index="hnsw", m=8) == PgVector(index="hnsw", m=8)
     assert store_named("chroma", ef=50) == Chroma(ef=50)
-    assert len({key_of(make()) for make in STORES.values()}) == len(STORES)
+    assert len({key_of(store_named(name)) for name in STORES.names()}) == len(STORES.names())
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
@@ -56,8 +56,8 @@ def test_a_broken_package_hurts_only_those_who_name_its_store(monkeypatch: pytes
     broken = EntryPoint("broken", "no_such_package_anywhere:Store", "rankproof.stores")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken]))
     assert store_named("memory") == Memory()
-    assert name_of_store(Memory()) == "memory"
-    assert name_of_store(object()) is None
+    assert STORES.name_of(Memory) == "memory"
+    assert STORES.name_of(object) is None
     with pytest.raises(WorldError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
         store_named("broken")
     with pytest.raises(UsageError, match="choose one of broken, chroma, memory, pgvector"):

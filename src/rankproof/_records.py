@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from .data.offered import loaded, offered
+from ._registry import loaded, offered
 from .errors import UsageError, WorldError, shown, visible
 
 if TYPE_CHECKING:

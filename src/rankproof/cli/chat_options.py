@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..asking.budget import Budget
     from ..models.chat.port import ChatModel
 
+_SERVER = "openai"
 _SERVED = ("base_url", "key_env", "price_in", "price_out", "concurrency")
 """What belongs to a model behind a server."""
 _TABLE = 'write [model] and below it name = "openai" and model = "NAME"'
@@ -57,14 +58,14 @@ def _model(args: argparse.Namespace) -> ChatModel:
 
 def _named(name: str, given: dict[str, Any]) -> ChatModel:
     """One of ours by its name, else a model that a server knows by it."""
-    from ..models.registry import CHATS, chat_named, model_names
+    from ..models.registry import CHATS, chat_named
 
-    if name in model_names("chat") and name != next(iter(CHATS)):
+    if name in CHATS and name != _SERVER:
         if given:
             option = next(iter(given)).replace("_", "-")
             raise UsageError(f"--{option} is for a model behind a server, not for {shown(name)}", fix="leave it out")
         return chat_named(name)
-    return chat_named(next(iter(CHATS)), model=name, **given)
+    return chat_named(_SERVER, model=name, **given)
 
 
 def _from_file(path: str) -> ChatModel:

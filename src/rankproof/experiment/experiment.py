@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from ..data.checks import text, whole
+from .._registry import Option
+from ..data.checks import check_options
 from ..data.dataset import Dataset
 from ..errors import UsageError
 from ..measures import Measure, parse_many
@@ -27,15 +29,20 @@ class Experiment:
     """
 
     systems: Mapping[str, Stage]
-    dataset: Dataset | str | os.PathLike[str] = SAMPLE
-    split: str = "test"
-    name: str = "experiment"
-    measures: Sequence[Measure | str] | None = None
-    rel: int = 1
-    limit: int | None = None
-    seed: int = 0
-    collapse: str | None = None
-    pool: int | None = None
+    dataset: Annotated[
+        Dataset | str | os.PathLike[str],
+        Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str),
+    ] = SAMPLE
+    split: Annotated[str, Option('which file of judgements, if the dataset has several ("test")')] = "test"
+    name: Annotated[str, Option("the name of the experiment (the file's name)")] = "experiment"
+    measures: Annotated[
+        Sequence[Measure | str] | None, Option("the measures, the main one first (the usual set)", typed=tuple[str, ...])
+    ] = None
+    rel: Annotated[int, Option("the lowest grade that counts as relevant (1)", least=1)] = 1
+    limit: Annotated[int | None, Option("run only so many of the judged queries, drawn by the seed (all)", least=1)] = None
+    seed: Annotated[int, Option("draws the queries of `limit` (0)", least=0)] = 0
+    collapse: Annotated[str | None, Option("if documents are chunks: the field of their document, such as url (none)")] = None
+    pool: Annotated[int | None, Option("collapse the first so many chunks of a ranking only (all)", least=1)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
@@ -43,18 +50,11 @@ class Experiment:
         measures = None if self.measures is None else tuple(parse_many(self.measures))
         object.__setattr__(self, "measures", measures)
         refuse_lost_answers(self.systems, measures)
-        text("split", self.split)
-        text("name", self.name)
-        whole("rel", self.rel)
-        whole("seed", self.seed, least=0)
-        if self.limit is not None:
-            whole("limit", self.limit)
-        if self.collapse is not None and not text("collapse", self.collapse):
+        check_options(self)
+        if self.collapse == "":
             raise UsageError("collapse names no field", fix="name a field of the documents, such as url, or leave it out")
-        if self.pool is not None:
-            whole("pool", self.pool)
-            if self.collapse is None:
-                raise UsageError("pool counts chunks, and nothing is collapsed", fix='say collapse = "url", or leave out pool')
+        if self.pool is not None and self.collapse is None:
+            raise UsageError("pool counts chunks, and nothing is collapsed", fix='say collapse = "url", or leave out pool')
 
 
 def _dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..asking.desk import Desk
 from ..asking.estimate import Estimate
+from ..data import checks
 from ..data.corpus import Corpus
 from ..models.chat.port import ChatModel
-from ..stages import settings
 from ..stages.base import Progress
 from ..stages.passages import DEFAULT_FIELDS
 from .drawing import Drawing
@@ -39,7 +39,7 @@ class Workshop:
         progress: Progress = lambda label, done, total: None,
     ) -> None:
         self.corpus, self.model, self._seed = corpus, model, seed
-        self._fields = settings.fields(fields)
+        self._fields = checks.fields(fields)
         self._lexicon = Lexicon(corpus, self._fields)
         self._drawing = Drawing(corpus, self._lexicon, self._fields, seed)
         self._maker: Maker = RuleMaker(corpus, self._lexicon, seed)

@@ -12,7 +12,6 @@ from ..data import checks
 from ..data.identity import identity, key_of
 from ..data.marks import mark_text
 from ..errors import UsageError
-from ..stages import settings
 from ..stages.keywords import KeywordScorer
 from ..stages.passages import DEFAULT_FIELDS, refuse_unknown_fields
 from ..stages.words import words
@@ -35,7 +34,7 @@ class KeywordJudge:
     fields: tuple[str, ...] = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", settings.fields(self.fields))
+        object.__setattr__(self, "fields", checks.fields(self.fields))
         shares = tuple(checks.number("shares", share, 0, 1) for share in self.shares)
         if len(shares) != HIGHEST or list(shares) != sorted(set(shares)):
             raise UsageError(f"shares are {shares}", fix=f"give {HIGHEST} numbers that rise, as 0.25, 0.5, 0.75")

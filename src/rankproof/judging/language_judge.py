@@ -45,9 +45,9 @@ class LanguageJudge:
     attempts: int = 3
 
     def __post_init__(self) -> None:
-        settings.chat_model(self.model)
+        settings.chat_model("model", self.model)
         refuse_prompt("prompt", self.prompt, ("query", "passage"))
-        object.__setattr__(self, "fields", settings.fields(self.fields))
+        object.__setattr__(self, "fields", checks.fields(self.fields))
         for name in ("characters", "max_tokens", "attempts"):
             checks.whole(name, getattr(self, name))
 

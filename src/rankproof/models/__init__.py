@@ -1,31 +1,25 @@
-"""Models behind small ports: text to vectors, query and passage to a score, messages to a reply."""
+"""Models: encoders, cross-encoders and language models."""
 
 from __future__ import annotations
 
-from .bert import Bert
-from .byt5 import ByT5
-from .canine import Canine
-from .chat.llama import Llama
-from .chat.openai_chat import OpenAIChat
-from .chat.smollm2 import SmolLM2
-from .cross_encoder import CrossEncoder
-from .minilm import MiniLM
-from .torch_model import SentenceTransformer, TorchCrossEncoder
-from .trial.model import Bpe, Trial
-from .wordllama_model import WordLlama
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Bert",
-    "Bpe",
-    "ByT5",
-    "Canine",
-    "CrossEncoder",
-    "Llama",
-    "MiniLM",
-    "OpenAIChat",
-    "SentenceTransformer",
-    "SmolLM2",
-    "TorchCrossEncoder",
-    "Trial",
-    "WordLlama",
-]
+if TYPE_CHECKING:
+    from .bert import Bert as Bert
+    from .byt5 import ByT5 as ByT5
+    from .canine import Canine as Canine
+    from .chat.llama import Llama as Llama
+    from .chat.openai_chat import OpenAIChat as OpenAIChat
+    from .chat.smollm2 import SmolLM2 as SmolLM2
+    from .cross_encoder import CrossEncoder as CrossEncoder
+    from .minilm import MiniLM as MiniLM
+    from .torch_model import SentenceTransformer as SentenceTransformer
+    from .torch_model import TorchCrossEncoder as TorchCrossEncoder
+    from .trial.model import Bpe as Bpe
+    from .trial.model import Trial as Trial
+    from .wordllama_model import WordLlama as WordLlama
+else:
+    from .._registry import lazy_names
+    from .registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+
+    __all__, __getattr__, __dir__ = lazy_names(__name__, ENCODERS, PAIR_MODELS, CHATS, BY_SOURCE)

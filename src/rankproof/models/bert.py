@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from ..data.checks import choice
+from .._registry import Option
 from .from_weights import FromWeights, opened_tokenizer
 from .graph_cache import graph_of
-from .model_folder import POOLINGS, ModelFolder, Pooling, open_folder
+from .model_folder import ModelFolder, Pooling, open_folder
 from .onnx_encoder import OnnxEncoder
 from .onnx_session import Session
-from .settings import Precision, check_precision, check_source, check_tokens
+from .settings import OwnTokenLimit, Precision, PrecisionOption, check, check_source
 from .sources import folder_of
 
 
@@ -19,16 +19,13 @@ from .sources import folder_of
 class Bert(FromWeights):
     """A folder with safetensors or a hub name; length and pooling are the model's own unless they are given."""
 
-    precision: Precision = "int8"
-    max_tokens: int | None = None
-    pooling: Pooling | None = None
+    precision: PrecisionOption = "int8"
+    max_tokens: OwnTokenLimit = None
+    pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (the model's own)")] = None
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check_precision(self.precision)
-        check_tokens(self.max_tokens)
-        if self.pooling is not None:
-            choice("pooling", self.pooling, POOLINGS)
+        check(self)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
         """The model ready to run; its graph is written first where it is not in the cache."""

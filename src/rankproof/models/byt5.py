@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ..data.identity import NOT_PART
 from .by_transformers import Alphabet
+from .settings import Source, TokenLimit
 from .tokenizer_file import whole_characters
 from .transformers_model import TransformersModel
 
@@ -47,5 +48,5 @@ class ByT5(TransformersModel):
         room=lambda count, config: count,
         check=_no_bytes,
     )
-    source: str = field(default="google/byt5-small", metadata=NOT_PART)
-    max_tokens: int = 1024
+    source: Source = field(default="google/byt5-small", metadata=NOT_PART)
+    max_tokens: TokenLimit = 1024

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ..data.identity import NOT_PART
 from .by_transformers import Alphabet
+from .settings import Source, TokenLimit
 from .tokenizer_file import whole_characters
 from .transformers_model import TransformersModel
 
@@ -48,5 +49,5 @@ class Canine(TransformersModel):
         room=_with_padding_behind,
         check=_no_objection,
     )
-    source: str = field(default="google/canine-s", metadata=NOT_PART)
-    max_tokens: int = 2048
+    source: Source = field(default="google/canine-s", metadata=NOT_PART)
+    max_tokens: TokenLimit = 2048

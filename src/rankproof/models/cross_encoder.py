@@ -10,7 +10,7 @@ from .graph_cache import graph_of
 from .model_folder import open_folder
 from .onnx_pairs import OnnxPairScorer
 from .onnx_session import Session
-from .settings import Precision, check_precision, check_source, check_tokens
+from .settings import PrecisionOption, TokenLimit, check, check_source
 from .sources import folder_of
 
 
@@ -18,13 +18,12 @@ from .sources import folder_of
 class CrossEncoder(FromWeights):
     """A sequence classifier of one or two labels; a pair is cut at `max_tokens`, the longer text first."""
 
-    precision: Precision = "fp32"
-    max_tokens: int = 512
+    precision: PrecisionOption = "fp32"
+    max_tokens: TokenLimit = 512
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check_precision(self.precision)
-        check_tokens(self.max_tokens)
+        check(self)
 
     def load(self, *, threads: int = 1) -> OnnxPairScorer:
         """The model ready to run; its graph is written first where it is not in the cache."""

@@ -8,6 +8,7 @@ from ..data.identity import NOT_PART
 from ..data.versions import behind
 from ..errors import UsageError, WorldError, visible
 from .model_folder import ModelFolder, open_folder
+from .settings import Source
 from .sources import folder_of, is_here
 from .tokenizer_file import TokenizerFile
 
@@ -16,7 +17,7 @@ from .tokenizer_file import TokenizerFile
 class FromWeights:
     """A folder with safetensors or a hub name; where the weights lie is no part of what the model is."""
 
-    source: str = field(metadata=NOT_PART)
+    source: Source = field(metadata=NOT_PART)
 
     def revision(self) -> str:
         """A sha256 over the folder's weights, tokenizer and settings, and the libraries that run them."""

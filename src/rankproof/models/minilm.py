@@ -13,7 +13,7 @@ from .graph_cache import graph_of
 from .kept_folder import checked, models_home
 from .model_folder import TOKENIZER, WEIGHTS, open_folder
 from .onnx_encoder import OnnxEncoder
-from .settings import Precision, check_precision, check_tokens
+from .settings import PrecisionOption, TokenLimit, check
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 PINNED = {
@@ -41,12 +41,11 @@ REVISION = f"{PINNED[WEIGHTS]}.{GRAPH_VERSION}"
 class MiniLM:
     """384 dimensions, the mean of the token vectors; its makers cut texts at 256 tokens."""
 
-    precision: Precision = "int8"
-    max_tokens: int = 256
+    precision: PrecisionOption = "int8"
+    max_tokens: TokenLimit = 256
 
     def __post_init__(self) -> None:
-        check_precision(self.precision)
-        check_tokens(self.max_tokens)
+        check(self)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
         """The model ready to run, if `rankproof models get minilm` was here before."""

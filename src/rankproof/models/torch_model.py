@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
+from typing import Annotated, Any
 
+from .._registry import Option
 from ..data.identity import NOT_PART
-from .settings import check_source, check_tokens
+from .settings import OwnTokenLimit, Source, check, check_source
 from .torch_loading import Kind, TorchEncoder, TorchPairScorer, length_name, library, open_torch
 from .torch_source import is_folder, torch_folder, weights_of
 
@@ -16,13 +17,13 @@ from .torch_source import is_folder, torch_folder, weights_of
 class TorchModel:
     """A model by its folder or hub name; `revision_name` is a branch, tag or commit of the hub."""
 
-    name: str = field(metadata=NOT_PART)
-    revision_name: str | None = field(default=None, metadata=NOT_PART)
-    max_tokens: int | None = None
+    name: Source = field(metadata=NOT_PART)
+    revision_name: Annotated[str | None, Option("branch, tag or commit on the hub")] = field(default=None, metadata=NOT_PART)
+    max_tokens: OwnTokenLimit = None
 
     def __post_init__(self) -> None:
         check_source(self.name)
-        check_tokens(self.max_tokens)
+        check(self)
 
     def revision(self) -> str:
         """The weights' own, and the libraries that run them."""

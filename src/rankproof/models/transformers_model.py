@@ -12,7 +12,7 @@ from ..errors import UsageError, WorldError, shown, visible
 from .by_transformers import Alphabet, TransformersEncoder, is_untrained, library, opened_net
 from .json_file import read_object
 from .model_folder import CONFIG, modules_of, pooling_of
-from .settings import check_source, check_tokens
+from .settings import Source, TokenLimit, check, check_source
 from .torch_source import TRANSFORMERS, is_folder, torch_folder, weights_of
 
 
@@ -21,12 +21,12 @@ class TransformersModel:
     """A folder with config.json and weights, or a hub name; where the weights lie is no part of what the model is."""
 
     alphabet: ClassVar[Alphabet]
-    source: str = field(metadata=NOT_PART)
-    max_tokens: int
+    source: Source = field(metadata=NOT_PART)
+    max_tokens: TokenLimit
 
     def __post_init__(self) -> None:
         check_source(self.source)
-        check_tokens(self.max_tokens)
+        check(self)
 
     def load(self, *, threads: int = 1) -> TransformersEncoder:
         """The model on the processor."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .._registry import Option
 from ..data.arrays import Matrix, frozen
 from ..data.versions import behind, version_of
 from ..errors import UsageError, WorldError
@@ -31,7 +32,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 class WordLlama:
     """The first `dimensions` of the 256 that the vectors have; they were trained to be cut there."""
 
-    dimensions: int = 256
+    dimensions: Annotated[int, Option("how many dimensions the vectors have: 64, 128 or 256")] = 256
     gives_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from .._registry import Option
 from ..asking.asker import Asker
 from ..asking.estimate import Estimate, estimate_of
 from ..asking.fence import cut_among
 from ..asking.prompt import refuse_prompt
-from ..data import checks
 from ..data.answers import ABSTENTION
 from ..data.answers import Answer as Given
 from ..data.corpus import Corpus
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..models.chat.port import ChatModel
-from . import settings
 from .answer_prompt import PROMPT, ask_of
 from .answer_reply import Said, said_in
 from .base import Cost, Ground, Stage
 from .chunked import whole_documents_note
 from .clock import Clock
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+from .settings import Attempts, ChatOption, Fields, MaxTokens, PassageCharacters, check
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,20 @@ class Answer:
     The prompt holds {question} and {passages}, and {abstention}: what the model is to reply where the passages do not tell.
     """
 
-    stage: Stage
-    model: ChatModel
-    top: int = 5
-    prompt: str = PROMPT
-    abstention: str = ABSTENTION
-    fields: tuple[str, ...] = DEFAULT_FIELDS
-    passage_characters: int = 1500
-    max_tokens: int = 200
-    attempts: int = 2
+    stage: Annotated[Stage, Option("the system whose documents the answer is made from", key="of")]
+    model: ChatOption
+    top: Annotated[int, Option("how many documents the model reads", least=1)] = 5
+    prompt: Annotated[str, Option("the prompt, with {question}, {passages} and {abstention} in it")] = PROMPT
+    abstention: Annotated[str, Option("the reply expected if the documents do not contain the answer")] = ABSTENTION
+    fields: Fields = DEFAULT_FIELDS
+    passage_characters: PassageCharacters = 1500
+    max_tokens: MaxTokens = 200
+    attempts: Attempts = 2
     kind: ClassVar[Literal["answer"]] = "answer"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
-        settings.chat_model(self.model)
-        for name in ("top", "passage_characters", "max_tokens", "attempts"):
-            checks.whole(name, getattr(self, name))
-        checks.text("abstention", self.abstention)
+        check(self)
         refuse_prompt("prompt", self.prompt, ("question", "passages"))
-        object.__setattr__(self, "fields", settings.fields(self.fields))
 
     @property
     def depth(self) -> int:

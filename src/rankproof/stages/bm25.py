@@ -5,23 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..data import checks
+from .._registry import Option
 from ..data.corpus import Corpus
 from ..data.counting import counted
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..data.versions import behind, version_of
-from . import settings
 from .base import Cost, Ground, Stage
 from .bm25_parts import TermPart, term_parts
 from .clock import Clock
 from .compiled import numba_is_there, search_compiled
 from .passages import DEFAULT_FIELDS, passage, passages
 from .postings import Postings, best_rows, postings
+from .settings import Depth, Fields, check
 from .tokens import WORDS, Tokens, libraries, refuse_tokens, tokens_named
 from .words import Terms, refuse_language
 
@@ -33,24 +33,17 @@ class BM25:
     `tokens` is words, characters-N, bytes-N or bpe-N; stemming and stop words are for words, and off for any other.
     """
 
-    k1: float = 1.5
-    b: float = 0.75
-    language: str = "english"
-    stemming: bool = True
-    stop_words: bool | tuple[str, ...] = True
-    fields: tuple[str, ...] = DEFAULT_FIELDS
-    depth: int = 100
-    tokens: str = WORDS
+    k1: Annotated[float, Option("term-frequency saturation: how much repeated words count", least=0, most=1000)] = 1.5
+    b: Annotated[float, Option("length normalisation, from 0 (none) to 1 (full)", least=0, most=1)] = 0.75
+    language: Annotated[str, Option("language of stemmer and stop words; for words only")] = "english"
+    stemming: Annotated[bool, Option("whether words are stemmed")] = True
+    stop_words: Annotated[bool | tuple[str, ...], Option("whether stop words are left out, or which words are")] = True
+    fields: Fields = DEFAULT_FIELDS
+    depth: Depth = 100
+    tokens: Annotated[str, Option("what is counted: words, or without a language characters-N, bytes-N or bpe-N")] = WORDS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k1", checks.number("k1", self.k1, 0, 1000))
-        object.__setattr__(self, "b", checks.number("b", self.b, 0, 1))
-        object.__setattr__(self, "fields", settings.fields(self.fields))
-        checks.text("language", self.language)
-        checks.flag("stemming", self.stemming)
-        checks.whole("depth", self.depth)
-        if not isinstance(self.stop_words, bool):
-            object.__setattr__(self, "stop_words", checks.names("stop_words", self.stop_words))
+        check(self)
         refuse_tokens(self.tokens, language=self.language, stop_words=self.stop_words)
         if self.tokens != WORDS:
             object.__setattr__(self, "stemming", False)

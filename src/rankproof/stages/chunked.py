@@ -6,19 +6,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from ..data import checks
+from .._registry import Option
 from ..data.counting import counted
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..data.ranking import Ranking
-from . import settings
 from .base import Cost, Ground, Stage
 from .chunks.chunking import Chunking, chunk_corpus, document_of, separator
-from .chunks.collapse import RULE, RULES, Rule, collapsed
+from .chunks.collapse import RULE, Rule, collapsed
 from .chunks.units import TokenizerName, Unit
 from .clock import Clock
+from .settings import Depth, check
 
 WHOLE = (
     "answers are read from whole documents: chunks only found them; put `chunked` over the answering system to answer from chunks"
@@ -34,24 +34,22 @@ class Chunked:
     `depth` counts documents.
     """
 
-    stage: Stage
-    size: int = 200
-    overlap: int | None = None
-    unit: Unit = "words"
-    tokenizer: TokenizerName = "wordllama"
-    pool: int | None = None
-    rule: Rule = "best"
-    depth: int = 100
+    stage: Annotated[Stage, Option("the system that searches the chunks; its depth counts chunks", key="of")]
+    size: Annotated[int, Option("how many units a chunk has", least=1)] = 200
+    overlap: Annotated[int | None, Option("how many units it shares with the chunk before (a fifth of size)", least=0)] = None
+    unit: Annotated[Unit, Option("the unit that is counted: words, sentences or tokens")] = "words"
+    tokenizer: Annotated[TokenizerName, Option("the tokenizer whose tokens are counted: wordllama")] = "wordllama"
+    pool: Annotated[int | None, Option("use the first so many chunks only (all)", least=1)] = None
+    rule: Annotated[Rule, Option("how chunks become documents: best")] = "best"
+    depth: Depth = 100
     kind: ClassVar[str] = "chunks"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
-        checks.choice("rule", self.rule, RULES)
-        checks.whole("depth", self.depth)
+        check(self)
         if self.overlap is None:
-            object.__setattr__(self, "overlap", checks.whole("size", self.size) // 5)
+            object.__setattr__(self, "overlap", self.size // 5)
         Chunking(self.size, self._shared, self.unit, self.tokenizer)
-        if self.pool is not None and checks.whole("pool", self.pool) >= self.stage.depth:
+        if self.pool is not None and self.pool >= self.stage.depth:
             object.__setattr__(self, "pool", None)
 
     @property

@@ -6,19 +6,18 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..data import checks
+from .._registry import Option
 from ..data.arrays import Matrix
 from ..data.identity import key_of
 from ..data.queries import Query
 from ..data.ranking import Ranking
-from ..models.ports import Encoder, EncoderModel
+from ..models.ports import Encoder
 from ..stores.memory import Memory
 from ..stores.ports import OpenStore, Store
-from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
 from .encoding import prompted, text_vectors
@@ -26,6 +25,7 @@ from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
 from .recall_of_exact import Recall
+from .settings import Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check
 
 INGEST = 4096
 
@@ -34,20 +34,15 @@ INGEST = 4096
 class Dense:
     """The passages nearest to the query by inner product; the prompts, put before the texts, are part of what the stage is."""
 
-    model: EncoderModel
-    query_prompt: str = ""
-    passage_prompt: str = ""
-    store: Store = field(default_factory=Memory)
-    fields: tuple[str, ...] = DEFAULT_FIELDS
-    depth: int = 100
+    model: EncoderOption
+    query_prompt: QueryPrompt = ""
+    passage_prompt: PassagePrompt = ""
+    store: Annotated[Store, Option("the vector store that is searched")] = field(default_factory=Memory)
+    fields: Fields = DEFAULT_FIELDS
+    depth: Depth = 100
 
     def __post_init__(self) -> None:
-        settings.model(self.model)
-        settings.store(self.store)
-        checks.text("query_prompt", self.query_prompt)
-        checks.text("passage_prompt", self.passage_prompt)
-        object.__setattr__(self, "fields", settings.fields(self.fields))
-        checks.whole("depth", self.depth)
+        check(self)
 
     def below(self) -> tuple[Stage, ...]:
         """Nothing: it searches the documents themselves."""

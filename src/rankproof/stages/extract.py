@@ -7,15 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from ..data import checks
+from .._registry import Option
 from ..data.answers import Answer
 from ..data.corpus import Corpus
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..models.ports import Encoder, EncoderModel
-from . import settings
 from .base import Cost, Ground, Stage
 from .chunked import whole_documents_note
 from .chunks.sentences import sentences
@@ -23,6 +22,7 @@ from .clock import Clock
 from .encoding import text_vectors
 from .idf import idf
 from .passages import passage, refuse_unknown_fields
+from .settings import Fields, check
 from .words import Terms, refuse_language
 
 
@@ -34,20 +34,16 @@ class Extract:
     largest cosine. Of equal sentences the first counts. Where no sentence has anything of the query there is no answer.
     """
 
-    stage: Stage
-    model: EncoderModel | None = None
-    top: int = 5
-    fields: tuple[str, ...] = ("text",)
-    language: str = "english"
+    stage: Annotated[Stage, Option("the system whose documents the answer is taken from", key="of")]
+    model: Annotated[EncoderModel | None, Option("the encoder that compares sentences with the query (by shared words)")] = None
+    top: Annotated[int, Option("how many documents are read", least=1)] = 5
+    fields: Fields = ("text",)
+    language: Annotated[str, Option("language of stemmer and stop words")] = "english"
     kind: ClassVar[Literal["answer"]] = "answer"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
-        if self.model is not None:
-            settings.model(self.model)
-        checks.whole("top", self.top)
-        object.__setattr__(self, "fields", settings.fields(self.fields))
-        refuse_language(checks.text("language", self.language), stemming=True, stop_words=True)
+        check(self)
+        refuse_language(self.language, stemming=True, stop_words=True)
 
     @property
     def depth(self) -> int:

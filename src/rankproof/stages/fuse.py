@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from .._fusion.checks import check_choices, check_k, checked_weights
+from .._fusion.checks import check_choices, check_k, checked_weights, methods_with
 from .._fusion.fuse import Fuser
 from .._fusion.method import METHODS, FusionSettings
+from .._fusion.normalisations import NORMALISATIONS
+from .._registry import Option
 from ..data.checks import whole
 from ..data.queries import Query
 from ..data.ranking import Ranking
@@ -16,6 +18,7 @@ from ..errors import UsageError
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
+from .settings import Depth
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,12 @@ class Fuse:
     None: stages that do the same are equal.
     """
 
-    stages: tuple[Stage, ...]
-    method: str = "rrf"
-    k: float = 60
-    weights: tuple[float, ...] | None = None
-    norm: str = "min-max"
-    depth: int = 100
+    stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
+    method: Annotated[str, Option(f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
+    k: Annotated[float, Option(f"the constant of {methods_with('k')}")] = 60
+    weights: Annotated[tuple[float, ...] | None, Option("one number for each system (all 1)")] = None
+    norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
+    depth: Depth = 100
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:

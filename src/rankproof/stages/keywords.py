@@ -11,9 +11,9 @@ import numpy as np
 from ..data.arrays import FloatArray
 from ..data.corpus import Corpus
 from ..data.queries import Query
-from . import settings
 from .base import Cost, Ground
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+from .settings import Fields, check
 from .words import words
 
 
@@ -21,10 +21,10 @@ from .words import words
 class Keywords:
     """Counts the query's distinct words that stand in the passage, without stemming or stop words."""
 
-    fields: tuple[str, ...] = DEFAULT_FIELDS
+    fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", settings.fields(self.fields))
+        check(self)
 
     def build(self, ground: Ground) -> KeywordScorer:
         """Nothing is made in advance."""

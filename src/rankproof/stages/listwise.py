@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from .._registry import Option
 from ..asking.estimate import Estimate
 from ..asking.reading import order_in
 from ..asking.spoken import text_of
@@ -18,7 +20,7 @@ from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.chat.port import Reply
 from .base import Ground
-from .prompted import Prompted, PromptedScorer, scores_of
+from .prompted import Prompted, PromptedScorer, SystemPrompt, UserPrompt, scores_of
 
 SYSTEM = "You are a search engine that puts passages in the order of how well they answer a query."
 PROMPT = """{query}
@@ -40,18 +42,16 @@ class Listwise(Prompted):
     A window without such a reply, after every attempt, keeps the order below. `max_tokens` 0 stands for enough for a window.
     """
 
-    system: str = SYSTEM
-    prompt: str = PROMPT
-    max_tokens: int = 0
-    window: int = 10
-    step: int = 5
+    system: SystemPrompt = SYSTEM
+    prompt: UserPrompt = PROMPT
+    max_tokens: Annotated[int, Option("the most tokens of a reply, 0 for as many as the window needs", least=0)] = 0
+    window: Annotated[int, Option("how many passages the model sorts in one call", least=2, most=1000)] = 10
+    step: Annotated[int, Option("how many places each window is above the one before", least=1)] = 5
 
     def __post_init__(self) -> None:
-        checks.whole("window", self.window, least=2, most=1000)
-        checks.whole("step", self.step, most=self.window - 1)
-        checks.whole("max_tokens", self.max_tokens, least=0)
-        object.__setattr__(self, "max_tokens", self.max_tokens or _TOKENS_MORE + _TOKENS_A_PASSAGE * self.window)
         super().__post_init__()
+        checks.whole("step", self.step, most=self.window - 1)
+        object.__setattr__(self, "max_tokens", self.max_tokens or _TOKENS_MORE + _TOKENS_A_PASSAGE * self.window)
 
     def parts(self, count: int) -> dict[str, str]:
         """What is filled in besides query and passages; the example's length is another, so that a copy of it is of no use."""

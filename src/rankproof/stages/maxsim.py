@@ -12,11 +12,11 @@ from ..data.arrays import FloatArray, Matrix
 from ..data.queries import Query
 from ..errors import UsageError
 from ..models.ports import EncoderModel, TokenEncoder
-from . import settings
 from .base import Cost, Ground
 from .encoding import token_rows
 from .passage_notes import truncation_note
 from .passages import DEFAULT_FIELDS
+from .settings import EncoderOption, Fields, check
 from .token_vectors import TokenVectors, token_vectors
 
 
@@ -24,14 +24,13 @@ from .token_vectors import TokenVectors, token_vectors
 class MaxSim:
     """The mean, over the query's tokens, of the best inner product with a token of the passage."""
 
-    model: EncoderModel
-    fields: tuple[str, ...] = DEFAULT_FIELDS
+    model: EncoderOption
+    fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        settings.model(self.model)
+        check(self)
         if not getattr(self.model, "gives_tokens", True):
             raise _no_tokens(self.model)
-        object.__setattr__(self, "fields", settings.fields(self.fields))
 
     def build(self, ground: Ground) -> MaxSimScorer:
         """Encodes every token of every passage, or takes what an earlier start had made."""

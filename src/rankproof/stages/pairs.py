@@ -5,28 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._registry import Option
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.ports import PairModel, PairScorer
-from . import settings
 from .base import Cost, Ground
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+from .settings import Fields, check
 
 
 @dataclass(frozen=True)
 class Pairs:
     """Scores by a model that reads pairs."""
 
-    model: PairModel
-    fields: tuple[str, ...] = DEFAULT_FIELDS
+    model: Annotated[PairModel, Option("the cross-encoder: a folder with weights, or a name on the model hub")]
+    fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        settings.pair_model(self.model)
-        object.__setattr__(self, "fields", settings.fields(self.fields))
+        check(self)
 
     def build(self, ground: Ground) -> PairsScorer:
         """Loads the model."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from .._registry import Option
 from ..asking.estimate import Estimate
 from ..asking.reading import json_in, one_of
 from ..asking.spoken import first_line_of, text_of
 from ..asking.tally import Tally
-from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.chat.port import Reply
 from .base import Ground
-from .prompted import Prompted, PromptedScorer
+from .prompted import Prompted, PromptedScorer, SystemPrompt, UserPrompt
+from .settings import MaxTokens
 
 SYSTEM = "You are a search engine that says which of two passages answers a query better."
 PROMPT = """{query}
@@ -42,15 +43,11 @@ class Pairwise(Prompted):
     a win. So it has in a pair without two replies of use: a failure moves nobody.
     """
 
-    system: str = SYSTEM
-    prompt: str = PROMPT
-    max_tokens: int = 32
-    most: int = 10
+    system: SystemPrompt = SYSTEM
+    prompt: UserPrompt = PROMPT
+    max_tokens: MaxTokens = 32
+    most: Annotated[int, Option("the largest top allowed: the number of calls grows with its square", least=2, most=1000)] = 10
     schema: ClassVar[str] = SCHEMA
-
-    def __post_init__(self) -> None:
-        checks.whole("most", self.most, least=2, most=1000)
-        super().__post_init__()
 
     def build(self, ground: Ground) -> PairwiseScorer:
         """Nothing is made in advance."""

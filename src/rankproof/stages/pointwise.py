@@ -16,7 +16,7 @@ from ..data.arrays import FloatArray
 from ..data.queries import Query
 from ..models.chat.port import Reply
 from .base import Ground
-from .prompted import Prompted, PromptedScorer, scores_of
+from .prompted import Prompted, PromptedScorer, SystemPrompt, UserPrompt, scores_of
 
 SYSTEM = "You are a search engine that judges whether a passage answers a query."
 PROMPT = """{query}
@@ -34,8 +34,8 @@ class Pointwise(Prompted):
     A document without a reply of use, after every attempt, keeps its place, and the others are put in order around it.
     """
 
-    system: str = SYSTEM
-    prompt: str = PROMPT
+    system: SystemPrompt = SYSTEM
+    prompt: UserPrompt = PROMPT
     logprobs: ClassVar[int] = 20
 
     def build(self, ground: Ground) -> PointwiseScorer:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from .._registry import Option
 from ..asking.estimate import Estimate, estimate_of
 from ..asking.fence import DATA_RULE, cut_among, fenced
 from ..asking.prompt import filled, refuse_prompt
 from ..asking.tally import Sums, Tally
-from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.corpus import Corpus
 from ..data.identity import identity
 from ..data.queries import Query
 from ..models.chat.port import Ask, ChatModel, Message
-from . import settings
 from .base import Cost, Ground
 from .passages import DEFAULT_FIELDS, passage, refuse_unknown_fields
+from .settings import Attempts, ChatOption, Fields, MaxTokens, PassageCharacters, check
+
+SystemPrompt = Annotated[str, Option("the system prompt; the rule that passages are data is added to it")]
+UserPrompt = Annotated[str, Option("the prompt, with {query} and {passages} in it")]
 
 
 @dataclass(frozen=True)
@@ -32,23 +35,19 @@ class Prompted:
     after `system`. `schema` and `logprobs` are what each way of asking wishes of the server.
     """
 
-    model: ChatModel
-    system: str = "You are a search engine that judges how well passages answer a query."
-    prompt: str = "{query}\n\n{passages}"
-    fields: tuple[str, ...] = DEFAULT_FIELDS
-    passage_characters: int = 1000
-    max_tokens: int = 8
-    attempts: int = 3
+    model: ChatOption
+    system: SystemPrompt = "You are a search engine that judges how well passages answer a query."
+    prompt: UserPrompt = "{query}\n\n{passages}"
+    fields: Fields = DEFAULT_FIELDS
+    passage_characters: PassageCharacters = 1000
+    max_tokens: MaxTokens = 8
+    attempts: Attempts = 3
     schema: ClassVar[str] = ""
     logprobs: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        settings.chat_model(self.model)
-        checks.text("system", self.system)
+        check(self)
         refuse_prompt("prompt", self.prompt, ("query", "passages"))
-        object.__setattr__(self, "fields", settings.fields(self.fields))
-        for name in ("passage_characters", "max_tokens", "attempts"):
-            checks.whole(name, getattr(self, name))
 
     @property
     def chat(self) -> ChatModel:

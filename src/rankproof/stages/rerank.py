@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from .._fusion.normalisations import NORMALISATIONS
+from .._registry import Option
 from ..asking.estimate import Estimate
-from ..data import checks
 from ..data.arrays import FloatArray
+from ..data.checks import choice
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError, WorldError
 from ..models.chat.port import ChatModel
-from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
 from .resorting import resorted
 from .scorers import AskingScorer, CuttingScorer, LimitedScorer, PricedScorer, QueryCuttingScorer, Scorer, ScorerValue
+from .settings import check
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,18 @@ class Rerank:
     The norm counts for a blend alone and is set to its default otherwise: stages that do the same are equal.
     """
 
-    stage: Stage
-    by: ScorerValue
-    top: int = 50
-    weight: float = 1.0
-    norm: str = "z-score"
+    stage: Annotated[Stage, Option("the system whose ranking is reranked", key="of")]
+    by: Annotated[ScorerValue, Option("the scorer; its keys are in the same table")]
+    top: Annotated[int, Option("how many of the first documents are reranked", least=1)] = 50
+    weight: Annotated[float, Option("1 sorts by the new scores alone, less blends in the old ones", least=0, most=1)] = 1.0
+    norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
-        settings.scorer("by", self.by)
-        checks.whole("top", self.top)
+        check(self)
         if isinstance(self.by, LimitedScorer) and self.top > self.by.most:
             what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
             raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
-        object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))
-        checks.choice("norm", self.norm, NORMALISATIONS)
+        choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
+from .._registry import Option
 from ..asking.estimate import Estimate, estimate_of
 from ..asking.lanes import in_lanes
 from ..asking.prompt import refuse_prompt
-from ..data import checks
 from ..data.identity import identity
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import visible
 from ..models.chat.port import ChatModel
-from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
 from .rewriter import PROMPTS, Mode, Rewriter, ask_of
+from .settings import Attempts, ChatOption, MaxTokens, check
 
 _SHOWN = 5
 _BLOCK = 4
@@ -32,21 +32,17 @@ class Rewrite:
     A prompt holds {query}; "" stands for the mode's own. A query that the model makes nothing of is asked as it is, and counted.
     """
 
-    stage: Stage
-    model: ChatModel
-    mode: Mode = "rewrite"
-    prompt: str = ""
-    max_tokens: int = 100
-    attempts: int = 3
+    stage: Annotated[Stage, Option("the system that searches with the rewritten query", key="of")]
+    model: ChatOption
+    mode: Annotated[Mode, Option("rewrite replaces the query, expand adds words to it")] = "rewrite"
+    prompt: Annotated[str, Option("the prompt, with {query} in it; empty for the default of the mode")] = ""
+    max_tokens: MaxTokens = 100
+    attempts: Attempts = 3
     kind: ClassVar[Literal["rewrite"]] = "rewrite"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
-        settings.chat_model(self.model)
-        checks.choice("mode", self.mode, get_args(Mode))
-        checks.whole("max_tokens", self.max_tokens)
-        checks.whole("attempts", self.attempts)
-        object.__setattr__(self, "prompt", checks.text("prompt", self.prompt) or PROMPTS[self.mode])
+        check(self)
+        object.__setattr__(self, "prompt", self.prompt or PROMPTS[self.mode])
         refuse_prompt("prompt", self.prompt, ("query",))
 
     @property

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..data import checks
+from .._registry import Option
 from ..data.counting import counted
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError
-from . import settings
 from .base import Cost, Ground, Stage
 from .bm25 import BM25, BM25Searcher
 from .clock import Clock
 from .passages import passage
 from .postings import best_rows
 from .relevance_model import Weights, feedback_terms, heaviest, mixed, relevance_model
+from .settings import check, stage
 from .tokens import WORDS
 
 _SHOWN = 5
@@ -35,15 +35,15 @@ class RM3:
     feedback. weight 1 is the ranking below.
     """
 
-    stage: BM25
-    docs: int = 10
-    terms: int = 10
-    weight: float = 0.5
-    common: float = 0.1
+    stage: Annotated[BM25, Option("the bm25 system whose index is searched again", key="of")]
+    docs: Annotated[int, Option("how many of its first documents give words", least=1)] = 10
+    terms: Annotated[int, Option("how many words are added to the query", least=1)] = 10
+    weight: Annotated[float, Option("weight of the original query, from 0 to 1", least=0, most=1)] = 0.5
+    common: Annotated[float, Option("words in more than this share of all documents are left out", least=0, most=1)] = 0.1
     kind: ClassVar[Literal["rewrite"]] = "rewrite"
 
     def __post_init__(self) -> None:
-        settings.stage("stage", self.stage)
+        stage("stage", self.stage)
         if not isinstance(self.stage, BM25):
             what = f"stage is a {type(self.stage).__name__}"
             raise UsageError(what, fix="pass a BM25 stage: the widened query is asked of its index")
@@ -51,10 +51,7 @@ class RM3:
             raise UsageError(
                 f"RM3 adds words to a query, and its stage has tokens {self.stage.tokens}", fix=f'choose tokens = "{WORDS}"'
             )
-        checks.whole("docs", self.docs)
-        checks.whole("terms", self.terms)
-        object.__setattr__(self, "weight", checks.number("weight", self.weight, 0, 1))
-        object.__setattr__(self, "common", checks.number("common", self.common, 0, 1))
+        check(self)
 
     @property
     def depth(self) -> int:

@@ -8,32 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from ..data import checks
 from ..data.arrays import FloatArray
 from ..data.queries import Query
-from ..models.ports import Encoder, EncoderModel
-from . import settings
+from ..models.ports import Encoder
 from .base import Cost, Ground
 from .encoding import prompted, text_vectors
 from .passage_notes import vector_facts, vector_notes
 from .passage_vectors import PassageVectors, passage_vectors
 from .passages import DEFAULT_FIELDS
+from .settings import EncoderOption, Fields, PassagePrompt, QueryPrompt, check
 
 
 @dataclass(frozen=True)
 class Similarity:
     """Scores by inner product; the passages' vectors are shared with dense stages of the same model, prompt and fields."""
 
-    model: EncoderModel
-    query_prompt: str = ""
-    passage_prompt: str = ""
-    fields: tuple[str, ...] = DEFAULT_FIELDS
+    model: EncoderOption
+    query_prompt: QueryPrompt = ""
+    passage_prompt: PassagePrompt = ""
+    fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        settings.model(self.model)
-        checks.text("query_prompt", self.query_prompt)
-        checks.text("passage_prompt", self.passage_prompt)
-        object.__setattr__(self, "fields", settings.fields(self.fields))
+        check(self)
 
     def build(self, ground: Ground) -> SimilarityScorer:
         """Encodes the passages, or takes the vectors that another stage had made."""

@@ -9,33 +9,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
+from .._registry import Option
 from ..data.arrays import Matrix
+from ..data.checks import check_options
 from ..data.identity import NOT_PART
 from ..data.ranking import Ranking, ranked
 from ..data.versions import version_of
 from ..errors import MissingExtraError, RankproofError, WorldError, shown, visible
 from .place import place_of
-from .vectors import checked_batch, checked_depth, checked_settings, checked_vectors, checked_width
+from .vectors import checked_batch, checked_depth, checked_vectors, checked_width
 
 COLLECTION = "rankproof"
-LIMITS = {"ef": (1, 100_000), "m": (2, 1_000), "ef_construction": (2, 100_000)}
 
 
 @dataclass(frozen=True, slots=True)
 class Chroma:
     """HNSW by inner product; `ef` is how long the search list is, and it is never shorter than the answer."""
 
-    folder: str = field(default="", metadata=NOT_PART)
-    ef: int = 800
-    m: int = 16
-    ef_construction: int = 100
+    folder: Annotated[str, Option("the folder of the database (one of the run's own)", role="path")] = field(
+        default="", metadata=NOT_PART
+    )
+    ef: Annotated[int, Option("length of the search list", least=1, most=100_000)] = 800
+    m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=1_000)] = 16
+    ef_construction: Annotated[int, Option("length of the list while the graph is built", least=2, most=100_000)] = 100
 
     def __post_init__(self) -> None:
-        checked_settings(self, LIMITS, ["folder"])
+        check_options(self)
 
     @property
     def exact(self) -> bool:
@@ -96,7 +99,7 @@ class OpenChroma:
 
     def facts(self) -> Mapping[str, Any]:
         """Version and settings of the index."""
-        settings = {name: getattr(self._value, name) for name in LIMITS}
+        settings = {name: getattr(self._value, name) for name in ("ef", "m", "ef_construction")}
         return {"store": "chroma", "library": f"chromadb {self._version}", "exact": False, "index": "hnsw", **settings}
 
     def size(self) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
+from .._registry import Option
+from ..data.checks import check_options
 from ..data.identity import NOT_PART
 from ..data.versions import behind, version_of
 from ..errors import UsageError
@@ -13,30 +15,30 @@ from .embedded import Embedded
 from .pgvector_table import OpenPgVector
 from .place import place_of
 from .postgres import connect
-from .vectors import checked_settings, checked_width
+from .vectors import checked_width
 
 WIDEST = {"exact": 16_000, "hnsw": 2_000}
-LIMITS = {"m": (2, 100), "ef_construction": (4, 1_000), "ef_search": (1, 1_000), "batch": (1, 1_000_000)}
 
 
 @dataclass(frozen=True, slots=True)
 class PgVector:
     """Without `dsn` and `dsn_env` (the name of a variable that holds one) the embedded server is started."""
 
-    dsn: str = field(default="", repr=False, metadata=NOT_PART)
-    dsn_env: str = field(default="", metadata=NOT_PART)
-    index: Literal["exact", "hnsw"] = "exact"
-    m: int = 16
-    ef_construction: int = 64
-    ef_search: int | None = None
-    schema: str = ""
-    batch: int = 1_000
+    dsn: Annotated[str, Option("connection string of the server (an embedded server)", role="secret")] = field(
+        default="", repr=False, metadata=NOT_PART
+    )
+    dsn_env: Annotated[str, Option("the environment variable with the connection string")] = field(default="", metadata=NOT_PART)
+    index: Annotated[Literal["exact", "hnsw"], Option("exact scan or hnsw index")] = "exact"
+    m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=100)] = 16
+    ef_construction: Annotated[int, Option("length of the list while the graph is built", least=4, most=1_000)] = 64
+    ef_search: Annotated[int | None, Option("length of the search list (twice the results)", least=1, most=1_000)] = None
+    schema: Annotated[str, Option("the database schema of the table (the connection's own)")] = ""
+    batch: Annotated[int, Option("how many rows are written at once", least=1, most=1_000_000)] = 1_000
 
     def __post_init__(self) -> None:
         if self.index not in WIDEST:
             raise UsageError(f"index {self.index!r}", fix="choose exact or hnsw")
-        given = {name: limits for name, limits in LIMITS.items() if getattr(self, name) is not None or name != "ef_search"}
-        checked_settings(self, given, ["dsn", "dsn_env", "schema"])
+        check_options(self)
         refuse_both(self.dsn, self.dsn_env)
         if self.ef_construction < 2 * self.m:
             raise UsageError(f"ef_construction {self.ef_construction} is below twice m ({self.m})", fix="raise it")

@@ -1,37 +1,26 @@
-"""The shelf of stores, by the names that a file or a command uses."""
+"""The vector stores by the names that experiment files and commands use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
-from ..data.offered import built, loaded, name_offered, offered
+from .._registry import Component, Registry
 from ..errors import UsageError, shown
-from .chroma_store import Chroma
-from .memory import Memory
-from .pgvector_store import PgVector
 from .ports import Store
 
-STORES: Mapping[str, Callable[..., Store]] = MappingProxyType({"memory": Memory, "pgvector": PgVector, "chroma": Chroma})
-_GROUP = "rankproof.stores"
+STORES: Registry[Store] = Registry(
+    "store",
+    "rankproof.stores",
+    (
+        Component("memory", "rankproof.stores.memory:Memory", "exact search in memory"),
+        Component("pgvector", "rankproof.stores.pgvector_store:PgVector", "PostgreSQL with pgvector, exact or HNSW", "pgvector"),
+        Component("chroma", "rankproof.stores.chroma_store:Chroma", "Chroma with an HNSW index", "chroma"),
+    ),
+)
 
 
 def store_named(name: str, **settings: Any) -> Store:
-    """The store of that name with these settings: ours, or one that an installed package offers."""
-    make = STORES.get(name) or _outside(name)
-    store: Store = built("store", name, make, settings)
-    return store
-
-
-def name_of_store(store: object) -> str | None:
-    """The name under which a store is known, None where nobody offers it."""
-    ours = (name for name, made in STORES.items() if made is type(store))
-    return next(ours, None) or name_offered(_GROUP, type(store))
-
-
-def _outside(name: str) -> Callable[..., Store]:
-    there = offered(_GROUP)
-    if name not in there:
-        raise UsageError(f"there is no store {shown(name)}", fix=f"choose one of {', '.join(sorted({*there, *STORES}))}")
-    return loaded(there[name])
+    """The store of that name with these settings."""
+    if name not in STORES:
+        raise UsageError(f"there is no store {shown(name)}", fix=f"choose one of {', '.join(sorted(STORES.names()))}")
+    return STORES.build(name, settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,14 +46,6 @@ def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple
     if len(last) == len(names):
         return names, rows
     return list(last), rows[list(last.values())]
-
-
-def checked_settings(store: object, whole: Mapping[str, tuple[int, int]], texts: Sequence[str] = ()) -> None:
-    """Refuses a setting that is no whole number within its limits, or no text."""
-    for name, (least, most) in whole.items():
-        checks.whole(name, getattr(store, name), least, most)
-    for name in texts:
-        checks.text(name, getattr(store, name))
 
 
 def checked_depth(k: int) -> int:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
+from ..._registry import Registry, Setting
 from ...errors import UsageError, shown
 from ...stages.base import Stage
+from ...stages.registry import SCORERS, STAGES
 from ...stores.dsn import masked
 from ..extent import FIX, MOST_LEVELS, parts_of
-from .keys import EVERY, RESCORERS, STAGES, Form, Key, made_of
-from .kinds import KINDS, is_part
 from .lines import KeyPath
 from .page import Page
 from .parts import named_part
+from .settings import EVERY, is_scorer, is_system, is_systems, keys_of, part_kind, takes
 
 SYSTEMS = "systems"
 
@@ -49,50 +49,48 @@ class Builder:
         if not isinstance(table, dict):
             fix = f'write [systems.{shown(str(path[-1]))}] and below it stage = "bm25"'
             raise self._page.error(path, f"{shown(str(path[-1]))} is no system", fix)
-        form = self._form((*path, "stage"), table.get("stage"), "stage", STAGES)
+        part = self._class((*path, "stage"), table.get("stage"), STAGES)
         given = {key: value for key, value in table.items() if key not in EVERY}
-        if "by" not in form.keys:
-            return cast(Stage, self._value(form, path, given))
-        return self._rerank(form, path, given)
+        stage: Stage = self._value(part, path, given)
+        return stage
 
-    def _rerank(self, form: Form, path: KeyPath, given: Mapping[str, Any]) -> Stage:
-        """What reorders and what scores stand in one table; each takes the keys that are its own."""
-        by = self._form((*path, "by"), given.get("by"), "way to rerank", RESCORERS)
-        self._refuse_unknown({**form.keys, **by.keys}, path, given)
-        scorer = self._value(by, path, {key: value for key, value in given.items() if key in by.keys})
-        own = {key: value for key, value in given.items() if key in form.keys}
-        return cast(Stage, self._value(form, path, own | {"by": scorer}))
-
-    def _form(self, path: KeyPath, name: Any, what: str, forms: Mapping[str, Form]) -> Form:
+    def _class(self, path: KeyPath, name: Any, registry: Registry[Any]) -> Any:
+        """The class of the stage or scorer that a key names."""
+        key, names = path[-1], registry.names()
         if name is None:
-            raise self._page.error(path, f"{path[-1]} is missing", f'write {path[-1]} = "{next(iter(forms))}"')
+            raise self._page.error(path, f"{key} is missing", f'write {key} = "{names[0]}"')
         if not isinstance(name, str):
-            raise self._page.error(path, f"{path[-1]} is no text", f"choose from {', '.join(forms)}")
-        if name not in forms:
-            raise self._page.unknown(path, f"no {what} is called", name, forms)
-        return forms[name]
+            raise self._page.error(path, f"{key} is not text", f"choose from {', '.join(names)}")
+        if name not in registry:
+            raise self._page.unknown(path, f"no {registry.kind} is called", name, names)
+        return registry.load(name)
 
-    def _value(self, form: Form, path: KeyPath, given: Mapping[str, Any]) -> Any:
-        self._refuse_unknown(form.keys, path, given)
-        parts = {form.keys[key].part or key: self._part(form.keys[key], (*path, key), value) for key, value in given.items()}
-        self._refuse_missing(form, path, given)
-        return self.checked(path, lambda: made_of(form)(**parts), form.keys)
+    def _value(self, part: Any, path: KeyPath, given: Mapping[str, Any]) -> Any:
+        """The part with its settings; the settings of a scorer are in the table of the stage that it belongs to."""
+        keys = keys_of(part)
+        scorers = {key: self._class((*path, key), given.get(key), SCORERS) for key, one in keys.items() if is_scorer(one)}
+        theirs = {key: keys_of(scorer) for key, scorer in scorers.items()}
+        self._refuse_unknown([*keys, *(key for each in theirs.values() for key in each)], path, given)
+        found = {keys[key].field: self._part(keys[key], (*path, key), given[key]) for key in given if key in keys}
+        for key, scorer in scorers.items():
+            own = {one: value for one, value in given.items() if one in theirs[key]}
+            found[keys[key].field] = self._value(scorer, path, own)
+        self._refuse_missing(keys, path, given)
+        return self.checked(path, lambda: part(**found), keys)
 
-    def _part(self, key: Key, path: KeyPath, value: Any) -> Any:
-        words, fits = KINDS[key.kind]
-        if key.kind == "rescorer":
-            return value
+    def _part(self, setting: Setting, path: KeyPath, value: Any) -> Any:
+        words, fits = takes(setting)
         if not fits(value):
             raise self._page.error(path, f"{path[-1]} is {_kind(value)}", f"write {words}")
-        if key.kind == "system":
+        if is_system(setting):
             return self.stage(value, path)
-        if key.kind == "systems":
+        if is_systems(setting):
             return tuple(self.stage(name, (*path, at)) for at, name in enumerate(value))
-        if is_part(key.kind):
-            return self.checked(path, partial(named_part, key.kind, value, self._page.folder))
+        if kind := part_kind(setting):
+            return self.checked(path, partial(named_part, kind, value, self._page.folder))
         return tuple(value) if isinstance(value, list) else value
 
-    def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Key] | None = None) -> Any:
+    def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
         """What `make` gives; its refusal is told at the line of the key that it speaks of, else of the path."""
         try:
             return make()
@@ -102,26 +100,24 @@ class Builder:
         except TypeError as error:
             raise self._page.error(path, f"a setting does not fit ({error})", "see docs/experiments.md") from None
 
-    def _spoken_of(self, what: str, path: KeyPath, keys: Mapping[str, Key]) -> tuple[list[str], str]:
+    def _spoken_of(self, what: str, path: KeyPath, keys: Mapping[str, Setting]) -> tuple[list[str], str]:
         """The key whose part a message begins with, or whose value it shows, and the message with that key's name."""
         table = self._page.inside(path) if keys else {}
-        for name, key in keys.items():
-            part = key.part or name
-            if what.startswith(f"{part} "):
-                return [name], name + what.removeprefix(part)
+        for name, setting in keys.items():
+            if what.startswith(f"{setting.field} "):
+                return [name], name + what.removeprefix(setting.field)
         shows = [name for name in keys if isinstance(table.get(name), str) and table[name] and shown(table[name]) in what]
         return shows[:1], what
 
-    def _refuse_unknown(self, keys: Mapping[str, Key], path: KeyPath, given: Mapping[str, Any]) -> None:
+    def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, given: Mapping[str, Any]) -> None:
         for key in given:
             if key not in keys:
-                raise self._page.unknown((*path, key), "unknown key", key, [*EVERY, *keys])
+                raise self._page.unknown((*path, key), "unknown key", key, dict.fromkeys([*EVERY, *keys]))
 
-    def _refuse_missing(self, form: Form, path: KeyPath, given: Mapping[str, Any]) -> None:
-        needed = {part.name for part in fields(made_of(form)) if part.default is MISSING and part.default_factory is MISSING}
-        for name, key in form.keys.items():
-            if (key.part or name) in needed and name not in given:
-                raise self._page.error(path, f"{name} is missing", f"name {key.about}")
+    def _refuse_missing(self, keys: Mapping[str, Setting], path: KeyPath, given: Mapping[str, Any]) -> None:
+        for key, setting in keys.items():
+            if setting.required and key not in given:
+                raise self._page.error(path, f"{key} is missing", f"give {setting.option.description or 'it'}")
 
 
 def _kind(value: Any) -> str:

@@ -11,10 +11,9 @@ from ...measures import Measure, parse_many
 from ...stages.base import Stage
 from ..experiment import SAMPLE, Experiment
 from .build import SYSTEMS, Builder
-from .keys import TOP
-from .kinds import KINDS
 from .page import Page, read_page
 from .parts import IN_PYTHON, absolute
+from .settings import TOP, takes
 
 
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
@@ -42,7 +41,7 @@ def _check_top(page: Page) -> None:
             continue
         if key not in TOP:
             raise page.unknown((key,), "unknown key", key, [*TOP, SYSTEMS])
-        words, fits = KINDS[TOP[key].kind]
+        words, fits = takes(TOP[key])
         if not fits(value):
             raise page.error((key,), f"{key} is not {words}", f"write {words}")
     systems = page.values.get(SYSTEMS)

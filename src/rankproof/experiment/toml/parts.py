@@ -5,58 +5,64 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ..._registry import settings_of
 from ...errors import UsageError, shown
 from ...models import registry as models
 from ...models.sources import is_hub_name
-from ...stores import registry as stores
-from .kinds import PartName
+from ...stores.registry import STORES, store_named
+from .settings import PartKind
 
 IN_PYTHON = "python:"
 """What stands before a name of something that was made in Python, and that no file can bring back."""
-_PATHS = ("folder", "path")
-_SOURCE = "source"
-_SECRET = "dsn"
 _CLEARLY_A_PATH = ("./", "../", "/", "~", ".\\", "..\\")
-_LEFT_OUT = f"{_SECRET} may hold a password and is left out; name the variable that holds it in {_SECRET}_env"
 _HOST = r"(?:[\w.-]*|\[[0-9A-Fa-f:]+\])"
 _PLAIN_ADDRESS = re.compile(rf"postgres(?:ql)?://(?:[\w.-]+@)?{_HOST}(?::\d+)?(?:/[\w.-]*)?", re.ASCII)
 _PLAIN_PAIRS = re.compile(r"(?:(?:host|port|dbname|user)=[\w./-]+(?: +|$))+", re.ASCII)
 
 
-def named_part(kind: PartName, value: str | Mapping[str, Any], folder: str) -> Any:
+def named_part(kind: PartKind, value: str | Mapping[str, Any], folder: str) -> Any:
     """The model or store that the name or table stands for; relative paths begin at the folder."""
-    settings = {"name": value} if isinstance(value, str) else dict(value)
-    name = settings.pop("name")
-    for setting in _PATHS:
-        if isinstance(settings.get(setting), str) and settings[setting]:
-            settings[setting] = absolute(settings[setting], folder)
+    given = {"name": value} if isinstance(value, str) else dict(value)
+    name = given.pop("name")
     if kind == "store":
-        return stores.store_named(name, **settings)
-    if kind == "chat":
-        return models.chat_named(name, **settings)
-    if isinstance(settings.get(_SOURCE), str) and settings[_SOURCE]:
-        settings[_SOURCE] = _weights(settings[_SOURCE], folder)
-    named = models.model_named if kind == "encoder" else models.pair_model_named
-    return named(_model_name(kind, name, folder), **settings)
+        part = STORES.load(name) if name in STORES else None
+        return store_named(name, **_located(part, given, folder))
+    name = name if kind == "chat" else _model_name(kind, name, folder)
+    found = models.find(kind, name)
+    settings = _located(found[0] if found else None, given, folder)
+    named = {"encoder": models.model_named, "pair model": models.pair_model_named, "chat": models.chat_named}
+    return named[kind](name, **settings)
 
 
-def settings_of(kind: PartName, value: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def part_table(kind: PartKind, value: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The table that stands for the model or store, and what a reader must know of it."""
-    settings = {part.name: getattr(value, part.name) for part in fields(value)} if is_dataclass(value) else {}
-    name = stores.name_of_store(value) if kind == "store" else models.name_of_model(kind, value) or _source(kind, value, settings)
+    name, source = (STORES.name_of(type(value)), "") if kind == "store" else models.written_name(kind, value) or (None, "")
     if name is None:
         return {"name": f"{IN_PYTHON}{type(value).__name__}"}, ("what was made in Python has no name here",)
-    if isinstance(settings.get(_SOURCE), str):
-        settings[_SOURCE] = _placed(settings[_SOURCE])
-    secret = _may_hold_password(settings.get(_SECRET))
-    empty = {part.name for part in fields(value) if part.default == ""} if is_dataclass(value) else set()
-    left_out = {_SECRET} if secret else set()
-    left_out |= {key for key, one in settings.items() if one is None or (one == "" and key in empty)}
-    kept = {key: one for key, one in settings.items() if key not in left_out}
-    return {"name": name, **kept}, (_LEFT_OUT,) if secret else ()
+    table: dict[str, Any] = {"name": name}
+    remarks: list[str] = []
+    for setting in settings_of(type(value)):
+        given = getattr(value, setting.field)
+        if setting.field == source:
+            table["name"] += _placed(given)
+        elif setting.option.role == "secret" and _may_hold_password(given):
+            key = setting.key
+            remarks.append(f"{key} may hold a password and is left out; name the variable that holds it in {key}_env")
+        elif given is not None and not (given == "" and setting.default == ""):
+            table[setting.key] = _placed(given) if setting.option.role == "source" else given
+    return table, tuple(remarks)
+
+
+def _located(part: Any, given: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The settings with every path and source taken from the folder of the experiment file."""
+    roles = {setting.key: setting.option.role for setting in settings_of(part)} if isinstance(part, type) else {}
+    found = dict(given)
+    for key, value in given.items():
+        if isinstance(value, str) and value and roles.get(key) in ("path", "source"):
+            found[key] = absolute(value, folder) if roles[key] == "path" else _weights(value, folder)
+    return found
 
 
 def absolute(path: str, folder: str) -> str:
@@ -73,7 +79,7 @@ def _model_name(kind: models.Kind, name: str, folder: str) -> str:
     path = absolute(source, folder)
     if source.startswith(_CLEARLY_A_PATH) and not os.path.isdir(path):
         raise UsageError(f"there is no folder {shown(source)}", fix="name a folder with weights, relative to this file")
-    if name in models.model_names(kind) or not os.path.isdir(path):
+    if name in models.MODELS[kind] or not os.path.isdir(path):
         _refuse_no_source(kind, name)
         return name
     return f"{prefix}{path}"
@@ -91,19 +97,9 @@ def _weights(source: str, folder: str) -> str:
 
 def _refuse_no_source(kind: models.Kind, name: str) -> None:
     """Refuses what has a slash, as sources have, and is neither a folder nor a name of the hub."""
-    if "/" in name and name not in models.model_names(kind) and not is_hub_name(name.removeprefix(models.prefix_of(kind, name))):
+    if "/" in name and name not in models.MODELS[kind] and not is_hub_name(name.removeprefix(models.prefix_of(kind, name))):
         what = f"{shown(name)} is neither a model's folder nor a name on the hub"
         raise UsageError(what, fix="name a folder, relative to this file, or ORGANISATION/MODEL")
-
-
-def _source(kind: models.Kind, model: Any, settings: dict[str, Any]) -> str | None:
-    """The folder or hub name that a model without a name of its own is opened by, taken out of its settings."""
-    opened = models.opened_by(kind, model)
-    if opened is None:
-        return None
-    prefix, part = opened
-    source = settings.pop(part)
-    return prefix + _placed(source)
 
 
 def _placed(source: str) -> str:

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..._registry import Setting, settings_of
 from ...data.dataset import Dataset
 from ...formats.opening import StrPath, path_text
 from ...formats.reading import is_remote
 from ...stages.base import Stage
+from ...stages.registry import SCORERS, STAGES
 from ..experiment import SAMPLE, Experiment
 from ..rungs import with_below
-from .keys import RESCORERS, STAGES, Form, Key, made_of
-from .kinds import is_part
-from .parts import IN_PYTHON, absolute, settings_of
-
-_FORMS: Mapping[type[Any], tuple[str, Form]] = {
-    made_of(form): (name, form) for name, form in (*STAGES.items(), *RESCORERS.items())
-}
+from .parts import IN_PYTHON, absolute, part_table
+from .settings import TOP, is_scorer, is_system, is_systems, part_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +28,9 @@ class Table:
 
 def top_table(experiment: Experiment) -> dict[str, Any]:
     """What stands above the systems; None where nothing was asked for."""
-    return {
-        "name": experiment.name,
-        "dataset": _dataset(experiment.dataset),
-        "split": experiment.split,
-        "measures": None if experiment.measures is None else [str(measure) for measure in experiment.measures],
-        "rel": experiment.rel,
-        "limit": experiment.limit,
-        "seed": experiment.seed,
-        "collapse": experiment.collapse,
-        "pool": experiment.pool,
-    }
+    values = {key: getattr(experiment, setting.field) for key, setting in TOP.items()}
+    measures = None if experiment.measures is None else [str(measure) for measure in experiment.measures]
+    return values | {"dataset": _dataset(experiment.dataset), "measures": measures}
 
 
 def system_tables(systems: Mapping[str, Stage]) -> dict[str, Table]:
@@ -61,46 +50,47 @@ def system_tables(systems: Mapping[str, Stage]) -> dict[str, Table]:
 
 def _table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> Table:
     shown = {"hidden": True} if hidden else {}
-    if type(stage) not in _FORMS:
+    name = STAGES.name_of(type(stage))
+    if name is None:
         return Table({"stage": f"{IN_PYTHON}{type(stage).__name__}", **shown}, ("this stage was made in Python",))
-    name, form = _FORMS[type(stage)]
-    values, remarks = _values(stage, form, names)
+    values, remarks = _values(stage, names)
     return Table({"stage": name, **shown, **values}, remarks)
 
 
-def _values(value: Any, form: Form, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The keys of a stage or rescorer; those of a rescorer follow the key that names it."""
+def _values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The keys of a stage or scorer; those of a scorer follow the key that names it."""
     found: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
-    for name, key in form.keys.items():
-        part = getattr(value, key.part or name)
-        if key.kind == "rescorer":
-            values, more = _rescorer(part, names)
-            found |= values
-        elif part is not None:
-            found[name], more = _plain(key, part, names)
+    for setting in settings_of(type(part)):
+        value = getattr(part, setting.field)
+        if value is None:
+            continue
+        if is_scorer(setting):
+            values, more = _scorer(setting.key, value, names)
         else:
-            more = ()
+            plain, more = _plain(setting, value, names)
+            values = {setting.key: plain}
+        found |= values
         remarks += more
     return found, remarks
 
 
-def _rescorer(value: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    if type(value) not in _FORMS:
-        return {"by": f"{IN_PYTHON}{type(value).__name__}"}, ("what reranks was made in Python",)
-    by, form = _FORMS[type(value)]
-    values, remarks = _values(value, form, names)
-    return {"by": by, **values}, remarks
+def _scorer(key: str, scorer: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    name = SCORERS.name_of(type(scorer))
+    if name is None:
+        return {key: f"{IN_PYTHON}{type(scorer).__name__}"}, ("this scorer was made in Python",)
+    values, remarks = _values(scorer, names)
+    return {key: name, **values}, remarks
 
 
-def _plain(key: Key, part: Any, names: Mapping[Stage, str]) -> tuple[Any, tuple[str, ...]]:
-    if key.kind == "system":
-        return names[part], ()
-    if key.kind == "systems":
-        return [names[one] for one in part], ()
-    if is_part(key.kind):
-        return settings_of(key.kind, part)
-    return (list(part) if isinstance(part, tuple) else part), ()
+def _plain(setting: Setting, value: Any, names: Mapping[Stage, str]) -> tuple[Any, tuple[str, ...]]:
+    if is_system(setting):
+        return names[value], ()
+    if is_systems(setting):
+        return [names[one] for one in value], ()
+    if kind := part_kind(setting):
+        return part_table(kind, value)
+    return (list(value) if isinstance(value, tuple) else value), ()
 
 
 def _free_name(taken: set[str]) -> str:

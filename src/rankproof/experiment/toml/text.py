@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..._registry import Setting
+from ...stages.registry import SCORERS, STAGES
 from ..experiment import Experiment
 from .build import SYSTEMS
-from .keys import EVERY, RESCORERS, STAGES, TOP, Key
+from .settings import EVERY, TOP, is_scorer, keys_of
 from .tables import Table, system_tables, top_table
 from .write import toml_key, toml_value
 
@@ -46,7 +48,7 @@ def _top_lines(experiment: Experiment) -> Iterator[str]:
     for key, value in top_table(experiment).items():
         asked = value is not None
         line = f"{key} = {toml_value(value if asked else _EXAMPLES[key])}"
-        yield _commented(line if asked else f"# {line}", TOP[key].about)
+        yield _commented(line if asked else f"# {line}", TOP[key].option.description)
 
 
 def _explained(table: Table, told: set[tuple[str, str]]) -> Iterator[str]:
@@ -54,15 +56,16 @@ def _explained(table: Table, told: set[tuple[str, str]]) -> Iterator[str]:
     keys = _keys(table.values)
     for key, value in table.values.items():
         line = f"{key} = {toml_value(value)}"
-        about = STAGES[stage].about if key == "stage" else keys[key].about
+        about = STAGES.summary(stage) if key == "stage" else keys[key].option.description
         yield line if (stage, key) in told else _commented(line, about)
         told.add((stage, key))
 
 
-def _keys(values: Mapping[str, Any]) -> Mapping[str, Key]:
+def _keys(values: Mapping[str, Any]) -> Mapping[str, Setting]:
     """Everything that may stand in the table."""
-    scorer = RESCORERS[values["by"]].keys if "by" in values else {}
-    return {**EVERY, **STAGES[values["stage"]].keys, **scorer}
+    own = keys_of(STAGES.load(values["stage"]))
+    scorers = [keys_of(SCORERS.load(values[key])) for key, setting in own.items() if is_scorer(setting)]
+    return {**EVERY, **own, **{key: setting for keys in scorers for key, setting in keys.items()}}
 
 
 def _commented(line: str, about: str) -> str:

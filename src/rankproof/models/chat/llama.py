@@ -6,8 +6,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from ..._registry import Option
 from ...data.identity import NOT_PART
 from ...data.versions import behind, version_of
 from ...errors import UsageError
@@ -22,7 +23,7 @@ from .port import Ask, Chat, ChatFailedError, ChatUnusableError, Reply
 class _File:
     """Where the weights are: a base of its own, so that the path comes before all settings."""
 
-    path: str = field(metadata=NOT_PART)
+    path: Annotated[str, Option("the gguf file with the weights", role="path")] = field(metadata=NOT_PART)
 
 
 @dataclass(frozen=True)

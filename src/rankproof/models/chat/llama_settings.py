@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from ...data.checks import number, whole
+from ..._registry import Option
+from ...data.checks import check_options
 from ...data.identity import NOT_PART
-
-_LEAST_CONTEXT, _MOST_SECONDS = 256, 86_400
 
 
 @dataclass(frozen=True)
@@ -20,18 +19,16 @@ class LlamaSettings:
     and at a temperature of at least `retry_temperature`.
     """
 
-    context: int = 4096
-    temperature: float = 0.0
-    seed: int = 0
-    retry_temperature: float = 0.5
-    timeout: float = field(default=600.0, metadata=NOT_PART)
+    context: Annotated[int, Option("how many tokens prompt and reply may have together", least=256)] = 4096
+    temperature: Annotated[float, Option("sampling temperature, from 0 to 2", least=0, most=2)] = 0.0
+    seed: Annotated[int, Option("seed of the sampling", least=0)] = 0
+    retry_temperature: Annotated[float, Option("the lowest temperature of a repeated call, from 0 to 2", least=0, most=2)] = 0.5
+    timeout: Annotated[float, Option("the most seconds for one reply", least=1, most=86_400)] = field(
+        default=600.0, metadata=NOT_PART
+    )
     concurrency: ClassVar[int] = 1
     price_in: ClassVar[float] = 0.0
     price_out: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        whole("context", self.context, _LEAST_CONTEXT)
-        whole("seed", self.seed, 0)
-        number("temperature", self.temperature, 0, 2)
-        number("retry_temperature", self.retry_temperature, 0, 2)
-        number("timeout", self.timeout, 1, _MOST_SECONDS)
+        check_options(self)

@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
+from ..._registry import Option
 from ...data import checks
 from ...data.identity import NOT_PART
 from ...errors import UsageError, shown, visible
@@ -36,29 +37,34 @@ class OpenAIChat:
     `limit_key` is what the server calls the most tokens of a reply. Prices are for a million tokens.
     """
 
-    model: str
-    base_url: str = "https://api.openai.com/v1"
-    key_env: str = field(default="OPENAI_API_KEY", metadata=NOT_PART)
-    temperature: float = 0.0
-    seed: int = 0
-    limit_key: str = "max_tokens"
-    timeout: float = field(default=60.0, metadata=NOT_PART)
-    concurrency: int = field(default=4, metadata=NOT_PART)
-    price_in: float = field(default=0.0, metadata=NOT_PART)
-    price_out: float = field(default=0.0, metadata=NOT_PART)
+    model: Annotated[str, Option("the model's name on its server")]
+    base_url: Annotated[str, Option("the address of the server, OpenAI-compatible")] = "https://api.openai.com/v1"
+    key_env: Annotated[str, Option("the environment variable with the API key, empty for none")] = field(
+        default="OPENAI_API_KEY", metadata=NOT_PART
+    )
+    temperature: Annotated[float, Option("sampling temperature, from 0 to 2; below 0 it is not sent", least=-1, most=2)] = 0.0
+    seed: Annotated[int, Option("seed of the sampling; below 0 it is not sent", least=-1, most=2**63 - 1)] = 0
+    limit_key: Annotated[str, Option("the server's name for the most tokens of a reply")] = "max_tokens"
+    timeout: Annotated[float, Option("the most seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
+        default=60.0, metadata=NOT_PART
+    )
+    concurrency: Annotated[int, Option("how many calls run at once", least=1, most=256)] = field(default=4, metadata=NOT_PART)
+    price_in: Annotated[float, Option("price of a million prompt tokens", least=0, most=1e6)] = field(
+        default=0.0, metadata=NOT_PART
+    )
+    price_out: Annotated[float, Option("price of a million reply tokens", least=0, most=1e6)] = field(
+        default=0.0, metadata=NOT_PART
+    )
 
     def __post_init__(self) -> None:
-        if not checks.text("model", self.model).strip():
+        checks.check_options(self)
+        if not self.model.strip():
             raise UsageError("model is empty", fix="give the name that the server knows the model by")
         object.__setattr__(self, "base_url", plain_address(self.base_url))
         variable_name(self.key_env)
         if self.key_env and is_open(self.base_url):
             what = "base_url is a plain http address of another machine, and the key could be read on the way there"
             raise UsageError(what, fix='use https, or give key_env = "" where the server needs no key')
-        for name, low, high in (("temperature", -1, 2), ("timeout", 0.01, 86_400), ("price_in", 0, 1e6), ("price_out", 0, 1e6)):
-            object.__setattr__(self, name, checks.number(name, getattr(self, name), low, high))
-        checks.whole("seed", self.seed, least=-1, most=2**63 - 1)
-        checks.whole("concurrency", self.concurrency, most=256)
         checks.choice("limit_key", self.limit_key, LIMIT_KEYS)
 
     def load(self, *, threads: int = 1) -> OpenAIConnection:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
-from ...data.checks import choice
+from ..._registry import Option
+from ...data.checks import check_options
 from ...data.identity import NOT_PART
 from ...errors import InputError, UsageError
 from ..checksums import sha256_of_all
@@ -16,7 +17,6 @@ from .encoder import TrialEncoder, library
 from .kinds import kind_named
 
 Place = Literal["cpu", "cuda"]
-PLACES: tuple[Place, ...] = get_args(Place)
 _NUMBERS_VERSION = 1
 """Rises when the net gives other numbers for the same weights."""
 
@@ -25,14 +25,14 @@ _NUMBERS_VERSION = 1
 class Trial:
     """A checkpoint by its folder; where it lies is no part of what the model is, and where it runs is: the last bits differ."""
 
-    source: str = field(metadata=NOT_PART)
-    device: Place = "cpu"
+    source: Annotated[str, Option("a folder that rankproof tokenizers train wrote", role="source")] = field(metadata=NOT_PART)
+    device: Annotated[Place, Option("where the network runs: cpu or cuda")] = "cpu"
     gives_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source or "\0" in self.source:
             raise UsageError(f"{self.source!r} is no checkpoint", fix="name a folder that rankproof tokenizers train wrote")
-        choice("device", self.device, PLACES)
+        check_options(self)
 
     def load(self, *, threads: int = 1) -> TrialEncoder:
         """The encoder on its device."""

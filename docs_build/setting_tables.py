@@ -1,0 +1,73 @@
+"""Tables of registered parts and their settings, as the documents show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rankproof._registry import Registry, Setting, settings_of
+from rankproof.experiment.toml.settings import EVERY, TOP, part_kind, takes
+from rankproof.experiment.toml.write import toml_value
+from rankproof.models.registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+from rankproof.stages.registry import SCORERS, STAGES
+from rankproof.stores.registry import STORES
+
+_KINDS = {
+    "encoder": ENCODERS,
+    "cross-encoder": PAIR_MODELS,
+    "language model": CHATS,
+    "store": STORES,
+}
+
+
+def settings_table(name: str) -> str:
+    """The settings of a stage or scorer: key, what it takes, its default and its description."""
+    registry: Registry[object] = STAGES if name in STAGES else SCORERS  # type: ignore[assignment]
+    settings = settings_of(registry.load(name))  # type: ignore[arg-type]
+    rows = ((f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings)
+    return _table(("key", "takes", "without it", "what it is"), rows)
+
+
+def top_table() -> str:
+    """The keys above the systems."""
+    return _keys(TOP.values())
+
+
+def every_table() -> str:
+    """The keys of every system."""
+    return _keys(EVERY.values())
+
+
+def parts_table() -> str:
+    """Models and stores: name, kind, what it is, the extra to install, and settings."""
+    rows = [
+        (f"`{one.name}`", kind, one.summary, f"`{one.extra}`" if one.extra else "–", _settings(one.load()))
+        for kind, registry in _KINDS.items()
+        for one in registry.components
+    ]
+    rows += [
+        ("a source", one.name.replace("pair model", "cross-encoder"), one.summary, "–", _settings(one.load()))
+        for one in BY_SOURCE.components
+    ]
+    return _table(("name", "kind", "what it is", "extra", "settings"), rows)
+
+
+def _settings(part: type[object]) -> str:
+    return ", ".join(f"`{setting.key}`" for setting in settings_of(part)) or "none"
+
+
+def _keys(settings: Iterable[Setting]) -> str:
+    return _table(("key", "takes", "what it is"), ((f"`{one.key}`", takes(one)[0], one.option.description) for one in settings))
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, (":---",) * len(head), *rows]
+    return "".join("|" + "|".join(line) + "|\n" if line[0] == ":---" else f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _default(setting: Setting) -> str:
+    if setting.required:
+        return "must be given"
+    if part_kind(setting) == "store":
+        return f"`{STORES.name_of(type(setting.default))}`"
+    plain = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+    return "–" if plain is None else f"`{toml_value(plain)}`"

@@ -1,0 +1,50 @@
+"""The stages and scorers by the names that experiment files use."""
+
+from __future__ import annotations
+
+from .._registry import Component, Registry
+from .base import Stage
+from .scorers import ScorerValue
+
+STAGES: Registry[Stage] = Registry(
+    "stage",
+    "rankproof.stages",
+    (
+        Component("bm25", "rankproof.stages.bm25:BM25", "ranks by shared words, or by other shared tokens"),
+        Component("dense", "rankproof.stages.dense:Dense", "ranks by the similarity of vectors"),
+        Component("fuse", "rankproof.stages.fuse:Fuse", "fuses the rankings of several systems"),
+        Component("rerank", "rankproof.stages.rerank:Rerank", "sorts the first documents of a system by a scorer"),
+        Component(
+            "chunked",
+            "rankproof.stages.chunked:Chunked",
+            "lets a system search chunks of the documents; a document ranks by its best chunk",
+        ),
+        Component(
+            "answer", "rankproof.stages.answer:Answer", "lets a language model answer from the first documents of a system"
+        ),
+        Component(
+            "extract",
+            "rankproof.stages.extract:Extract",
+            "answers with the best sentence of the first documents of a system, without a language model",
+        ),
+        Component("rewrite", "rankproof.stages.rewrite:Rewrite", "lets a language model rewrite the query of a system"),
+        Component("rm3", "rankproof.stages.rm3:RM3", "expands the query of a bm25 system by words of its first documents"),
+    ),
+)
+SCORERS: Registry[ScorerValue] = Registry(
+    "scorer",
+    "rankproof.scorers",
+    (
+        Component("maxsim", "rankproof.stages.maxsim:MaxSim", "late interaction over the encoder's token vectors"),
+        Component("similarity", "rankproof.stages.similarity:Similarity", "a bi-encoder: the cosine of query and passage"),
+        Component("pairs", "rankproof.stages.pairs:Pairs", "a cross-encoder, which reads query and passage together"),
+        Component(
+            "listwise", "rankproof.stages.listwise:Listwise", "a language model sorts windows of passages, from the bottom up"
+        ),
+        Component("pointwise", "rankproof.stages.pointwise:Pointwise", "a language model says Yes or No to each passage"),
+        Component(
+            "pairwise", "rankproof.stages.pairwise:Pairwise", "a language model compares every two passages, in both orders"
+        ),
+        Component("keywords", "rankproof.stages.keywords:Keywords", "counts the words of the query that a passage has"),
+    ),
+)
