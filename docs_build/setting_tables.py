@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rankproof._registry import Registry, Setting, settings_of
 from rankproof.experiment.toml.settings import EVERY, TOP, part_kind, takes
@@ -11,7 +12,7 @@ from rankproof.models.registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
 from rankproof.stages.registry import SCORERS, STAGES
 from rankproof.stores.registry import STORES
 
-_KINDS = {
+_KINDS: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,
     "cross-encoder": PAIR_MODELS,
     "language model": CHATS,
@@ -21,8 +22,7 @@ _KINDS = {
 
 def settings_table(name: str) -> str:
     """The settings of a stage or scorer: key, what it takes, its default and its description."""
-    registry: Registry[object] = STAGES if name in STAGES else SCORERS  # type: ignore[assignment]
-    settings = settings_of(registry.load(name))  # type: ignore[arg-type]
+    settings = settings_of((STAGES if name in STAGES else SCORERS).load(name))
     rows = ((f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings)
     return _table(("key", "takes", "without it", "what it is"), rows)
 
@@ -51,7 +51,7 @@ def parts_table() -> str:
     return _table(("name", "kind", "what it is", "extra", "settings"), rows)
 
 
-def _settings(part: type[object]) -> str:
+def _settings(part: Any) -> str:
     return ", ".join(f"`{setting.key}`" for setting in settings_of(part)) or "none"
 
 

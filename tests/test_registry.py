@@ -152,10 +152,9 @@ def test_options_store_the_plain_form() -> None:
 
 def table_of(component: Component, registry: Registry[Any], **more: str) -> str:
     """A system of that stage, or a reranking by that scorer, with the settings that must be given."""
-    given = (
-        {"stage": f'"{component.name}"'} if registry is STAGES else {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
-    )
-    keys = [*settings_of(component.load()), *(settings_of(STAGES.load("rerank")) if registry is SCORERS else ())]  # type: ignore[arg-type]
+    reranked = {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
+    given = {"stage": f'"{component.name}"'} if registry is STAGES else reranked
+    keys = [*settings_of(component.load()), *(settings_of(STAGES.load("rerank")) if registry is SCORERS else ())]
     for setting in keys:
         if setting.required:
             given.setdefault(setting.key, _needed(setting))
@@ -180,7 +179,8 @@ def test_defaults_are_written_and_read_back(component: Component, registry: Regi
     found = read(tmp_path, BM + table_of(component, registry))
     again = read(tmp_path, toml_of(found))
     assert again.systems == found.systems
-    part = found.systems["one"] if registry is STAGES else found.systems["one"].by  # type: ignore[attr-defined]
+    system: Any = found.systems["one"]
+    part = system if registry is STAGES else system.by
     assert type(part) is component.load()
 
 
@@ -233,7 +233,12 @@ def test_a_setting_that_must_be_given_is_named_when_missing(
                 read(tmp_path, text)
 
 
-READERS = [each for each in PARTS if any(one.option.role == "fields" for one in settings_of(each.values[0].load()))]  # type: ignore[attr-defined]
+READERS = [
+    pytest.param(component, registry, id=component.name)
+    for registry in (STAGES, SCORERS)
+    for component in registry.components
+    if any(one.option.role == "fields" for one in settings_of(component.load()))
+]
 
 
 def small() -> Dataset:
@@ -450,6 +455,6 @@ def test_a_part_of_another_package_is_listed_with_the_first_line_of_its_docstrin
 
 
 def test_a_system_below_is_known_by_the_class_that_it_must_be() -> None:
-    rm3 = {one.key: one for one in settings_of(STAGES.load("rm3"))}  # type: ignore[arg-type]
+    rm3 = {one.key: one for one in settings_of(STAGES.load("rm3"))}
     assert is_system(rm3["of"])
     assert rm3["of"].type is BM25

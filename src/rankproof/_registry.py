@@ -40,9 +40,10 @@ class Component:
         try:
             return getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
-            if not self.extra or error.name is None:
+            library = (error.name or "").partition(".")[0]
+            if not self.extra or library == module.partition(".")[0]:
                 raise
-            raise MissingExtraError(error.name.partition(".")[0], self.extra) from None
+            raise MissingExtraError(library, self.extra) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,14 @@ class Setting:
         return self.default is MISSING
 
 
+def settings_of(part: Any) -> tuple[Setting, ...]:
+    """The settings of a part, in the order of its dataclass fields; none for what is not a dataclass."""
+    return _settings(part)
+
+
 @cache
-def settings_of(part: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a part, in the order of its dataclass fields; none for a class that is not a dataclass."""
-    if not is_dataclass(part):
+def _settings(part: Any) -> tuple[Setting, ...]:
+    if not is_dataclass(part) or not isinstance(part, type):
         return ()
     hints = _hints(part)
     return tuple(_setting(one, hints.get(one.name, Any)) for one in fields(part) if one.init)
@@ -106,12 +111,9 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         return name in self._own or name in self._offered()
 
-    def load(self, name: str) -> Callable[..., T]:
+    def load(self, name: str) -> Any:
         """The class of that name; a package that cannot be imported is reported with its name."""
-        if name in self._own:
-            own: Callable[..., T] = self._own[name].load()
-            return own
-        return loaded(self._offered()[name])
+        return self._own[name].load() if name in self._own else loaded(self._offered()[name])
 
     def summary(self, name: str) -> str:
         """What the part does, in one sentence: the record's own, or the first line of an outside class's docstring."""
@@ -127,7 +129,8 @@ class Registry(Generic[T]):
 
     def build(self, name: str, settings: Mapping[str, Any], *arguments: Any) -> T:
         """The part with these settings; unknown and missing settings are refused by name."""
-        return build(self.kind, name, self.load(name), settings, *arguments)
+        built: T = build(self.kind, name, self.load(name), settings, *arguments)
+        return built
 
     def _offered(self) -> dict[str, EntryPoint]:
         return offered(self.group) if self.group else {}
@@ -138,9 +141,10 @@ class Registry(Generic[T]):
         return (entry.name for entry in near if loaded(entry) is part)
 
 
-def build(kind: str, name: str, make: Callable[..., T], settings: Mapping[str, Any], *arguments: Any) -> T:
+def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
     """What `make` returns for the settings by key, which follow the positional arguments."""
-    if not is_dataclass(make):
+    has_settings = is_dataclass(make)
+    if not has_settings:
         return make(*arguments, **settings)
     known = {setting.key: setting for setting in settings_of(make)[len(arguments) :]}
     if unknown := [key for key in settings if key not in known]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..stages.base import Progress
 
 FORMATS = ("table", "csv", "json", "markdown")
-STORES = ("memory", "pgvector", "chroma")
 TRIALS = "checkpoints that `train` wrote; those of one tokenizer are repeats"
 MODELS = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trial:, bpe:, torch: before a source"
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
@@ -26,10 +25,12 @@ LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     """What is compared, how, and what is shown."""
+    from ..stores.registry import STORES
+
     group.add_argument("--trials", action="append", metavar="FOLDER", help=TRIALS)
     group.add_argument("--lexical", type=names, metavar="KINDS", help=f"BM25 over these tokens, or none ({LEXICAL})")
     group.add_argument("--model", action="append", metavar="NAME", help=MODELS)
-    group.add_argument("--store", choices=STORES, help="where vectors are searched (memory)")
+    group.add_argument("--store", choices=STORES.names(), help="where vectors are searched (memory)")
     group.add_argument("--typos", type=whole_numbers, metavar="N,N…", help="so many random edits in each query, as in 0,1,2 (0)")
     group.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="the first is the main one (nDCG@10,…)")
     group.add_argument("--limit", type=at_least_one, metavar="N", help="ask so many of the judged queries only")

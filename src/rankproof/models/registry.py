@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._registry import Component, Registry, Setting, build, settings_of
 from ..errors import UsageError, shown
-from .chat.port import ChatModel
-from .ports import EncoderModel, PairModel
+
+if TYPE_CHECKING:
+    from .chat.port import ChatModel
+    from .ports import EncoderModel, PairModel
 
 Kind = Literal["encoder", "pair model", "chat"]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._registry import Component, Registry
-from .base import Stage
-from .scorers import ScorerValue
+
+if TYPE_CHECKING:
+    from .base import Stage
+    from .scorers import ScorerValue
 
 STAGES: Registry[Stage] = Registry(
     "stage",

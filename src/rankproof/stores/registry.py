@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._registry import Component, Registry
 from ..errors import UsageError, shown
-from .ports import Store
+
+if TYPE_CHECKING:
+    from .ports import Store
 
 STORES: Registry[Store] = Registry(
     "store",

@@ -56,13 +56,12 @@ class Builder:
 
     def _class(self, path: KeyPath, name: Any, registry: Registry[Any]) -> Any:
         """The class of the stage or scorer that a key names."""
-        key, names = path[-1], registry.names()
         if name is None:
-            raise self._page.error(path, f"{key} is missing", f'write {key} = "{names[0]}"')
+            raise self._page.error(path, f"{path[-1]} is missing", f'write {path[-1]} = "{registry.names()[0]}"')
         if not isinstance(name, str):
-            raise self._page.error(path, f"{key} is not text", f"choose from {', '.join(names)}")
+            raise self._page.error(path, f"{path[-1]} is not text", f"choose from {', '.join(registry.names())}")
         if name not in registry:
-            raise self._page.unknown(path, f"no {registry.kind} is called", name, names)
+            raise self._page.unknown(path, f"no {registry.kind} is called", name, registry.names())
         return registry.load(name)
 
     def _value(self, part: Any, path: KeyPath, given: Mapping[str, Any]) -> Any:

@@ -27,7 +27,7 @@ class SystemTable:
     hidden: Annotated[bool, Option("true for a system that only others use and that gets no results of its own (false)")] = False
 
 
-def keys_of(part: type[Any]) -> dict[str, Setting]:
+def keys_of(part: Any) -> dict[str, Setting]:
     """The settings of a part by their keys."""
     return {setting.key: setting for setting in settings_of(part)}
 
@@ -49,7 +49,7 @@ def is_system(setting: Setting) -> bool:
 
 def is_systems(setting: Setting) -> bool:
     """Whether a setting takes several other systems."""
-    return setting.type == tuple[Stage, ...]
+    return bool(setting.type == tuple[Stage, ...])
 
 
 def is_scorer(setting: Setting) -> bool:

@@ -57,11 +57,11 @@ class OpenAIChat:
     )
 
     def __post_init__(self) -> None:
+        variable_name(self.key_env)  # first: what stands in its place may be the key, which no message shows
         checks.check_options(self)
         if not self.model.strip():
             raise UsageError("model is empty", fix="give the name that the server knows the model by")
         object.__setattr__(self, "base_url", plain_address(self.base_url))
-        variable_name(self.key_env)
         if self.key_env and is_open(self.base_url):
             what = "base_url is a plain http address of another machine, and the key could be read on the way there"
             raise UsageError(what, fix='use https, or give key_env = "" where the server needs no key')
