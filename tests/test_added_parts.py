@@ -15,7 +15,7 @@ from rankproof import Run, UsageError, WorldError, evidence_of_climb, fuse, read
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._records import RecordTable, summaries
-from rankproof._registry import settings_of
+from rankproof._registry import _settings
 from rankproof.analysis.doctor import all_checks, examine
 from rankproof.analysis.doctor.check import _TABLE as CHECKS
 from rankproof.analysis.doctor.check import check
@@ -79,9 +79,9 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, entries:
 @pytest.fixture(autouse=True)
 def fresh_settings() -> Iterator[None]:
     """The descriptions of settings name the parts that are registered when they are first read."""
-    settings_of.cache_clear()
+    _settings.cache_clear()
     yield
-    settings_of.cache_clear()
+    _settings.cache_clear()
 
 
 @pytest.fixture
