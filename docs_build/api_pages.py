@@ -11,7 +11,7 @@ from rankproof.measures import MEASURES, Measure
 from .measure_pages import file_of
 
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "evaluating": ("Evaluating and comparing", ("evaluation", "analysis", "measures", "fusion")),
+    "evaluating": ("Evaluating and comparing", ("evaluation", "analysis", "measures", "_fusion")),
     "data": ("Data and files", ("data", "formats")),
     "experiments": ("Experiments", ("experiment", "asking")),
     "stages": ("Stages", ("stages",)),

@@ -3,75 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor_cases import CASES, DENSE, Material, clean, subject_of
 from plain_models import HashedWords, OneByOne
 from rankproof import Corpus, Dataset, Dense, Experiment, Settings, climb, parse
 from rankproof.analysis.baselines.chance import expected
-from rankproof.analysis.doctor import CHECKS, catalogue, examine, is_severe, of_evidence
-from rankproof.analysis.doctor.leakage import near_pairs
+from rankproof.analysis.doctor import all_checks, catalogue, examine, is_severe, of_evidence
+from rankproof.analysis.doctor.check import Check
+from rankproof.analysis.doctor.checks.leakage import near_pairs
+from rankproof.analysis.doctor.example import DENSE_FACTS, Example, clean_example, subject_of
 from rankproof.analysis.doctor.prompts import FAMILIES, Family, family_of
 from rankproof.analysis.evidence import evidence_of_climb
 from rankproof.analysis.table import Table
 
-CODES = [check.code for check in CHECKS]
-PAGE = Path(__file__).parent.parent / "docs" / "doctor.md"
+CHECKS = {check.name: check for check in all_checks()}
+NAMES = list(CHECKS)
 
 
 def codes_of(table: Table) -> set[str]:
     return {str(record["check"]) for record in table.records()}
 
 
-def said(material: Material, code: str) -> str:
-    table = examine(subject_of(material))
+def broken(name: str, example: Example | None = None) -> Example:
+    return CHECKS[name].broken(example or clean_example())
+
+
+def said(example: Example, code: str) -> str:
+    table = examine(subject_of(example))
     return next(sentence for sentence in table.sentences if f": {code}: " in sentence)
 
 
-def test_every_check_has_a_case_and_a_line_in_the_docs() -> None:
-    assert sorted(CODES) == sorted(CASES)
-    assert len(set(CODES)) == len(CODES)
-    page = PAGE.read_text(encoding="utf-8")
-    rows = [f"| `{one.code}` | {one.severity} | {', '.join(one.needs)} | {one.about} | {one.advice} |" for one in CHECKS]
-    assert [row for row in rows if row not in page] == []
-
-
 def test_a_clean_subject_has_no_finding_though_every_check_ran() -> None:
-    table = examine(subject_of(clean()))
+    table = examine(subject_of(clean_example()))
     assert table.rows == ()
-    assert table.title == "case: no finding"
-    assert table.facts["ran"] == CODES
-    assert table.sentences == (f"{len(CODES)} of {len(CODES)} checks ran; {len(CODES)} found nothing.",)
+    assert table.title == "example: no finding"
+    assert table.facts["ran"] == NAMES
+    assert table.sentences == (f"{len(NAMES)} of {len(NAMES)} checks ran; {len(NAMES)} found nothing.",)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_a_check_finds_its_fault_and_others_are_silent(code: str) -> None:
-    case = CASES[code]
-    table = examine(subject_of(case.fault(clean())))
-    assert codes_of(table) == {code, *case.also}
-    (finding,) = [one for one in table.facts["findings"] if one["check"] == code]
+@pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.name)
+def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Check) -> None:
+    table = examine(subject_of(check.broken(clean_example())))
+    assert codes_of(table) == {check.name, *check.also}
+    (finding,) = [one for one in table.facts["findings"] if one["check"] == check.name]
     assert finding["count"] >= 1
     assert finding["examples"]
     assert finding["advice"]
     assert any(char.isdigit() for char in finding["said"])
-    check = next(check for check in CHECKS if check.code == code)
     assert is_severe(table) or check.severity != "severe"
 
 
 def test_severe_findings_come_first_and_stand_out() -> None:
-    both = CASES["dangling-documents"].fault(CASES["near-empty-documents"].fault(clean()))
+    both = broken("dangling-documents", broken("near-empty-documents"))
     table = examine(subject_of(both))
     assert [record["severity"] for record in table.records()] == ["severe", "hint"]
     assert table.strong == {0}
-    assert table.title == "case: 2 findings (1 severe, 1 hint)"
+    assert table.title == "example: 2 findings (1 severe, 1 hint)"
 
 
-def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> None:
-    whole = subject_of(clean())
+def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example() -> None:
+    whole = subject_of(clean_example())
     table = examine(replace(whole, parts=whole.parts - {"stages", "training queries", "training judgements"}))
     lacking = table.facts["could_not_run"]
     assert {code for code, part in lacking.items() if part == "stages"} == {
@@ -82,38 +76,38 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> No
         "low-recall",
         "truncated-passages",
     }
-    assert table.sentences[0] == f"{len(CODES) - 8} of {len(CODES)} checks ran; {len(CODES) - 8} found nothing."
+    assert table.sentences[0] == f"{len(NAMES) - 8} of {len(NAMES)} checks ran; {len(NAMES) - 8} found nothing."
     assert "6 could not run: there are no stages" in table.sentences[3]
 
 
 def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
-    words = said(CASES["reversed-grades"].fault(clean()), "reversed-grades")
+    words = said(broken("reversed-grades"), "reversed-grades")
     assert "bm25 in 12 of 12 queries that can tell" in words
     assert "dense in 12 of 12 queries" in words
 
 
 def test_one_system_in_the_right_order_clears_the_grades() -> None:
-    swapped = CASES["reversed-grades"].fault(clean())
+    swapped = broken("reversed-grades")
     honest = {query: {doc: -score for doc, score in docs.items()} for query, docs in swapped.runs["dense"].items()}
     table = examine(subject_of(replace(swapped, runs={**swapped.runs, "dense": honest})))
     assert "reversed-grades" not in codes_of(table)
 
 
 def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
-    words = said(CASES["random-level"].fault(clean()), "random-level")
+    words = said(broken("random-level"), "random-level")
     by_chance = expected(parse("R@10"), [2, 1, 1], 30)
     assert f"dense 0.333, where chance gives {by_chance:.3f} (+0.0 standard errors apart, 12 queries)" in words
     assert "bm25" not in words
 
 
 def test_random_level_is_no_matter_where_even_a_perfect_ranking_could_be_luck() -> None:
-    faulty = CASES["random-level"].fault(clean())
-    few = replace(faulty, qrels={"q01": faulty.qrels["q01"]})
+    faulty = broken("random-level")
+    few = replace(faulty, judgements={"q01": faulty.judgements["q01"]})
     assert "random-level" not in codes_of(examine(subject_of(few)))
 
 
 def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
-    subject = subject_of(CASES["random-level"].fault(clean()))
+    subject = subject_of(broken("random-level"))
     bare = replace(subject, corpus=Corpus(()), parts=subject.parts - {"documents"})
     assert "random-level" in codes_of(examine(bare))
     unknown = examine(replace(bare, size=0, parts=bare.parts - {"corpus size"}))
@@ -121,14 +115,14 @@ def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
 
 
 def test_copies_that_are_judged_differently_are_counted() -> None:
-    words = said(CASES["duplicate-documents"].fault(clean()), "duplicate-documents")
+    words = said(broken("duplicate-documents"), "duplicate-documents")
     assert "groups of copies: 1, judged as if the copies differed: 1 (d01 = e1)" in words
 
 
 def test_near_copies_of_training_queries_are_told_from_exact_ones() -> None:
-    material = clean()
+    material = clean_example()
     training = {"t1": material.queries["q01"], "t2": "how q02a really relates to q02b and q02c in practice"}
-    words = said(replace(material, training=training), "trained-on-test-queries")
+    words = said(replace(material, training_queries=training), "trained-on-test-queries")
     assert "of 12 judged queries 1 have the text of a training query, and 1 have nearly the same words" in words
     assert "(q01 = t1, q02 ~ t2)" in words
 
@@ -147,7 +141,7 @@ def test_no_near_copy_is_overlooked(bags: list[frozenset[str]], data: st.DataObj
 
 def test_hostile_ids_are_shown_and_not_obeyed() -> None:
     evil = "\x1b[31m" + "x" * 500
-    table = examine(subject_of(replace(clean(), docs={**clean().docs, evil: ("", "")})))
+    table = examine(subject_of(replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})))
     assert codes_of(table) == {"empty-documents"}
     assert all("\x1b" not in sentence and len(sentence) < 400 for sentence in table.sentences)
 
@@ -168,7 +162,7 @@ MODELS = {
 def test_the_prompts_of_every_family_are_asked_for_and_suffice(family: Family) -> None:
     source = MODELS[family.name]
     assert family_of(source) is family
-    bare = replace(clean(), facts={**DENSE, "model": {"source": source}})
+    bare = replace(clean_example(), facts={**DENSE_FACTS, "model": {"source": source}})
     assert codes_of(examine(subject_of(bare))) == {"missing-prompt"}
     prompted = replace(bare, facts={**bare.facts, **family.prompts()})
     assert codes_of(examine(subject_of(prompted))) == set()
@@ -180,17 +174,17 @@ def test_a_model_without_prompts_is_left_alone(source: str) -> None:
 
 
 def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
-    facts = {**DENSE, "model": {"source": "own", "prompts": {"query": "ask: "}}}
-    assert "the model brings prompts (query) and none is used" in said(replace(clean(), facts=facts), "missing-prompt")
+    facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
+    assert "the model brings prompts (query) and none is used" in said(replace(clean_example(), facts=facts), "missing-prompt")
 
 
 def test_a_reranker_tells_of_its_scorer() -> None:
-    facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE, "collapse": 0.99}}
-    assert "mean cosine 0.990" in said(replace(clean(), facts=facts), "embedding-collapse")
+    facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE_FACTS, "collapse": 0.99}}
+    assert "mean cosine 0.990" in said(replace(clean_example(), facts=facts), "embedding-collapse")
 
 
 def test_real_stages_tell_what_the_checks_read() -> None:
-    whole = subject_of(clean())
+    whole = subject_of(clean_example())
     dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
     stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)
     found = climb(Experiment({"first": stage}, dataset), Settings(cache=None))
@@ -199,4 +193,4 @@ def test_real_stages_tell_what_the_checks_read() -> None:
 
 
 def test_the_catalogue_lists_every_check() -> None:
-    assert [row[0] for row in catalogue().rows] == CODES
+    assert [row[0] for row in catalogue().rows] == NAMES

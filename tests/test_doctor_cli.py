@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from conftest import SHARED
-from doctor_cases import CASES, Material, clean, subject_of
 from rankproof import Dataset
+from rankproof.analysis.doctor import all_checks
+from rankproof.analysis.doctor.example import Example, clean_example, subject_of
 from rankproof.cli.evidence import FORMATS
 from rankproof.cli.main import main
 from rankproof.experiment.results.folder import save
@@ -24,16 +25,20 @@ from small_climbs import small_climb
 DATA = SHARED / "data"
 
 
-def folder_of(material: Material, path: Path) -> str:
-    subject = subject_of(material)
-    write_folder(Dataset("case", subject.corpus, subject.queries, subject.qrels), str(path))
+def broken(name: str) -> Example:
+    return next(check for check in all_checks() if check.name == name).broken(clean_example())
+
+
+def folder_of(example: Example, path: Path) -> str:
+    subject = subject_of(example)
+    write_folder(Dataset("example", subject.corpus, subject.queries, subject.qrels), str(path))
     return str(path)
 
 
-def runs_of(material: Material, path: Path) -> list[str]:
-    for name, run in subject_of(material).runs.items():
+def runs_of(example: Example, path: Path) -> list[str]:
+    for name, run in subject_of(example).runs.items():
         write_run(run, str(path / f"{name}.run"), "trec")
-    return [str(path / f"{name}.run") for name in material.runs]
+    return [str(path / f"{name}.run") for name in example.runs]
 
 
 def findings(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> dict[str, Any]:
@@ -47,21 +52,21 @@ def codes_of(table: dict[str, Any]) -> list[str]:
 
 
 def test_a_dataset_alone_is_examined_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = findings(capsys, folder_of(clean(), tmp_path / "data"))
+    table = findings(capsys, folder_of(clean_example(), tmp_path / "data"))
     assert codes_of(table) == []
     assert set(table["facts"]["could_not_run"].values()) == {"rankings", "stages", "training queries", "training judgements"}
 
 
 def test_a_dataset_with_runs_is_examined_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    material = CASES["unknown-documents"].fault(clean())
-    folder = folder_of(clean(), tmp_path / "data")
-    table = findings(capsys, folder, *runs_of(material, tmp_path), "-m", "nDCG@10")
+    example = broken("unknown-documents")
+    folder = folder_of(clean_example(), tmp_path / "data")
+    table = findings(capsys, folder, *runs_of(example, tmp_path), "-m", "nDCG@10")
     assert codes_of(table) == ["unknown-documents"]
 
 
 def test_judgements_with_runs_are_examined_without_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = folder_of(clean(), tmp_path / "data")
-    runs = runs_of(CASES["constant-scores"].fault(clean()), tmp_path)
+    folder = folder_of(clean_example(), tmp_path / "data")
+    runs = runs_of(broken("constant-scores"), tmp_path)
     table = findings(capsys, f"{folder}/qrels/test.tsv", *runs, "-m", "nDCG@10")
     assert "constant-scores" in codes_of(table)
     assert table["facts"]["could_not_run"]["empty-documents"] == "documents"
@@ -76,8 +81,8 @@ def test_a_results_folder_is_examined_with_its_stages(tmp_path: Path, capsys: py
 
 
 def test_only_strict_turns_a_severe_finding_into_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    severe = folder_of(CASES["dangling-documents"].fault(clean()), tmp_path / "severe")
-    mild = folder_of(CASES["near-empty-documents"].fault(clean()), tmp_path / "mild")
+    severe = folder_of(broken("dangling-documents"), tmp_path / "severe")
+    mild = folder_of(broken("near-empty-documents"), tmp_path / "mild")
     assert main(["doctor", severe]) == 0
     assert main(["doctor", severe, "--strict"]) == 3
     assert main(["doctor", mild, "--strict"]) == 0
@@ -85,7 +90,7 @@ def test_only_strict_turns_a_severe_finding_into_exit_code_3(tmp_path: Path, cap
 
 
 def test_training_files_are_held_against_the_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = folder_of(clean(), tmp_path / "data")
+    folder = folder_of(clean_example(), tmp_path / "data")
     table = findings(capsys, folder, "--train", f"{folder}/queries.jsonl", "--train-qrels", f"{folder}/qrels/test.tsv")
     assert codes_of(table) == ["trained-on-test-queries", "trained-on-test-pairs"]
     assert [row["count"] for row in table["rows"]] == [12, 144]
@@ -93,7 +98,7 @@ def test_training_files_are_held_against_the_test(tmp_path: Path, capsys: pytest
 
 def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(small_climb(), tmp_path / "results")
-    folder = folder_of(clean(), tmp_path / "data")
+    folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
     assert "data is not the dataset of small; name the dataset that the results were made on" in capsys.readouterr().err
 
@@ -113,7 +118,7 @@ def test_a_folder_called_sample_is_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder_of(CASES["dangling-documents"].fault(clean()), tmp_path / "sample")
+    folder_of(broken("dangling-documents"), tmp_path / "sample")
     assert codes_of(findings(capsys, "sample")) == ["dangling-documents"]
 
 
@@ -129,7 +134,7 @@ def test_a_folder_called_sample_is_that_folder(
     ],
 )
 def test_what_is_not_there_ends_with_2_and_one_line(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = folder_of(clean(), tmp_path / "data")
+    folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", *(one.format(data=folder) for one in argv)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -137,8 +142,8 @@ def test_what_is_not_there_ends_with_2_and_one_line(argv: list[str], tmp_path: P
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_shows_the_finding_and_obeys_no_id(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "=cmd()|<b>\x1b[31m&\\input{x}"
-    material = replace(clean(), docs={**clean().docs, evil: ("", "")})
-    assert main(["doctor", folder_of(material, tmp_path / "data"), "--format", form]) == 0
+    example = replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})
+    assert main(["doctor", folder_of(example, tmp_path / "data"), "--format", form]) == 0
     page = capsys.readouterr().out
     assert "empty-documents" in page
     assert "\x1b" not in page

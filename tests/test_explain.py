@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from analysis_evidence import evidence_of
 from collections_of import Grades, Scores, aligned, qrels_of, runs
 from rankproof import Dataset, Experiment, Qrels, Settings, climb
+from rankproof._fusion.fuse import fuse
 from rankproof.analysis.evidence import Evidence, evidence_of_climb
 from rankproof.analysis.explain.answer import explain_answer
 from rankproof.analysis.explain.mean import explain_difference, explain_mean
@@ -26,7 +27,6 @@ from rankproof.data.run import Run
 from rankproof.errors import UsageError
 from rankproof.experiment.results.folder import save
 from rankproof.formats.folder import write_folder
-from rankproof.fusion.fuse import fuse
 from rankproof.measures import MEASURES, Measure, parse
 from rankproof.measures.answers import token_set_f1
 from rankproof.stages.bm25 import BM25
@@ -162,7 +162,7 @@ def test_the_terms_of_a_bm25_score_add_up_to_the_score_of_the_run() -> None:
 def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) -> None:
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5, "d3": 0.25, "d4": 0.125}}}
     runs = [Run.from_dict(run, name=name) for name, run in parts.items()]
-    fused = fuse(runs, method, weights=[1.0, 0.3])  # type: ignore[arg-type]
+    fused = fuse(runs, method, weights=[1.0, 0.3])
     scores = dict(zip(fused.docs, fused.scores.tolist(), strict=True))
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
     whole: dict[str, object] = {

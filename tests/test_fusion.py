@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankproof._fusion.fuse import fuse, partial_queries
+from rankproof._fusion.merge import Given, best_kernel, merge
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.data.run import Run, RunRow
 from rankproof.errors import InputError, UsageError
-from rankproof.fusion import METHODS, NORMS, Method, Norm, fuse, partial_queries
-from rankproof.fusion.merge import Given, best_kernel, merge
 
 ids = st.sampled_from(["a", "b", "c", "é", "𝔸", "007"])
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -22,7 +24,7 @@ tables = st.lists(
     min_size=1,
     max_size=4,
 )
-WAYS = [("rrf", "none")] + [(method, norm) for method in METHODS if method != "rrf" for norm in NORMS if norm != "none"]
+WAYS = [("rrf", "none")] + [(method, norm) for method in METHODS if method != "rrf" for norm in NORMALISATIONS if norm != "none"]
 A = Run.from_dict({"q1": {"d1": 9.0, "d2": 8.0, "d3": 1.0}}, name="a")
 B = Run.from_dict({"q1": {"d3": 0.7, "d4": 0.5}}, name="b")
 
@@ -31,7 +33,7 @@ def scores(run: Run, query: str = "q1") -> dict[str, float]:
     return {row.doc: row.score for row in run.rows() if row.query == query}
 
 
-def fused(runs: list[Run], method: Method, norm: Norm, **more: Any) -> Run:
+def fused(runs: list[Run], method: str, norm: str, **more: Any) -> Run:
     return fuse(runs, method, norm=norm, weights=[1.0 + at for at in range(len(runs))], **more)
 
 
@@ -85,7 +87,7 @@ def test_a_sum_beyond_double_is_refused_with_the_fix() -> None:
 
 @pytest.mark.parametrize("method", ["combsum", "combmnz"])
 @pytest.mark.parametrize("norm", ["none", "z-score"])
-def test_a_product_beyond_double_is_refused_without_a_warning_of_numpy(method: Method, norm: Norm) -> None:
+def test_a_product_beyond_double_is_refused_without_a_warning_of_numpy(method: str, norm: str) -> None:
     wide = Run.from_dict({"q1": {f"d{at}": 0.0 for at in range(9)} | {"up": 1e9}})
     with pytest.raises(InputError, match="outside the range of a 64-bit float"):
         fuse([wide, wide], method, norm=norm, weights=[1e308, 1e308])
@@ -156,14 +158,14 @@ def test_norms_do_not_see_the_scale(tables: Any, power: int) -> None:
 
 
 def by_dictionary(
-    tables: list[dict[str, dict[str, float]]], query: str, method: str, norm: Norm, k: float
+    tables: list[dict[str, dict[str, float]]], query: str, method: str, norm: str, k: float
 ) -> list[tuple[float, str]]:
     """The definition, one document at a time."""
     totals: dict[str, float] = {}
     times: dict[str, int] = {}
     for weight, table in enumerate(tables, start=1):
         rows = sorted(((score, doc) for doc, score in table.get(query, {}).items()), reverse=True)
-        values = NORMS[norm](np.array([score for score, _ in rows])).tolist() if rows else []
+        values = NORMALISATIONS[norm].normalise(np.array([score for score, _ in rows])).tolist() if rows else []
         for rank, ((_, doc), value) in enumerate(zip(rows, values, strict=True), start=1):
             part = 1 / (k + rank) if method == "rrf" else value
             totals[doc] = totals.get(doc, 0.0) + weight * part
@@ -238,7 +240,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "weights that are text": ({"weights": ["1", "2"]}, "weights must be finite"),
     "weights that are one number": ({"weights": 2}, "the weights are a int"),
     "order": ({"order": "ranks"}, "no order is called ranks; choose one of score, rank"),
-    "scores by rank": ({"method": "combsum", "order": "rank"}, "combsum adds scores, .*; use rrf, or order by score"),
+    "scores by rank": ({"method": "combsum", "order": "rank"}, "combsum uses scores, .*; use rrf, or order by score"),
     "distances by rank": ({"order": "rank", "lower_is_better": True}, "ordered by rank, the scores do not count"),
     "too few weights": ({"weights": [1.0]}, "1 weights for 2 runs"),
     "negative weights": ({"weights": [1.0, -1.0]}, "weights must be finite, at least 0"),

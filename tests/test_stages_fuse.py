@@ -8,9 +8,11 @@ import pytest
 
 from plain_keep import climbed, corpus_of, ground_of
 from plain_models import HashedWords
+from rankproof._fusion.fuse import fuse
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.data.run import Run
 from rankproof.errors import UsageError
-from rankproof.fusion import METHODS, NORMS, fuse
 from rankproof.stages import BM25, RRF, Dense, Fuse
 
 STAGES = (BM25(), Dense(HashedWords()))
@@ -23,7 +25,7 @@ def run_of(stage: Any) -> Run:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", NORMALISATIONS)
 def test_the_stage_and_the_verb_have_one_definition(method: Any, norm: Any) -> None:
     options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "weights": (1.0, 0.3), "depth": 9}
     docs, scores = climbed(Fuse(STAGES, **options), GROUND, "w1 w4 common")

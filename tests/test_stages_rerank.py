@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from plain_keep import PlainKeep, climbed, corpus_of, ground_of
 from plain_models import HashedWords, SentencesOnly, SharedWords
+from rankproof._fusion.normalisations import z_score
 from rankproof.data.arrays import FloatArray
 from rankproof.data.queries import Query
 from rankproof.errors import UsageError, WorldError
-from rankproof.fusion.norms import z_score
 from rankproof.stages import BM25, Dense, Keywords, MaxSim, Pairs, Rerank, Similarity
 from rankproof.stages.base import Ground
 from rankproof.stages.clock import Clock

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ._fusion.fuse import fuse
     from .analysis.compare.compare import compare
     from .analysis.evidence import Evidence, evidence_of_climb, evidence_of_runs
     from .asking.budget import Budget
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .experiment import Climb, Experiment, Settings, default_ladder, load_climb, read_experiment, save_climb
     from .experiment.climbing import climb
     from .formats import read_dataset, read_qrels, read_run, write_qrels, write_run
-    from .fusion import fuse
     from .measures import (
         AP,
         DCG,
@@ -166,7 +166,7 @@ _ROOMS = {
     "evaluation": ("Note", "Result", "evaluate"),
     "evaluation.answers": ("evaluate_answers",),
     "formats": ("read_dataset", "read_qrels", "read_run", "write_qrels", "write_run"),
-    "fusion": ("fuse",),
+    "_fusion.fuse": ("fuse",),
     "measures": (
         *("AP", "DCG", "ERR", "ElevenPoint", "F1", "GMAP", "IPrec", "Judged", "NumQ", "NumRel", "NumRelRet", "NumRet", "P", "R"),
         *("RBP", "RR", "Rprec", "SetF", "SetP", "SetR", "Success", "Unjudged", "bpref", "infAP", "nDCG", "parse"),

@@ -113,7 +113,7 @@ class Registry(Generic[T]):
 
     def load(self, name: str) -> Any:
         """The class of that name; a package that cannot be imported is reported with its name."""
-        return self._own[name].load() if name in self._own else _loaded(self._offered()[name])
+        return self._own[name].load() if name in self._own else loaded(self._offered()[name])
 
     def summary(self, name: str) -> str:
         """What the part does, in one sentence: the record's own, or the first line of an outside class's docstring."""
@@ -133,14 +133,12 @@ class Registry(Generic[T]):
         return built
 
     def _offered(self) -> dict[str, EntryPoint]:
-        from importlib.metadata import entry_points
-
-        return {entry.name: entry for entry in entry_points(group=self.group)} if self.group else {}
+        return offered(self.group) if self.group else {}
 
     def _names_offered(self, part: type[Any]) -> Iterator[str]:
         package = part.__module__.partition(".")[0]
         near = (entry for entry in self._offered().values() if entry.module.partition(".")[0] == package)
-        return (entry.name for entry in near if _loaded(entry) is part)
+        return (entry.name for entry in near if loaded(entry) is part)
 
 
 def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
@@ -193,7 +191,14 @@ def _hints(part: type[Any]) -> dict[str, Any]:
         return {}
 
 
-def _loaded(entry: EntryPoint) -> Any:
+def offered(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name; nothing is imported."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def loaded(entry: EntryPoint) -> Any:
     """What an entry point refers to; whatever its package raises is reported with the package's name."""
     try:
         return entry.load()

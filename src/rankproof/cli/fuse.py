@@ -21,19 +21,20 @@ EXAMPLES = """\
 examples:
   rankproof fuse bm25.run dense.run > both.run
   rankproof fuse bm25.run dense.run --depth 100 --tag hybrid -o both.run.gz
-  rankproof fuse bm25.run dense.run --method combsum --norm z-score --weights 1,2 -o both.csv
-
-rrf adds 1 / (k + rank); combsum adds normalised scores, combmnz multiplies that by the number
-of runs that found the document"""
+  rankproof fuse bm25.run dense.run --method combsum --norm z-score --weights 1,2 -o both.csv"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The runs, how they are joined, and where the result goes."""
+    from .._fusion.checks import methods_with
+    from .._fusion.method import METHODS
+    from .._fusion.normalisations import NORMALISATIONS
+
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("how to join")
-    how.add_argument("--method", choices=("rrf", "combsum", "combmnz"), default="rrf", help="the way of fusion (rrf)")
-    how.add_argument("--norm", choices=("min-max", "z-score", "none"), help="of scores, per query (min-max)")
-    how.add_argument("--k", type=float, metavar="N", help="the constant of rrf (60)")
+    how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="the fusion method (rrf): %(choices)s")
+    how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="of scores, per query (min-max): %(choices)s")
+    how.add_argument("--k", type=float, metavar="N", help=f"the constant of {methods_with('k')} (60)")
     how.add_argument("--weights", type=numbers, metavar="W,W…", help="one number for each run (all 1)")
     how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
     out = parser.add_argument_group("what to write")
@@ -49,13 +50,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_on_duplicate(reading)
 
 
+def listing() -> str:
+    """The methods and normalisations with what they do, for the help page."""
+    from .._fusion.method import METHODS
+    from .._fusion.normalisations import NORMALISATIONS
+    from .._records import summaries
+
+    return f"methods:\n{summaries(METHODS)}\n\nnormalisations:\n{summaries(NORMALISATIONS)}"
+
+
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Reads, fuses and writes."""
+    from .._fusion.fuse import fuse, partial_queries
     from ..data.reading import Reading
     from ..formats import read_run, run_blocks, write_run
-    from ..fusion import fuse, partial_queries
 
-    _refuse_idle_options(args)
+    _refuse_unused_options(args)
     check_output(args.output, args.runs)
     reading = Reading(order=args.order, lower_is_better=args.lower_is_better, on_duplicate=args.on_duplicate)
     known = {"format": args.run_format, "delimiter": args.delimiter, "encoding": args.encoding}
@@ -81,11 +91,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _refuse_idle_options(args: argparse.Namespace) -> None:
-    if args.k is not None and args.method != "rrf":
-        raise UsageError(f"{args.method} has no constant k", fix="leave out --k, or say --method rrf")
-    if args.norm is not None and args.method == "rrf":
-        raise UsageError("rrf does not look at scores", fix="leave out --norm, or say --method combsum")
+def _refuse_unused_options(args: argparse.Namespace) -> None:
+    from .._fusion.checks import methods_with
+    from .._fusion.method import METHODS, SETTINGS
+
+    for setting in SETTINGS:
+        if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:
+            fix = f"leave out --{setting}, or say --method {methods_with(setting)}"
+            raise UsageError(f"{args.method} does not use --{setting}", fix=fix)
 
 
 def _note_ranks(runs: Sequence[Run], reading: Reading, terminal: Terminal) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
@@ -30,7 +30,18 @@ class Page(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageError and suggests the nearest option."""
+    """An argument parser that raises UsageError and suggests the nearest option.
+
+    `listing` writes the end of the help page, where that takes time: the parts that installed packages add are looked up.
+    """
+
+    listing: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        """The help page."""
+        if self.listing is None:
+            return super().format_help()
+        return f"{super().format_help()}\n{self.listing()}\n"
 
     def error(self, message: str) -> NoReturn:
         """A wrong argument."""
@@ -75,6 +86,7 @@ def parser_called(program: str, summary: str, module: ModuleType) -> Parser:
         formatter_class=Page,
         allow_abbrev=False,
     )
+    parser.listing = getattr(module, "listing", None)
     module.add_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="say more; show the traceback of an internal error")
     parser.add_argument("--quiet", action="store_true", help="no notes and no progress, errors only")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from .._registry import Setting, settings_of
@@ -53,7 +53,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def choice(name: str, value: Any, known: Sequence[str]) -> str:
+def choice(name: str, value: Any, known: Collection[str]) -> str:
     """One of the names that are known."""
     if value not in known:
         raise UsageError(f"{name} is {shown(str(value))}", fix=f"choose one of {', '.join(known)}")

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from .._fusion.checks import check_choices, check_k, checked_weights, methods_with
+from .._fusion.fuse import Fuser
+from .._fusion.method import METHODS, FusionSettings
+from .._fusion.normalisations import NORMALISATIONS
 from .._registry import Option
+from ..data.checks import whole
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError
-from ..fusion.recipe import Recipe
-from ..fusion.settings import Method, Norm, checked_weights, refuse_choices, refuse_numbers
 from . import settings
 from .base import Cost, Ground, Stage
 from .clock import Clock
@@ -20,17 +23,17 @@ from .settings import Depth
 
 @dataclass(frozen=True)
 class Fuse:
-    """Reciprocal ranks with the constant k (`rrf`), or weighted sums of normalised scores (`combsum`, `combmnz`).
+    """Joins rankings by a fusion method: reciprocal ranks with the constant k (`rrf`), or sums of normalised scores (`combsum`).
 
-    k counts for `rrf` alone, norm for the others alone. One that does not count is set to its default, and weights that are all 1
-    to None: stages that do the same are equal.
+    k and norm count for the methods that use them. One that does not count is set to its default, and weights that are all 1 to
+    None: stages that do the same are equal.
     """
 
     stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
-    method: Annotated[Method, Option("rrf adds 1 / (k + rank), combsum adds scores, combmnz counts finders as well")] = "rrf"
-    k: Annotated[float, Option("the constant of rrf")] = 60
+    method: Annotated[str, Option(f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
+    k: Annotated[float, Option(f"the constant of {methods_with('k')}")] = 60
     weights: Annotated[tuple[float, ...] | None, Option("one number for each system (all 1)")] = None
-    norm: Annotated[Norm, Option("normalisation of scores, per query: min-max, z-score or none")] = "min-max"
+    norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
     depth: Depth = 100
 
     def __post_init__(self) -> None:
@@ -39,13 +42,14 @@ class Fuse:
         object.__setattr__(self, "stages", tuple(self.stages))
         for stage in self.stages:
             settings.stage("a stage to fuse", stage)
-        refuse_choices(self.method, self.norm, "score", lower_is_better=False)
-        refuse_numbers("rrf", self.k, self.depth)
-        weights = tuple(checked_weights(self.stages, self.weights))
+        check_choices(self.method, self.norm, "score", lower_is_better=False)
+        check_k(self.k)
+        whole("depth", self.depth)
+        weights = checked_weights(self.method, self.stages, self.weights)
+        used = METHODS[self.method].uses
         object.__setattr__(self, "weights", None if set(weights) == {1.0} else weights)
-        object.__setattr__(self, "k", float(self.k if self.method == "rrf" else Fuse.k))
-        if self.method == "rrf":
-            object.__setattr__(self, "norm", Fuse.norm)
+        object.__setattr__(self, "k", float(self.k if "k" in used else Fuse.k))
+        object.__setattr__(self, "norm", self.norm if "norm" in used else Fuse.norm)
 
     def below(self) -> tuple[Stage, ...]:
         """The stages that it fuses."""
@@ -66,12 +70,12 @@ class FuseSearcher:
 
     def __init__(self, stage: Fuse) -> None:
         weights = stage.weights or (1.0,) * len(stage.stages)
-        self._recipe, self._stage = Recipe(stage.method, stage.k, stage.norm, weights), stage
+        self._fuser, self._stage = Fuser(METHODS[stage.method], FusionSettings(stage.k, stage.norm), weights), stage
 
     def search(self, query: Query, below: Sequence[Ranking], clock: Clock) -> Ranking:
         """The documents of all rankings below, best sum first."""
         with clock.part("search"):
-            docs, scores = self._recipe.fused(below)
+            docs, scores = self._fuser.fused(below)
             return docs[: self._stage.depth], scores[: self._stage.depth]
 
     def cost(self) -> Cost:
@@ -80,8 +84,8 @@ class FuseSearcher:
 
     def facts(self) -> Mapping[str, Any]:
         """The formula's settings."""
-        constant = {"k": self._stage.k} if self._stage.method == "rrf" else {"norm": self._stage.norm}
-        return {"method": self._stage.method, "weights": list(self._recipe.weights), **constant}
+        used: dict[str, Any] = {name: getattr(self._stage, name) for name in self._fuser.method.uses if name != "weights"}
+        return {"method": self._stage.method, "weights": list(self._fuser.weights), **used}
 
     def notes(self) -> Sequence[str]:
         """Nothing to say."""

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from .._fusion.normalisations import NORMALISATIONS
 from .._registry import Option
 from ..asking.estimate import Estimate
 from ..data.arrays import FloatArray
+from ..data.checks import choice
 from ..data.queries import Query
 from ..data.ranking import Ranking
 from ..errors import UsageError, WorldError
-from ..fusion.settings import NORMS, Norm
 from ..models.chat.port import ChatModel
 from .base import Cost, Ground, Stage
 from .clock import Clock
@@ -36,13 +37,14 @@ class Rerank:
     by: Annotated[ScorerValue, Option("the scorer; its keys are in the same table")]
     top: Annotated[int, Option("how many of the first documents are reranked", least=1)] = 50
     weight: Annotated[float, Option("1 sorts by the new scores alone, less blends in the old ones", least=0, most=1)] = 1.0
-    norm: Annotated[Norm, Option("normalisation of scores before they are blended: z-score, min-max or none")] = "z-score"
+    norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
 
     def __post_init__(self) -> None:
         check(self)
         if isinstance(self.by, LimitedScorer) and self.top > self.by.most:
             what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
             raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
+        choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
 
@@ -105,7 +107,7 @@ class RerankSearcher:
             raise WorldError(f"the reranker's model gave {given.size} scores for {below.size} documents")
         if not np.isfinite(given).all():
             raise WorldError("the reranker's model gave a score that is not a finite number")
-        weight, norm = self._stage.weight, NORMS[self._stage.norm]
+        weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
         return given if weight == 1 else (1 - weight) * norm(below) + weight * norm(given)
 
     @property

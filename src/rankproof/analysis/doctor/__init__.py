@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .checks import CHECKS
+from .check import all_checks
 from .findings import catalogue, examine, is_severe
 from .subject import Subject, of_dataset, of_evidence
 
-__all__ = ["CHECKS", "Subject", "catalogue", "examine", "is_severe", "of_dataset", "of_evidence"]
+__all__ = ["Subject", "all_checks", "catalogue", "examine", "is_severe", "of_dataset", "of_evidence"]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from ..._records import RecordTable
 from ...errors import shown
 from .subject import Part, Subject
+
+if TYPE_CHECKING:
+    from .example import Example
 
 Severity = Literal["severe", "warning", "hint"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -27,6 +31,8 @@ class Found:
 
 
 NOTHING = Found()
+Examine = Callable[[Subject], Found]
+Broken = Callable[["Example"], "Example"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +47,52 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing to look for: `needs` are the parts without which it cannot be looked for, `advice` says what to do."""
+    """One thing to look for in data and rankings.
 
-    code: str
+    `needs` are the parts without which it cannot run, `advice` says what to do about a finding. `broken` turns the clean example
+    into one in which the check finds something; `also` names the other checks that find something there too.
+    """
+
+    name: str
     severity: Severity
-    about: str
+    summary: str
     advice: str
     needs: tuple[Part, ...]
-    examine: Callable[[Subject], Found]
+    examine: Examine
+    broken: Broken
+    also: tuple[str, ...] = ()
+
+
+_TABLE: RecordTable[Check] = RecordTable(
+    "check",
+    "rankproof.doctor_checks",
+    f"{__package__}.checks",
+    first=("identifiers", "documents", "queries", "leakage", "judgements", "grade_order", "below_random", "rankings", "encoders"),
+)
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Every check, the severe ones first."""
+    return tuple(sorted(_TABLE.values(), key=lambda one: SEVERITIES.index(one.severity)))
+
+
+def check(
+    name: str,
+    severity: Severity,
+    summary: str,
+    *,
+    advice: str,
+    needs: tuple[Part, ...],
+    broken: Broken,
+    also: tuple[str, ...] = (),
+) -> Callable[[Examine], Examine]:
+    """Registers a function that examines a subject as a check; `summary` says what it looks for."""
+
+    def register(examine: Examine) -> Examine:
+        _TABLE.add(Check(name, severity, summary, advice, needs, examine, broken, also), examine.__module__)
+        return examine
+
+    return register
 
 
 def found(examples: Sequence[str], of: int | None, said: str, *, count: int | None = None) -> Found:

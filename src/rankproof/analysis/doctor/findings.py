@@ -7,8 +7,7 @@ from typing import Any
 
 from ..table import Column, Table
 from ..wording import clipped, few
-from .check import SEVERITIES, Check, Found
-from .checks import CHECKS
+from .check import SEVERITIES, Check, Found, all_checks
 from .subject import Part, Subject
 
 _IN_WORDS = 3
@@ -27,8 +26,8 @@ _HOW: Mapping[Part, str] = {
 
 def examine(subject: Subject) -> Table:
     """Every check that can run on the subject; a row for each that found something, the severe ones first."""
-    lacking = {check.code: part for check in CHECKS if (part := _lacks(check, subject))}
-    ran = [check for check in CHECKS if check.code not in lacking]
+    lacking = {check.name: part for check in all_checks() if (part := _lacks(check, subject))}
+    ran = [check for check in all_checks() if check.name not in lacking]
     findings = [(check, seen) for check in ran if (seen := check.examine(subject)).count]
     return Table(
         "doctor",
@@ -40,7 +39,7 @@ def examine(subject: Subject) -> Table:
             Column("of", "count", "how many there are"),
             Column("for example", about="the first of them"),
         ),
-        tuple((check.code, check.severity, seen.count, seen.of, _cell(seen)) for check, seen in findings),
+        tuple((check.name, check.severity, seen.count, seen.of, _cell(seen)) for check, seen in findings),
         sentences=(*(_sentence(check, seen) for check, seen in findings), *_about_checks(len(findings), ran, lacking)),
         facts=_facts(findings, ran, lacking),
         strong=frozenset(at for at, (check, _) in enumerate(findings) if check.severity == "severe"),
@@ -54,7 +53,7 @@ def is_severe(table: Table) -> bool:
 
 def catalogue() -> Table:
     """Every check: what it looks for, and what it needs."""
-    rows = tuple((check.code, check.severity, ", ".join(check.needs), check.about) for check in CHECKS)
+    rows = tuple((check.name, check.severity, ", ".join(check.needs), check.summary) for check in all_checks())
     columns = (Column("check"), Column("severity"), Column("needs"), Column("looks for"))
     return Table("checks", f"{len(rows)} checks", columns, rows)
 
@@ -81,11 +80,11 @@ def _cell(seen: Found) -> str:
 
 def _sentence(check: Check, seen: Found) -> str:
     examples = "" if all(example in seen.said for example in seen.examples) else f" ({few(seen.examples, _IN_WORDS)})"
-    return f"{check.severity}: {check.code}: {seen.said}{examples}. What to do: {check.advice}."
+    return f"{check.severity}: {check.name}: {seen.said}{examples}. What to do: {check.advice}."
 
 
 def _about_checks(count: int, ran: Sequence[Check], lacking: Mapping[str, Part]) -> list[str]:
-    sentences = [f"{len(ran)} of {len(CHECKS)} checks ran; {len(ran) - count} found nothing."]
+    sentences = [f"{len(ran)} of {len(ran) + len(lacking)} checks ran; {len(ran) - count} found nothing."]
     for part in dict.fromkeys(lacking.values()):
         count = sum(lacks == part for lacks in lacking.values())
         sentences.append(f"{count} could not run: there are {_HOW[part]}.")
@@ -96,9 +95,9 @@ def _facts(findings: Sequence[tuple[Check, Found]], ran: Sequence[Check], lackin
     return {
         "findings": [
             {
-                "check": check.code,
+                "check": check.name,
                 "severity": check.severity,
-                "about": check.about,
+                "about": check.summary,
                 "count": seen.count,
                 "of": seen.of,
                 "said": seen.said,
@@ -107,6 +106,6 @@ def _facts(findings: Sequence[tuple[Check, Found]], ran: Sequence[Check], lackin
             }
             for check, seen in findings
         ],
-        "ran": [check.code for check in ran],
+        "ran": [check.name for check in ran],
         "could_not_run": dict(lacking),
     }

@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._fusion.fuse import Fuser
+from ..._fusion.method import METHODS, FusionMethod, FusionSettings
 from ...errors import UsageError, shown
 from ...experiment.collapsing import COLLAPSE
 from ...experiment.rung import Rung
-from ...fusion.recipe import Recipe
 from ...stages.bm25_parts import TermPart
 from ..evidence import Evidence
 from ..listings import EMPTY, Listing, listings
 from ..table import Column, Item, Table
 
-_FUSED = (
-    Column("part", about="a ranking that was fused"),
-    Column("rank", "count", "where the document stands in it"),
-    Column("score", "number", "its score there"),
-    Column("given", "value", "1 / (k + rank), or the normalised score"),
-    Column("weight", "value"),
-    Column("contribution", "value", "weight x given"),
-)
 _TERMS = (
     Column("term", about="of the query, as the index holds it"),
     Column("tf", "count", "times in the document"),
@@ -68,31 +61,45 @@ def explain_score(evidence: Evidence, system: str, query: str, doc: str, terms: 
 def _fused(evidence: Evidence, rung: Rung, query: str, doc: str, title: str, facts: dict[str, Any]) -> Table:
     stage = rung.stage
     weights = stage["weights"] or [1.0] * len(stage["stages"])
-    recipe = Recipe(stage["method"], stage["k"], stage["norm"], tuple(weights))
+    method = METHODS.named(stage["method"])
+    fuser = Fuser(method, FusionSettings(stage["k"], stage["norm"]), tuple(weights))
     rows: list[tuple[Item, ...]] = []
     total, unknown = 0.0, 0
     for identity, weight in zip(stage["stages"], weights, strict=True):
         part = _same_stage(evidence, identity)
         listing = EMPTY if part is None else listings(evidence, part.name, [query]).get(query, EMPTY)
         unknown += part is None
-        row = _given(recipe, listing, doc, weight)
+        row = _given(fuser, listing, doc, weight)
         rows.append((identity["kind"] if part is None else part.name, *row))
         total += row[-1] if isinstance(row[-1], float) else 0.0
     found = sum(row[1] is not None for row in rows)
-    times = f" x {found} rankings that have it" if stage["method"] == "combmnz" else ""
-    total *= found if times else 1
-    said = [f"{stage['method']} adds the contributions in this order{times}: {total:.6f}; the run has {facts['score']:.6f}."]
+    times = f" x {found} rankings that have it" if method.times_found else ""
+    total *= found if method.times_found else 1
+    said = [f"{method.name} adds the contributions in this order{times}: {total:.6f}; the run has {facts['score']:.6f}."]
     if unknown:
         said.append(f"{unknown} of the fused rankings are no systems of this folder, so their part is not known.")
-    return Table("explain-fusion", title, _FUSED, tuple(rows), tuple(said), facts={**facts, "sum": total, "unknown": unknown})
+    return Table(
+        "explain-fusion", title, _columns(method), tuple(rows), tuple(said), facts={**facts, "sum": total, "unknown": unknown}
+    )
 
 
-def _given(recipe: Recipe, listing: Listing, doc: str, weight: float) -> tuple[Item, ...]:
+def _columns(method: FusionMethod) -> tuple[Column, ...]:
+    return (
+        Column("part", about="a ranking that was fused"),
+        Column("rank", "count", "where the document stands in it"),
+        Column("score", "number", "its score there"),
+        Column("given", "value", f"{method.name} {method.summary}"),
+        Column("weight", "value"),
+        Column("contribution", "value", "weight x given"),
+    )
+
+
+def _given(fuser: Fuser, listing: Listing, doc: str, weight: float) -> tuple[Item, ...]:
     """Rank, score, what is given, weight and contribution."""
     if doc not in listing.docs:
         return None, None, None, weight, None
     place = listing.docs.index(doc)
-    given = recipe.parts(listing.scores)
+    given = fuser.points(listing.scores)
     return place + 1, float(listing.scores[place]), float(given[place]), weight, float((weight * given)[place])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from .check import Found, found
-from .sameness import same_text, words_of
-from .subject import Subject
+from ..check import Found, check, found
+from ..sameness import same_text, words_of
+from ..subject import Subject
 
 ALIKE = Fraction(4, 5)
 """Two queries are nearly the same from this share of common words: words of both over words of either (Jaccard)."""
@@ -17,6 +18,14 @@ ALIKE = Fraction(4, 5)
 Bag = frozenset[str]
 
 
+@check(
+    "trained-on-test-queries",
+    "severe",
+    "judged queries whose text was trained on",
+    advice="leave these queries out of the test, or out of the training",
+    needs=("queries", "judgements", "training queries"),
+    broken=lambda example: replace(example, training_queries={"t1": "How Q01a relates  to q01b, and q01c in practice"}),
+)
 def queries(subject: Subject) -> Found:
     """Test queries whose text, or nearly, was trained on."""
     seen = {same_text(query.text): query.id for query in subject.training.values()}
@@ -32,6 +41,14 @@ def queries(subject: Subject) -> Found:
     return found(examples, len(tested), said)
 
 
+@check(
+    "trained-on-test-pairs",
+    "severe",
+    "judged pairs that are among the training judgements",
+    advice="split the judgements by query before training",
+    needs=("judgements", "training judgements"),
+    broken=lambda example: replace(example, training_judgements={"q01": {"d01": 2}}),
+)
 def judgements(subject: Subject) -> Found:
     """Pairs of query and document that were judged for training and for the test."""
     pairs = [(query, doc) for query, docs in subject.qrels.items() for doc in docs if doc in subject.trained_on.get(query, ())]

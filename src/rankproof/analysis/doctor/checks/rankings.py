@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...align.hits import Hits
-from ...data.arrays import BoolArray, IntArray
-from ...data.run import Run
-from .check import Fault, Found, of_systems
-from .subject import Subject
+from ....align.hits import Hits
+from ....data.arrays import BoolArray, IntArray
+from ....data.run import Run
+from ..check import Fault, Found, check, of_systems
+from ..subject import Subject
 
 DEPTH = 10
 """The top of a ranking, which people see."""
@@ -17,6 +19,33 @@ POOL = 0.5
 _CAN_TELL = 3
 
 
+def _first_twelve(scores: dict[str, float]) -> dict[str, float]:
+    """For an example: a ranking cut off after the judged documents."""
+    return {doc: score for doc, score in scores.items() if score > 18}
+
+
+@check(
+    "scores-like-distances",
+    "severe",
+    "systems whose better ranks have the lower scores",
+    advice="if lower is better, say --lower-is-better; if not, write the ranks by falling score",
+    needs=("judgements", "rankings"),
+    broken=lambda example: replace(example, worst_first=True),
+)
+def distances(subject: Subject) -> Found:
+    """Systems whose better ranks have the lower scores."""
+    return _noted(subject, "scores-look-like-distances", "the better rank has the worse score")
+
+
+@check(
+    "constant-scores",
+    "severe",
+    "systems that give all documents of a query the same score",
+    advice="write the scores into the run; equal scores are put in order by document id",
+    needs=("rankings",),
+    broken=lambda example: example.with_scores(lambda scores: dict.fromkeys(scores, 1.0)),
+    also=("shallow-pool", "worse-than-random"),
+)
 def constant(subject: Subject) -> Found:
     """Systems that give all documents of a query the same score, in half of their queries or more."""
     counts = {name: _constant_queries(run) for name, run in subject.runs.items()}
@@ -26,16 +55,27 @@ def constant(subject: Subject) -> Found:
     )
 
 
-def distances(subject: Subject) -> Found:
-    """Systems whose better ranks have the lower scores."""
-    return _noted(subject, "scores-look-like-distances", "the better rank has the worse score")
-
-
+@check(
+    "missing-queries",
+    "warning",
+    "judged queries that a run does not have",
+    advice="run the system on all queries; a query that is missing counts 0",
+    needs=("rankings",),
+    broken=lambda example: example.with_renamed_query("q01", None),
+)
 def unanswered(subject: Subject) -> Found:
     """Judged queries that a run does not have."""
     return _noted(subject, "missing-queries", "judged queries are not in the run")
 
 
+@check(
+    "shallow-rankings",
+    "warning",
+    "systems whose rankings all end before the deepest cutoff",
+    advice="retrieve deeper, or read the measures up to that depth only",
+    needs=("rankings",),
+    broken=lambda example: example.with_scores(_first_twelve),
+)
 def shallow(subject: Subject) -> Found:
     """Systems none of whose rankings is as deep as the deepest cutoff."""
     deepest = {name: (int(lengths.max(initial=0)), len(lengths)) for name, lengths in _lengths(subject).items()}
@@ -49,6 +89,14 @@ def shallow(subject: Subject) -> Found:
     )
 
 
+@check(
+    "short-rankings",
+    "hint",
+    "rankings that end before the deepest cutoff, where others do not",
+    advice="none, if the system finds no more; else check its limits",
+    needs=("rankings",),
+    broken=lambda example: example.with_scores(_first_twelve, "q01"),
+)
 def short(subject: Subject) -> Found:
     """Rankings of a system that are shorter than the deepest cutoff, where others of it are not."""
     goal = _reachable(subject)
@@ -64,6 +112,15 @@ def short(subject: Subject) -> Found:
     )
 
 
+@check(
+    "nothing-judged",
+    "severe",
+    "systems without a judged document in any top 10",
+    advice="check that run and judgements speak of the same documents",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_order(lambda docs: [*docs[12:], *docs[:12]]),
+    also=("worse-than-random", "shallow-pool"),
+)
 def nothing_judged(subject: Subject) -> Found:
     """Systems that show nobody a judged document in the top of any ranking."""
     asked = {name: int(np.sum(hits.retrieved > 0)) for name, hits in subject.hits.items() if not np.any(hits.ranks <= DEPTH)}
@@ -73,6 +130,14 @@ def nothing_judged(subject: Subject) -> Found:
     )
 
 
+@check(
+    "shallow-pool",
+    "warning",
+    "systems of whose top 10 less than half was judged",
+    advice="judge more (audit lists the pairs that matter most), and read Judged@10 beside every value",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_grades(lambda grades: dict(list(grades.items())[:4])),
+)
 def pool(subject: Subject) -> Found:
     """Systems of whose top little was judged."""
     shares = {name: _judged_share(hits) for name, hits in subject.hits.items()}

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...errors import shown
-from ...models.collapse import COLLAPSED
-from .check import Fault, Found, found, of_systems
-from .prompts import family_of
-from .subject import Subject
+from ....errors import shown
+from ....models.collapse import COLLAPSED
+from ..check import Fault, Found, check, found, of_systems
+from ..prompts import family_of
+from ..subject import Subject
 
 LEAST_RECALL = 0.95
 MOST_CUT = 0.1
 _MOST = 1e15
 
 
+@check(
+    "embedding-collapse",
+    "severe",
+    "encoders that map everything to nearly one point",
+    advice="check that the weights are a trained encoder's and were loaded whole",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(collapse=0.98),
+)
 def collapsed(subject: Subject) -> Found:
     """Encoders that map everything to nearly one point."""
     told = [(name, _number(facts, "collapse"), int(_number(facts, "passages"))) for name, facts in _facts(subject)]
@@ -29,22 +37,54 @@ def collapsed(subject: Subject) -> Found:
     )
 
 
+@check(
+    "untrained-encoder",
+    "severe",
+    "encoders whose weights nobody has trained",
+    advice="load trained weights: what these find says nothing about their tokenization or their architecture",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "none"}),
+)
 def untrained(subject: Subject) -> Found:
     """Encoders whose weights are as they were drawn."""
     return _trained(subject, "none", "no training has touched the weights")
 
 
-def not_for_retrieval(subject: Subject) -> Found:
-    """Encoders whose weights were trained to fill in or go on with texts, and never to compare them."""
-    return _trained(subject, "language model", "the weights are a language model's, whose vectors were never made to be compared")
-
-
+@check(
+    "missing-prompt",
+    "warning",
+    "encoders used without the prompt that they were trained with",
+    advice="set query_prompt and passage_prompt of the stage",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(model={"source": "intfloat/multilingual-e5-small"}),
+)
 def missing_prompt(subject: Subject) -> Found:
     """Encoders that were trained with a prompt before the text and are used without one."""
     lacking = dict.fromkeys(words for name, facts in _facts(subject) if (words := _lacks_prompt(name, facts)))
     return found(list(lacking), None, "; ".join(lacking))
 
 
+@check(
+    "not-for-retrieval",
+    "warning",
+    "encoders that are language models, never trained to compare texts",
+    advice="train them for retrieval first: what they miss tells of their training, and not of their tokenization",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "language model"}),
+)
+def not_for_retrieval(subject: Subject) -> Found:
+    """Encoders whose weights were trained to fill in or go on with texts, and never to compare them."""
+    return _trained(subject, "language model", "the weights are a language model's, whose vectors were never made to be compared")
+
+
+@check(
+    "low-recall",
+    "warning",
+    "approximate searches that miss many of the nearest passages",
+    advice="raise ef_search or ef of the store, or search exactly",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(recall_of_exact=0.61),
+)
 def low_recall(subject: Subject) -> Found:
     """Approximate searches that miss many of the nearest neighbours."""
     known = [(name, facts) for name, facts in _facts(subject) if isinstance(facts.get("recall_of_exact"), float)]
@@ -54,6 +94,14 @@ def low_recall(subject: Subject) -> Found:
     )
 
 
+@check(
+    "truncated-passages",
+    "warning",
+    "encoders that do not read many passages to their end",
+    advice="cut the documents into chunks, or raise max_tokens",
+    needs=("stages",),
+    broken=lambda example: example.with_facts(truncated_passages=12),
+)
 def truncated(subject: Subject) -> Found:
     """Encoders that did not read many passages to their end."""
     most = max((max(_number(rung.facts, "passages"), _number(rung.facts, "documents")) for rung in subject.rungs), default=0)

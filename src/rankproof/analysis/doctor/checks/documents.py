@@ -4,42 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...data.corpus import Document
-from ...errors import shown
-from .check import Fault, Found, counted, found, of_systems
-from .sameness import same_text, words_of
-from .subject import Subject
+from ....data.corpus import Document
+from ..check import Found, check, counted, found
+from ..sameness import same_text, words_of
+from ..subject import Subject
 
 FEW_WORDS = 3
 """A document of fewer words than this can hardly answer anything."""
 
 
-def dangling(subject: Subject) -> Found:
-    """Judged documents that the corpus lacks."""
-    judged = {doc for docs in subject.qrels.values() for doc in docs}
-    missing = sorted(doc for doc in judged if doc not in subject.corpus)
-    wanted = {doc for docs in subject.qrels.values() for doc, grade in docs.items() if grade >= subject.rel}
-    lost = sum(doc in wanted for doc in missing)
-    said = (
-        f"{len(missing)} of {len(judged)} judged documents are not in the corpus, {lost} of them relevant: nothing can find them"
-    )
-    return found(missing, len(judged), said)
-
-
-def unknown(subject: Subject) -> Found:
-    """Retrieved documents that the corpus lacks, by system."""
-    retrieved = {name: set(run.docs) for name, run in subject.runs.items()}
-    strangers = {name: sorted(docs.difference(subject.corpus)) for name, docs in retrieved.items()}
-    return of_systems(
-        "retrieved documents are not in the corpus",
-        (
-            Fault(name, len(docs), len(retrieved[name]), f"{len(docs)} of {len(retrieved[name])}, such as {shown(docs[0])}")
-            for name, docs in strangers.items()
-            if docs
-        ),
-    )
-
-
+@check(
+    "empty-documents",
+    "warning",
+    "documents without title and text",
+    advice="restore their content, or remove them",
+    needs=("documents",),
+    broken=lambda example: example.with_documents(e1=(" ", "\n")),
+)
 def empty(subject: Subject) -> Found:
     """Documents without title and text."""
     return _short(
@@ -47,6 +28,14 @@ def empty(subject: Subject) -> Found:
     )
 
 
+@check(
+    "near-empty-documents",
+    "hint",
+    "documents of a word or two",
+    advice="check that their content was not lost on the way",
+    needs=("documents",),
+    broken=lambda example: example.with_documents(e1=("", "two words")),
+)
 def near_empty(subject: Subject) -> Found:
     """Documents of a word or two."""
     counts = {doc.id: len(words_of(_content(doc))) for doc in subject.corpus.values() if len(doc.text) < 50}
@@ -54,6 +43,14 @@ def near_empty(subject: Subject) -> Found:
     return _short(subject, few, f"have fewer than {FEW_WORDS} words")
 
 
+@check(
+    "duplicate-documents",
+    "warning",
+    "documents with the same title and text",
+    advice="keep one of each, or judge all copies alike: a system that finds the wrong copy is punished",
+    needs=("documents",),
+    broken=lambda example: example.with_documents(e1=("About  D01", example.documents["d01"][1].upper())),
+)
 def duplicates(subject: Subject) -> Found:
     """Documents with the same title and text; an example lists all that are the same."""
     groups: dict[str, list[str]] = {}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...align.hits import Hits
-from ...data.arrays import IntArray
-from .check import CHANCE, NOTHING, Fault, Found, of_systems
-from .subject import Subject
+from ....align.hits import Hits
+from ....data.arrays import IntArray
+from ..check import CHANCE, NOTHING, Fault, Found, check, of_systems
+from ..subject import Subject
 
 _ENOUGH_PAIRS = 20
 
@@ -29,6 +29,14 @@ class Order:
     levels: IntArray
 
 
+@check(
+    "reversed-grades",
+    "severe",
+    "grades that go against the ranking of every system",
+    advice="check the scale (does 1 mean best?) and turn it round with --grade-map",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_grades(lambda grades: {doc: 2 - grade for doc, grade in grades.items()}),
+)
 def reversed_grades(subject: Subject) -> Found:
     """Whether every system ranks the lower grade above the higher one, and does so for all grades."""
     orders = {name: order_of(hits, subject.rel) for name, hits in subject.hits.items()}
@@ -38,6 +46,20 @@ def reversed_grades(subject: Subject) -> Found:
     return of_systems("the lower grade is ranked above the higher one by every system", faults)
 
 
+def _zeros_second(docs: list[str]) -> list[str]:
+    """For an example: the document of grade 2 first, then those of grade 0, then those of grade 1."""
+    return [docs[0], *docs[3:12], *docs[1:3], *docs[12:]]
+
+
+@check(
+    "zeros-on-top",
+    "warning",
+    "documents of grade 0 that every system ranks above relevant ones",
+    advice="read some of them: they may be hard negatives, what the queries were made from, or judged by mistake",
+    needs=("judgements", "rankings"),
+    broken=lambda example: example.with_order(_zeros_second, system="bm25").with_order(_zeros_second),
+    also=("random-level",),
+)
 def zeros_on_top(subject: Subject) -> Found:
     """Whether every system ranks documents of grade 0 above relevant ones, though the grades are not reversed."""
     orders = {name: order_of(hits, subject.rel) for name, hits in subject.hits.items()}

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from ...data.marks import told
-from .check import NOTHING, Found, found
-from .subject import Subject
+from ....data.marks import told
+from ..check import NOTHING, Found, check, found
+from ..subject import Subject
 
 
+@check(
+    "queries-without-relevant",
+    "warning",
+    "judged queries without a relevant document",
+    advice="judge more documents for them, or leave them out: they lower every mean by the same",
+    needs=("judgements",),
+    broken=lambda example: example.with_grades(lambda grades: dict.fromkeys(grades, 0), "q01"),
+)
 def without_relevant(subject: Subject) -> Found:
     """Judged queries without any relevant document."""
     barren = [query for query, docs in subject.qrels.items() if max(docs.values(), default=0) < subject.rel]
@@ -19,6 +28,14 @@ def without_relevant(subject: Subject) -> Found:
     return found(barren, len(subject.qrels), said)
 
 
+@check(
+    "one-grade",
+    "hint",
+    "judgements that all have the same grade",
+    advice="keep the judgements of documents that are not relevant as well: bpref and Judged need them",
+    needs=("judgements",),
+    broken=lambda example: example.with_grades(lambda grades: dict.fromkeys(grades, 1)),
+)
 def one_grade(subject: Subject) -> Found:
     """Judgements that all have the same grade."""
     grades = Counter(grade for docs in subject.qrels.values() for grade in docs.values())
@@ -29,6 +46,14 @@ def one_grade(subject: Subject) -> Found:
     return found([str(grade)], count, said, count=count)
 
 
+@check(
+    "machine-judgements",
+    "warning",
+    "judgements that a machine made",
+    advice="measure how far it agrees with people (rankproof judge --qrels), and say so beside every value",
+    needs=("judgements",),
+    broken=lambda example: replace(example, judge="llm:small:0123abcd"),
+)
 def by_machines(subject: Subject) -> Found:
     """Judgements that a language model or a count of words made."""
     marks, count = subject.qrels.made_by(), sum(map(len, subject.qrels.values()))

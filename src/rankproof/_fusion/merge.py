@@ -33,7 +33,7 @@ def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = 
     """
     if (kernel or best_kernel()) == "plain":
         return _plain(given, times_found)
-    from . import _merge
+    from ..fusion import _merge
 
     docs, scores = _merge.merge([(docs, start, np.ascontiguousarray(parts)) for docs, start, parts in given], times_found)
     return docs, np.frombuffer(scores, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Fusion: several rankings of one query joined into one, by registered methods and normalisations."""

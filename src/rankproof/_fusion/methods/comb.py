@@ -1,0 +1,24 @@
+"""Methods that add normalised scores."""
+
+from __future__ import annotations
+
+from ...data.arrays import FloatArray
+from ..method import FusionSettings, method
+
+
+@method("combsum", "adds normalised scores", uses=("norm", "weights"), source="Fox and Shaw 1994")
+def comb_sum(scores: FloatArray, settings: FusionSettings) -> FloatArray:
+    """CombSUM."""
+    return settings.normalise(scores)
+
+
+@method(
+    "combmnz",
+    "adds normalised scores, times the number of rankings that have the document",
+    uses=("norm", "weights"),
+    times_found=True,
+    source="Fox and Shaw 1994",
+)
+def comb_mnz(scores: FloatArray, settings: FusionSettings) -> FloatArray:
+    """CombMNZ."""
+    return settings.normalise(scores)
