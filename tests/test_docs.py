@@ -50,7 +50,7 @@ def test_the_examples_of_the_page_of_experiments_run_one_after_the_other(tmp_pat
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for code in blocks:
         exec(compile(code, "page", "exec", dont_inherit=True), names)
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
