@@ -71,7 +71,7 @@ size:
 lowest: $(VENV)/release.stamp
 	bash release/lowest.sh $(BIN)/uv $(PYTHON) -n auto
 
-NATIVE := $(wildcard src/rankproof/*/*.c src/rankproof/align/csrc/*.h)
+NATIVE := $(wildcard src/rankproof/_native/*.c src/rankproof/_native/align_src/*.h)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -25,10 +25,10 @@ def extension(name: str, source: str, headers: str = "") -> Extension:
 
 setup(
     ext_modules=[
-        extension("rankproof.align._native", "src/rankproof/align/_native.c", "src/rankproof/align/csrc/*.h"),
-        extension("rankproof.fusion._merge", "src/rankproof/fusion/_merge.c"),
-        extension("rankproof.stores._topk", "src/rankproof/stores/_topk.c"),
-        extension("rankproof.analysis._flips", "src/rankproof/analysis/_flips.c"),
+        extension("rankproof._native.align", "src/rankproof/_native/align.c", "src/rankproof/_native/align_src/*.h"),
+        extension("rankproof._native.merge", "src/rankproof/_native/merge.c"),
+        extension("rankproof._native.topk", "src/rankproof/_native/topk.c"),
+        extension("rankproof._native.permutation", "src/rankproof/_native/permutation.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

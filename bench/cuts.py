@@ -14,18 +14,18 @@ from functools import partial
 from unicodedata import normalize
 
 from rankproof import BM25, Dataset, read_dataset
-from rankproof.stages.bm25 import BM25Searcher
-from rankproof.stages.passages import passages
-from rankproof.stages.postings import postings
-from rankproof.stages.words import words
+from rankproof.stages._analyzer import split_words
+from rankproof.stages._bm25 import BM25Searcher
+from rankproof.stages._bm25_index import build_inverted_index
+from rankproof.stages._fields import passage_texts
 
 from .tokens import COLLECTIONS, DATA, MEASURE, markdown, measured, shown
 
 SIZE = 4
 STAGE = BM25(tokens=f"characters-{SIZE}")
 WAYS: dict[str, Callable[[str], list[str]]] = {
-    "across words": lambda text: [" ".join(words(text))],
-    "within words": words,
+    "across words": lambda text: [" ".join(split_words(text))],
+    "within words": split_words,
     "as written": lambda text: [" ".join(normalize("NFKC", text).lower().split())],
 }
 
@@ -36,21 +36,21 @@ class Cut:
 
     parts: Callable[[str], list[str]]
 
-    def of(self, text: str) -> list[str]:
+    def tokenize(self, text: str) -> list[str]:
         """The n-grams, in the order of the text."""
         marked = [f" {part} " for part in self.parts(text) if part]
         return [part[at : at + SIZE] for part in marked for at in range(max(1, len(part) - SIZE + 1))]
 
-    def shown(self, token: str) -> str:
+    def display(self, token: str) -> str:
         """The token itself."""
         return token
 
 
 def searcher(way: str, dataset: Dataset) -> BM25Searcher:
     """An index of the n-grams that are cut so."""
-    texts, cut = passages(dataset.corpus, STAGE.fields), Cut(WAYS[way])
+    texts, cut = passage_texts(dataset.corpus, STAGE.fields), Cut(WAYS[way])
     docs = sorted(texts, reverse=True)
-    index = postings((cut.of(texts[doc]) for doc in docs), STAGE.k1, STAGE.b)
+    index = build_inverted_index((cut.tokenize(texts[doc]) for doc in docs), STAGE.k1, STAGE.b)
     return BM25Searcher(STAGE, dataset.corpus, cut, docs, index, 0.0)
 
 

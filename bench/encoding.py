@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rankproof.data.arrays import Matrix
+from rankproof._data.arrays import Matrix
 
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
 LENGTHS = (300, 700, 1200, 5000)
@@ -53,10 +53,9 @@ def texts(count: int) -> list[str]:
 
 def ours(precision: Any) -> Encode:
     """MiniLM by the written graph; its weights are got first where they are not here."""
-    from rankproof.models.fetch_minilm import get_minilm
-    from rankproof.models.minilm import MiniLM
+    from rankproof.models._minilm import MiniLM, download_minilm
 
-    get_minilm(lambda text: print(text, file=sys.stderr), lambda done, total: None)
+    download_minilm(lambda text: print(text, file=sys.stderr), lambda done, total: None)
     return MiniLM(precision=precision).load().encode
 
 
@@ -73,9 +72,9 @@ def theirs() -> Encode:
 
 
 def _as_theirs(folder: Path) -> Path:
-    from rankproof.models.minilm import PINNED, minilm_folder
+    from rankproof.models._minilm import MINILM_SHA256, minilm_folder
 
-    for name in ("config.json", *PINNED):
+    for name in ("config.json", *MINILM_SHA256):
         (folder / name).symlink_to(minilm_folder() / name)
     kinds = {"": "Transformer", "1_Pooling": "Pooling"}
     modules = [

@@ -37,7 +37,7 @@ def values() -> Values:
 
 def ours(kernel: Any) -> Test:
     """All pairs at once."""
-    from rankproof.analysis.statistics.flips import randomisation_p
+    from rankproof._statistics.permutation import randomisation_p
 
     return lambda found, flips: float(randomisation_p(found, flips, SEED, kernel)[0, 1])
 

@@ -8,32 +8,31 @@ from pathlib import Path
 import numpy as np
 
 from rankproof import evaluate
-from rankproof.data.arrays import FloatArray
-from rankproof.data.qrels import Qrels
-from rankproof.data.queries import Queries, Query
-from rankproof.data.run import Run
-from rankproof.experiment import Climb, Rung
-from rankproof.experiment.results.folder import is_results_folder, save
-from rankproof.experiment.rung import TIMES
+from rankproof._data.arrays import FloatArray
+from rankproof._data.dataset import Queries, Query
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof._results.folder import is_results_folder, save_results
 
 from .loading import DEPTH, MEASURES, QUERIES, SYSTEMS
 
 DOCUMENTS, SEED = 20_000, 5
 
 
-def climb() -> Climb:
+def climb() -> ExperimentResult:
     """A climb of three systems that found documents at random, one of them judged relevant for each query."""
     random = np.random.default_rng(SEED)
     queries = tuple(f"q{at}" for at in range(QUERIES))
     docs = [f"d{at:07d}" for at in range(DOCUMENTS)]
     runs = {name: _run(name, queries, docs, random) for name in SYSTEMS}
     qrels = Qrels.from_dict({query: {docs[at]: 1} for at, query in enumerate(queries)})
-    return Climb(
+    return ExperimentResult(
         name="large",
         fingerprint="f" * 64,
         queries=queries,
         result=evaluate(qrels, runs, MEASURES),
-        rungs=tuple(_rung(run, random) for run in runs.values()),
+        system_runs=tuple(_rung(run, random) for run in runs.values()),
         qrels=qrels,
         texts=Queries([Query(query, f"what is the answer to question {query}?") for query in queries]),
         snippets={doc: f"The text of document {doc} in a few words." for doc in docs},
@@ -48,16 +47,16 @@ def _run(name: str, queries: tuple[str, ...], docs: list[str], random: np.random
         places = (start + step * np.arange(DEPTH)) % len(docs)
         return [docs[at] for at in places.tolist()], np.sort(random.random(DEPTH))[::-1] * 20
 
-    return Run.of_rankings(name, queries, (ranking() for _ in queries))
+    return Run.from_rankings(name, queries, (ranking() for _ in queries))
 
 
-def _rung(run: Run, random: np.random.Generator) -> Rung:
-    return Rung(
+def _rung(run: Run, random: np.random.Generator) -> SystemRun:
+    return SystemRun(
         name=run.name,
         kind="retrieval",
         stage={"kind": "BM25"},
         run=run,
-        times={part: random.random(QUERIES) for part in TIMES},
+        times={part: random.random(QUERIES) for part in TIME_COLUMNS},
         index_seconds=1.0,
         index_bytes=1,
         throughput=None,
@@ -70,7 +69,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     if not is_results_folder(str(folder)):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        save(climb(), folder)
+        save_results(climb(), folder)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from rankproof.data.corpus import Corpus, Document
-from rankproof.data.queries import Query
-from rankproof.data.ranking import Ranking
-from rankproof.stages.base import Ground
-from rankproof.stages.bm25 import BM25, BM25Searcher
-from rankproof.stages.clock import Clock
+from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.ordering import Ranking
+from rankproof.stages._base import BuildContext, QueryTimer
+from rankproof.stages._bm25 import BM25, BM25Searcher
 
 from .contender import best
 
@@ -51,13 +49,13 @@ def texts() -> tuple[list[str], list[str]]:
 def ours(road: str, documents: list[str], queries: list[str]) -> tuple[Search, Reader]:
     """Our stage, asked for the first so many queries, and how to read what it says."""
     corpus = Corpus(Document(f"{at:05d}", text) for at, text in enumerate(documents))
-    searcher: BM25Searcher = BM25(depth=DEPTH).build(Ground(corpus, "", keep=None))  # type: ignore[arg-type]
+    searcher: BM25Searcher = BM25(depth=DEPTH).build(BuildContext(corpus, "", block_cache=None))  # type: ignore[arg-type]
     asked = [Query(str(at), text) for at, text in enumerate(queries)]
-    terms = [searcher.terms.of(text) for text in queries]
+    terms = [searcher.terms.tokenize(text) for text in queries]
     ways: dict[str, Search] = {
         ROADS[0]: lambda count: searcher.search_terms(terms[:count]),
         ROADS[1]: lambda count: searcher.search_all(asked[:count]),
-        ROADS[2]: lambda count: [searcher.search(query, (), Clock()) for query in asked[:count]],
+        ROADS[2]: lambda count: [searcher.search(query, (), QueryTimer()) for query in asked[:count]],
     }
     return ways[road], _table
 
@@ -74,12 +72,12 @@ def theirs(road: str, documents: list[str], queries: list[str]) -> tuple[Search,
     import bm25s
     import Stemmer
 
-    from rankproof.stages.words import Terms
+    from rankproof.stages._analyzer import WordAnalyzer
 
-    terms = Terms("english", stemming=True, stop_words=True)
+    terms = WordAnalyzer("english", stemming=True, stop_words=True)
     index = bm25s.BM25(method="atire", idf_method="lucene", backend="numpy" if road == ROADS[2] else "numba")
-    index.index([terms.of(text) for text in documents], show_progress=False)
-    asked, stemmer = [terms.of(text) for text in queries], Stemmer.Stemmer("english")
+    index.index([terms.tokenize(text) for text in documents], show_progress=False)
+    asked, stemmer = [terms.tokenize(text) for text in queries], Stemmer.Stemmer("english")
 
     def cut(these: list[str]) -> Any:
         pattern = r"(?u)\b\w+\b"

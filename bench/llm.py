@@ -12,20 +12,19 @@ import sys
 import time
 from pathlib import Path
 
-from rankproof.asking.desk import Desk
-from rankproof.data.identity import identity
-from rankproof.experiment import Climb, Experiment, Settings, climb
-from rankproof.experiment.climbing import dataset_of
-from rankproof.experiment.replies import Books
-from rankproof.judging.judge import Judge
-from rankproof.judging.keyword_judge import KeywordJudge
-from rankproof.judging.language_judge import LanguageJudge
-from rankproof.judging.pairs import pool_of
-from rankproof.models.chat.llama import Llama
-from rankproof.models.chat.port import ChatModel
-from rankproof.models.chat.smollm2 import SmolLM2
-from rankproof.stages import BM25, Answer, Extract, Listwise, Pointwise, Rerank
-from rankproof.stages.base import Stage
+from rankproof._data.identity import identity
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.run import RunOptions, load_dataset, run_experiment
+from rankproof._judge.judges import Judge, KeywordOverlapJudge, LLMJudge
+from rankproof._judge.rubric import pool_pairs
+from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.session import LLMSession
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.models._chat.base import ChatModel
+from rankproof.models._chat.llama_cpp import Llama
+from rankproof.models._chat.smollm2 import SmolLM2
+from rankproof.stages import BM25, ExtractAnswer, GenerateAnswer, Listwise, Pointwise, Rerank
+from rankproof.stages._base import Stage
 
 from .gguf_parts import joined
 from .llm_tables import MEASURES, answered, judged, reranked, told_apart
@@ -46,17 +45,17 @@ def sample(limit: int, threads: int) -> None:
         "BM25": below,
         "pointwise": Rerank(below, Pointwise(model, attempts=ONCE), top=TOP),
         "listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP),
-        "the best sentence": Extract(below, top=TOP),
-        "SmolLM2": Answer(below, model, top=TOP, attempts=ONCE),
+        "the best sentence": ExtractAnswer(below, top=TOP),
+        "SmolLM2": GenerateAnswer(below, model, top=TOP, attempts=ONCE),
     }
     found = climbed(systems, "sample", limit, threads)
     print_model(model, found)
     reranked([found])
     answered(found)
-    dataset = dataset_of(Experiment(systems))
-    with Desk(Books(WORK), threads=threads) as desk:
-        judges: dict[str, Judge] = {"shared words": KeywordJudge(), "SmolLM2": LanguageJudge(model, attempts=ONCE)}
-        judged(dataset, pool_of(found.rung("BM25").run, TOP), judges, desk)
+    dataset = load_dataset(Experiment(systems))
+    with LLMSession(ResponseCaches(WORK), threads=threads) as session:
+        judges: dict[str, Judge] = {"shared words": KeywordOverlapJudge(), "SmolLM2": LLMJudge(model, attempts=ONCE)}
+        judged(dataset, pool_pairs(found.system_run("BM25").run, TOP), judges, session)
 
 
 def xquad(path: Path, limit: int, threads: int) -> None:
@@ -69,22 +68,24 @@ def xquad(path: Path, limit: int, threads: int) -> None:
     third = climbed({"listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads)
     print_model(model, first)
     reranked([first, second, third])
-    dataset = dataset_of(Experiment({"BM25": below}, XQUAD))
-    with Desk(Books(WORK), threads=threads) as desk:
-        told_apart(dataset, pool_of(first.rung("BM25").run, TOP), Pointwise(model), desk)
+    dataset = load_dataset(Experiment({"BM25": below}, XQUAD))
+    with LLMSession(ResponseCaches(WORK), threads=threads) as session:
+        told_apart(dataset, pool_pairs(first.system_run("BM25").run, TOP), Pointwise(model), session)
 
 
-def climbed(systems: dict[str, Stage], dataset: str, limit: int, threads: int) -> Climb:
+def climbed(systems: dict[str, Stage], dataset: str, limit: int, threads: int) -> ExperimentResult:
     """The climb, told step by step on standard error."""
     start = time.monotonic()
 
     def progress(label: str, done: int, total: int) -> None:
         print(f"{time.monotonic() - start:6.0f} s  {label} {done} of {total}", file=sys.stderr)
 
-    return climb(Experiment(systems, dataset, limit=limit, measures=MEASURES), Settings(WORK, threads=threads, progress=progress))
+    return run_experiment(
+        Experiment(systems, dataset, limit=limit, measures=MEASURES), RunOptions(WORK, threads=threads, progress=progress)
+    )
 
 
-def print_model(model: ChatModel, found: Climb) -> None:
+def print_model(model: ChatModel, found: ExperimentResult) -> None:
     """Which model, on how many queries of what."""
     where, revision = found.provenance["dataset"], identity(model)["revision"]
     print(f"{len(found.queries)} queries of {where}, drawn by seed 0; the top {TOP} of BM25; {type(model).__name__} {revision}\n")

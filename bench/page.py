@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from rankproof import Qrels, Run, evaluate
-from rankproof.data.arrays import IntArray
-from rankproof.data.queries import Queries, Query
-from rankproof.experiment.rung import TIMES, Climb, Rung
-from rankproof.report import page_of
+from rankproof._data.arrays import IntArray
+from rankproof._data.dataset import Queries, Query
+from rankproof._report.page import render_report
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 
 QUERIES, SYSTEMS, DOCUMENTS, SEED = 6_980, 5, 20_000, 3
 DEPTHS = (10, 100)
@@ -37,19 +37,19 @@ SORTED = """async () => {
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
-def climb_of(depth: int) -> Climb:
+def climb_of(depth: int) -> ExperimentResult:
     """Systems that find the one relevant document of a query ever more often, and snippets of 300 characters."""
     draws = np.random.default_rng(SEED)
     ids, docs = [f"q{at}" for at in range(QUERIES)], [f"d{at}" for at in range(DOCUMENTS)]
     right = draws.integers(0, DOCUMENTS, QUERIES)
     qrels = Qrels.from_dict({query: {docs[at]: 1} for query, at in zip(ids, right.tolist(), strict=True)})
     runs = {f"system-{at}": _run(f"system-{at}", ids, docs, right, 0.5 + 0.07 * at, depth, draws) for at in range(SYSTEMS)}
-    return Climb(
+    return ExperimentResult(
         name="bench",
         fingerprint="0" * 64,
         queries=tuple(ids),
         result=evaluate(qrels, runs, list(MEASURES)),
-        rungs=tuple(_rung(run, at, list(runs), draws) for at, run in enumerate(runs.values())),
+        system_runs=tuple(_rung(run, at, list(runs), draws) for at, run in enumerate(runs.values())),
         qrels=qrels,
         texts=Queries(
             [Query(query, f"how much {WORDS[at % 12]}?", fields={"kind": WORDS[at % 5]}) for at, query in enumerate(ids)]
@@ -71,21 +71,21 @@ def _run(
         if draws.random() < share:
             found = np.insert(found, min(int(draws.geometric(0.4)) - 1, len(found)), goal)[:depth]
         rankings.append(([docs[at] for at in found.tolist()], scores[: len(found)]))
-    return Run.of_rankings(name, ids, rankings)
+    return Run.from_rankings(name, ids, rankings)
 
 
-def _rung(run: Run, at: int, names: list[str], draws: np.random.Generator) -> Rung:
+def _rung(run: Run, at: int, names: list[str], draws: np.random.Generator) -> SystemRun:
     times = draws.gamma(2.0, 1.0 + at, QUERIES)
-    return Rung(
+    return SystemRun(
         name=run.name,
         kind="retrieval",
         stage={},
         run=run,
-        times={part: times if part in ("search", "total") else np.zeros(QUERIES) for part in TIMES},
+        times={part: times if part in ("search", "total") else np.zeros(QUERIES) for part in TIME_COLUMNS},
         index_seconds=0.0,
         index_bytes=0,
         throughput=None,
-        over=names[at - 1] if at else None,
+        baseline=names[at - 1] if at else None,
     )
 
 
@@ -116,9 +116,9 @@ def rows(rounds: int) -> Sequence[str]:
     """A line of the table for each depth."""
     lines = []
     for depth in DEPTHS:
-        climb = climb_of(depth)
+        results = climb_of(depth)
         start = time.process_time()
-        text = page_of(climb).encode(errors="backslashreplace")
+        text = render_report(results).encode(errors="backslashreplace")
         made = time.process_time() - start
         opened, ordered = in_browser(text, rounds)
         lines.append(f"| {depth} | {made:.1f} | {len(text) / 1e6:.1f} | {opened:.2f} | {ordered:.2f} |")

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rankproof.experiment.results.folder import load
-from rankproof.report import page_of
+from rankproof._report.page import render_report
+from rankproof._results.folder import load_results
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 MOST = 400_000
@@ -32,7 +32,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder, "report.html")
-        page.write_bytes(page_of(load(results)).encode(errors="backslashreplace"))
+        page.write_bytes(render_report(load_results(results)).encode(errors="backslashreplace"))
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
         for name in SHOTS:
             _shoot(browser, page, name)

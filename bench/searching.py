@@ -32,7 +32,7 @@ Search = Callable[[Matrix], Found]
 
 def rankproof_search(vectors: Matrix) -> Callable[[Matrix], Any]:
     """Our store in memory, with ids as text."""
-    from rankproof.stores.memory import Memory
+    from rankproof.stores._memory import Memory
 
     store = Memory().open("bench", vectors.shape[1], "")
     store.add([f"{at:07}" for at in range(len(vectors))], vectors)

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankproof.cli.main import main as rankproof
-from rankproof.data.corpus import Corpus
-from rankproof.data.dataset import Dataset
-from rankproof.data.qrels import Qrels
-from rankproof.data.queries import Queries
-from rankproof.experiment.draw import drawn_queries
-from rankproof.formats import read_dataset
-from rankproof.formats.folder import write_folder
-from rankproof.models.trial.checkpoint import CARD
+from rankproof._cli.main import main as rankproof
+from rankproof._data.dataset import Corpus, Dataset, Queries
+from rankproof._data.qrels import Qrels
+from rankproof._experiment.queries import select_judged
+from rankproof._formats.read import read_dataset, write_folder
+from rankproof.models._trained.checkpoint import METADATA_FILE
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
@@ -26,7 +23,20 @@ BYT5_SMALL = {"vocab_size": 384, "d_model": 1472, "d_kv": 64, "d_ff": 3584, "num
     "tokenizer_class": "ByT5Tokenizer",
 }
 """Of google/byt5-small; CANINE-s has the defaults of its configuration."""
-LSTM = ("--kinds", "bpe-4000", "--body", "lstm", "--steps", "0", "--width", "768", "--depth", "2", "--parameters", "12000000")
+LSTM = (
+    "--tokenizers",
+    "bpe-4000",
+    "--architecture",
+    "lstm",
+    "--steps",
+    "0",
+    "--width",
+    "768",
+    "--depth",
+    "2",
+    "--parameters",
+    "12000000",
+)
 
 
 def data(queries: int, documents: int) -> Path:
@@ -34,7 +44,7 @@ def data(queries: int, documents: int) -> Path:
     folder = WORK / f"data-{queries}-{documents}"
     if not folder.is_dir():
         whole = read_dataset(str(DATA))
-        drawn = drawn_queries(whole, queries, 0)
+        drawn = select_judged(whole, queries, 0)
         wanted = dict.fromkeys(doc for query in drawn for doc in whole.qrels[query])
         kept = [*wanted, *(doc for doc in whole.corpus if doc not in wanted)][: max(documents, len(wanted))]
         part = Dataset(
@@ -71,4 +81,4 @@ def lstm(folder: Path) -> Path:
         ["tokenizers", "train", str(folder), "--split", "test", "--repeats", "1", *LSTM, "-o", str(trials)]
     ):
         raise SystemExit("the LSTM could not be made")
-    return next(path.parent for path in trials.rglob(CARD))
+    return next(path.parent for path in trials.rglob(METADATA_FILE))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rankproof.asking.desk import Desk
-from rankproof.asking.tally import Sums
-from rankproof.data.identity import NOT_PART
-from rankproof.experiment.replies import Books
-from rankproof.models.chat.port import Ask, ChatModel, Reply
+from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.session import LLMSession
+from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class TextAlone:
     """Replies of the model to rerankers, from the books under a folder where they are kept."""
 
     model: ChatModel
-    books: Path = field(metadata=NOT_PART)
+    books: Path = field(metadata=NOT_IN_IDENTITY)
 
     @property
     def concurrency(self) -> int:
@@ -38,7 +38,7 @@ class TextAlone:
 
     def load(self, *, threads: int = 1) -> TextAloneChat:
         """A desk of its own at the same books."""
-        return TextAloneChat(self.model, Desk(Books(self.books), threads=threads))
+        return TextAloneChat(self.model, LLMSession(ResponseCaches(self.books), threads=threads))
 
     def revision(self) -> str:
         """The model's."""
@@ -48,17 +48,17 @@ class TextAlone:
 class TextAloneChat:
     """Asks where the model was asked before."""
 
-    def __init__(self, model: ChatModel, desk: Desk) -> None:
-        self._desk, self._asker = desk, desk.asker(model, "rerank")
+    def __init__(self, model: ChatModel, session: LLMSession) -> None:
+        self._session, self._client = session, session.client(model, "rerank")
 
-    def reply(self, ask: Ask) -> Reply:
+    def reply(self, request: ChatRequest) -> ChatReply:
         """The model's reply, its first tokens hidden."""
-        return replace(self._asker.ask(ask, Sums()), first=None)
+        return replace(self._client.request(request, CallTotals()), first=None)
 
     def facts(self) -> Mapping[str, Any]:
         """The model's."""
-        return self._asker.facts()
+        return self._client.facts()
 
     def close(self) -> None:
         """Closes the desk."""
-        self._desk.close()
+        self._session.close()

@@ -17,18 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from rankproof import Settings
-from rankproof.data.counting import counted
-from rankproof.formats import read_dataset
-from rankproof.lab.comparing.compare import compare
-from rankproof.lab.comparing.comparison import Comparison
-from rankproof.lab.comparing.contestants import encoder, lexical
-from rankproof.lab.comparing.entry import SLOW_MS, Entry
-from rankproof.lab.comparing.folder import CHARTS, CONCLUSION, is_comparison, save_comparison
-from rankproof.lab.comparing.plan import Plan
-from rankproof.lab.comparing.remarks import remarks
-from rankproof.lab.lessons.languages import OWN
-from rankproof.stores.registry import store_named
+from rankproof import RunOptions
+from rankproof._data.text import pluralise
+from rankproof._formats.read import read_dataset
+from rankproof._tokenizer_lab.compare import ComparisonPlan, compare_tokenizers
+from rankproof._tokenizer_lab.comparison import TokenizerComparison
+from rankproof._tokenizer_lab.files import CHART_NAMES, CONCLUSION_FILE, is_comparison_folder, save_comparison
+from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, system_notes
+from rankproof._tokenizer_lab.splits import OWN_LANGUAGE
+from rankproof._tokenizer_lab.systems import encoder_system, lexical_system
+from rankproof.stores._registry import store_by_name
 
 from .strategies import DATA, WORK, data, lstm, nets
 from .tokens import markdown
@@ -60,24 +58,28 @@ def strategies(queries: int, documents: int) -> None:
     byt5, canine = nets()
     specs = (f"byt5:{byt5}", f"canine:{canine}", f"bpe:{lstm(folder)}")
     for name in ("memory", "pgvector"):
-        systems = [*(encoder(spec, store_named(name)) for spec in specs), lexical("words")]
-        plan = Plan(
-            f"{queries} queries of xquad-en", systems, {OWN: read_dataset(str(folder))}, measures=["RR", "nDCG@10"], store=name
+        systems = [*(encoder_system(spec, store_by_name(name)) for spec in specs), lexical_system("words")]
+        plan = ComparisonPlan(
+            f"{queries} queries of xquad-en",
+            systems,
+            {OWN_LANGUAGE: read_dataset(str(folder))},
+            measures=["RR", "nDCG@10"],
+            store=name,
         )
-        found = compare(plan, Settings(cache=WORK / "cache"))
+        found = compare_tokenizers(plan, RunOptions(cache=WORK / "cache"))
         save_comparison(found, WORK / f"in-{name}", conclusion="")
         print("\n".join([f"\n**{name}**\n", *table(found), "", *answers(found)]))
 
 
-def table(found: Comparison) -> list[str]:
+def table(found: TokenizerComparison) -> list[str]:
     """A row a strategy."""
     head = ["strategy", "parameters", "tokens/query", "ms/document", "embed ms", "retrieval ms", "total ms", "p95", "over 100 ms"]
     head += ["recall@1", "recall@10", "MRR"]
-    rows = [_row(entry) for entry in found.under(found.first)]
+    rows = [_row(entry) for entry in found.at_condition(found.base_condition)]
     return markdown([head, *rows])
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: MeasuredSystem) -> list[str]:
     counts = entry.counts
     times = [float(np.median(entry.ms(part))) for part in ("embed", "search", "total")]
     return [
@@ -91,9 +93,9 @@ def _row(entry: Entry) -> list[str]:
     ]
 
 
-def answers(found: Comparison) -> list[str]:
+def answers(found: TokenizerComparison) -> list[str]:
     """The guesses, answered by the numbers."""
-    dense = [entry for entry in found.under(found.first) if entry.family == "encoder"]
+    dense = [entry for entry in found.at_condition(found.base_condition) if entry.family == "encoder"]
     order = sorted(dense, key=lambda entry: -float(np.median(entry.ms("total"))))
     slow = [f"{entry.system} {int(entry.slow.sum())} of {len(entry.queries)}" for entry in dense if entry.slow.any()]
     chance = "unknown" if found.chance is None else f"{found.chance:.3f}"
@@ -103,7 +105,7 @@ def answers(found: Comparison) -> list[str]:
         f"queries over {SLOW_MS:.0f} ms: {', '.join(slow) if slow else 'none'}",
         f"MRR with random weights: {mrr}; of a random ranking of the {found.documents} documents: {chance}",
         "a guess at the MRR of trained weights, CANINE's .05 to .10, cannot be answered without those weights",
-        *remarks(dense, found.main, found.chance),
+        *system_notes(dense, found.main, found.chance),
     ]
     return [f"- {sentence}" for sentence in said]
 
@@ -111,12 +113,12 @@ def answers(found: Comparison) -> list[str]:
 def summary(folder: Path) -> list[str]:
     """A row a system in its own language: what docs/tokenizers.md shows of a collection."""
     with open(folder / "comparison.csv", encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["language"] == OWN]
+        rows = [row for row in csv.DictReader(file) if row["language"] == OWN_LANGUAGE]
     edits = sorted({row["edits"] for row in rows} - {"0"})
     head = ["system", "steps", "read/document", "tokens/query", "unknown", "nDCG@10 [95 %]", "seeds", "R@10", "MRR"]
     changed = {(row["system"], row["edits"]): f"{float(row['nDCG@10']):.3f}" for row in rows}
     plain = [[*_summed(row), *(changed[row["system"], one] for one in edits)] for row in rows if row["edits"] == "0"]
-    return markdown([[*head, *(counted(int(one), "edit") for one in edits)], *plain])
+    return markdown([[*head, *(pluralise(int(one), "edit") for one in edits)], *plain])
 
 
 def _summed(row: Mapping[str, str]) -> list[str]:
@@ -137,10 +139,10 @@ def _summed(row: Mapping[str, str]) -> list[str]:
 
 def show_folder(folder: Path) -> None:
     """The tables of one comparison, and its charts as pictures of the docs."""
-    if not is_comparison(str(folder)):
+    if not is_comparison_folder(str(folder)):
         raise SystemExit(f"{folder} is no comparison: write it with rankproof tokenizers compare -o")
-    print("\n".join([f"## {folder.name}\n", *summary(folder), "", (folder / CONCLUSION).read_text()]))
-    for name in CHARTS:
+    print("\n".join([f"## {folder.name}\n", *summary(folder), "", (folder / CONCLUSION_FILE).read_text()]))
+    for name in CHART_NAMES:
         if (folder / f"{name}.png").is_file():
             target = IMAGES / f"tokenizers-{folder.name}-{name}.png"
             shutil.copyfile(folder / f"{name}.png", target)

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from rankproof import BM25, Dataset, evaluate, read_dataset
-from rankproof.analysis.statistics.intervals import mean_interval
-from rankproof.lab.comparing.contestants import stemmer_of
-from rankproof.lab.comparing.counters import LexicalCounter
-from rankproof.lab.lessons.languages import read_languages
-from rankproof.stages.bm25 import BM25Searcher
+from rankproof._statistics.intervals import mean_interval
+from rankproof._tokenizer_lab.splits import read_languages
+from rankproof._tokenizer_lab.systems import stemmer_name
+from rankproof._tokenizer_lab.token_counts import TermCounter
+from rankproof.stages._bm25 import BM25Searcher
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 COLLECTIONS = ("scifact", "cranfield", "cosqa", "xquad-en")
@@ -66,7 +66,7 @@ def measured(make: Callable[[], BM25Searcher], dataset: Dataset) -> Tried:
     search_seconds, found = _timed(lambda: searcher.search_all(queries))
     run = {query.id: dict(zip(docs, scores.tolist(), strict=True)) for query, (docs, scores) in zip(queries, found, strict=True)}
     values = evaluate(dataset.qrels, run, [MEASURE]).per_query()[MEASURE]
-    unknown = LexicalCounter(searcher).unknown([query.text for query in queries])
+    unknown = TermCounter(searcher).unknown([query.text for query in queries])
     return Tried(values, searcher, index_seconds, 1000 * search_seconds / len(queries), unknown or 0.0)
 
 
@@ -103,7 +103,7 @@ def languages() -> list[list[str]]:
     rows = [["language", "words, as they stand", "stems", *FOR_LANGUAGES]]
     for code, dataset in read_languages(folder, read_dataset(folder), ["all"]).items():
         words = tried(STAGES["words, as they stand"], dataset)
-        stemmer = stemmer_of(code)
+        stemmer = stemmer_name(code)
         stems = shown(tried(BM25(language=stemmer, stop_words=False), dataset), words) if stemmer else ABSENT
         others = [shown(tried(BM25(tokens=name), dataset), words) for name in FOR_LANGUAGES]
         rows.append(["en" if code == "own" else code, f"{words.mean():.3f}", stems, *others])

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from rankproof import Climb, climb, read_experiment, save_climb
+from rankproof import ExperimentResult, read_experiment, run_experiment, save_results
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
@@ -25,27 +25,27 @@ def main() -> None:
         print("there is no xquad-en beside the project: skipped", file=sys.stderr)
         return
     experiment = read_experiment(HERE / "xquad.toml")
-    found = climb(replace(experiment, dataset=str(DATA)))
+    found = run_experiment(replace(experiment, dataset=str(DATA)))
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    save_climb(found, RESULTS)
+    save_results(found, RESULTS)
     print("\n".join(table(found)))
     for note in found.notes:
         print(f"\n{note}.")
 
 
-def table(found: Climb) -> list[str]:
+def table(found: ExperimentResult) -> list[str]:
     """A row a system: how many chunks, the values of documents, those of chunks, and those of answers."""
     head = ["system", "chunks", *MEASURES, *(f"chunk {name}" for name in MEASURES[1:]), *ANSWERS]
-    rows = [_row(found, rung.name) for rung in found.rungs]
+    rows = [_row(found, system_run.name) for system_run in found.system_runs]
     return [f"| {' | '.join(row)} |" for row in (head, [":---", *["---:"] * (len(head) - 1)], *rows)]
 
 
-def _row(found: Climb, name: str) -> list[str]:
+def _row(found: ExperimentResult, name: str) -> list[str]:
     chunks = found.chunks.means.get(name) if found.chunks else None
     answers = found.answers.means.get(name) if found.answers else None
     return [
         name,
-        str(found.rung(name).facts.get("chunks", ABSENT)),
+        str(found.system_run(name).facts.get("chunks", ABSENT)),
         *(_shown(found.result.means[name], measure) for measure in MEASURES),
         *(_shown(chunks, measure) for measure in MEASURES[1:]),
         *(_shown(answers, measure) for measure in ANSWERS),

@@ -13,16 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from rankproof.analysis.compare.join import Joined
-from rankproof.analysis.compare.pairs import Comparison, comparisons
-from rankproof.analysis.compare.settings import ComparisonSettings
-from rankproof.analysis.statistics.bootstrap import Method
-from rankproof.analysis.statistics.flips import randomisation_p
-from rankproof.analysis.statistics.intervals import mean_interval
-from rankproof.analysis.statistics.paired import equivalence_p, paired, t_test_p
-from rankproof.analysis.statistics.power import detectable
-from rankproof.data.arrays import FloatArray
-from rankproof.measures import parse
+from rankproof._analysis.compare.pairs import CompareOptions, JoinedValues, PairComparison, compare_pairs
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.intervals import BootstrapMethod, mean_interval
+from rankproof._statistics.paired import detectable_difference, equivalence_p, paired_statistics, t_test_p
+from rankproof._statistics.permutation import randomisation_p
+from rankproof.measures import parse_measure
 
 from .worlds import AT_MARGIN, LIFTED, MARGIN, NORMAL, NULLS, World
 
@@ -82,7 +78,7 @@ def by_flips(values: FloatArray, seed: int) -> float:
 
 def by_t(values: FloatArray, seed: int) -> float:
     """p of the t-test."""
-    found = t_test_p(paired(values[:, 0] - values[:, 1]))
+    found = t_test_p(paired_statistics(values[:, 0] - values[:, 1]))
     return by_flips(values, seed) if found is None else found
 
 
@@ -91,7 +87,7 @@ def rejects(world: World, n: int, p: Callable[[FloatArray, int], float]) -> Expe
     return lambda random, seed: p(world.draw(random, n, 2), seed) <= ALPHA
 
 
-def covers(world: World, n: int, method: Method) -> Experiment:
+def covers(world: World, n: int, method: BootstrapMethod) -> Experiment:
     """The interval of a difference that holds the true one; values that are all equal have none, and claim nothing."""
 
     def happens(random: np.random.Generator, seed: int) -> bool:
@@ -104,22 +100,20 @@ def covers(world: World, n: int, method: Method) -> Experiment:
 
 def errs(world: World, n: int, margin: float | None = None) -> Experiment:
     """Four systems under two measures, of which a pair is said to differ and does not, or to be equivalent and is not."""
-    measures, names = (parse("nDCG@10"), parse("RR@10")), ("first", "second", "third", "fourth")
+    measures, names = (parse_measure("nDCG@10"), parse_measure("RR@10")), ("first", "second", "third", "fourth")
     queries = tuple(f"q{at:04}" for at in range(n))
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = np.array([world.draw(random, n, len(names)) for _ in measures])
-        settings = ComparisonSettings(
-            alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", margin=margin, seed=seed
-        )
-        found = comparisons(Joined(queries, names, measures, values, ()), None, settings)
+        settings = CompareOptions(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", margin=margin, seed=seed)
+        found = compare_pairs(JoinedValues(queries, names, measures, values, ()), None, settings)
         return any(_is_false(one, world, margin) for one in found)
 
     return happens
 
 
-def _is_false(found: Comparison, world: World, margin: float | None) -> bool:
-    truth = abs(world.gain) if "first" in (found.seen.one, found.seen.other) else 0.0
+def _is_false(found: PairComparison, world: World, margin: float | None) -> bool:
+    truth = abs(world.gain) if "first" in (found.observed.one, found.observed.other) else 0.0
     if found.verdict == "equivalent":
         return margin is not None and truth >= margin
     return found.verdict in ("better", "worse") and truth == 0
@@ -127,13 +121,13 @@ def _is_false(found: Comparison, world: World, margin: float | None) -> bool:
 
 def claims_equivalence(n: int) -> Experiment:
     """Systems that differ by just the margin, said to be equivalent within it."""
-    return lambda random, seed: equivalence_p(paired(random.normal(0.02, 0.05, n)), 0.02) <= ALPHA
+    return lambda random, seed: equivalence_p(paired_statistics(random.normal(0.02, 0.05, n)), 0.02) <= ALPHA
 
 
 def detects(n: int) -> Experiment:
     """The difference that is said to be detected 4 times in 5, detected."""
-    gain = detectable(1.0, n, ALPHA) or 0.0
-    return lambda random, seed: (t_test_p(paired(random.normal(gain, 1.0, n))) or 0.0) <= ALPHA
+    gain = detectable_difference(1.0, n, ALPHA) or 0.0
+    return lambda random, seed: (t_test_p(paired_statistics(random.normal(gain, 1.0, n))) or 0.0) <= ALPHA
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof.data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray
 
 DEPTH = 10
 MARGIN = 0.02

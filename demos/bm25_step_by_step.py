@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import rankproof as rp
+from rankproof._sample import sample_folder
 from rankproof.ir_eval import BM25Retriever
-from rankproof.samples import sample_folder
 
 LETTERS = {"d1": "a a b", "d2": "b c"}
 QUERY = "a b"

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import rankproof as rp
+from rankproof._sample import sample_folder
 from rankproof.ir_eval import MODES, dcg_at_k, evaluate_all, ndcg_at_k, run_systems
-from rankproof.ir_eval.graded import Method
-from rankproof.samples import sample_folder
+from rankproof.ir_eval._measures import Method
 
 METHODS: tuple[Method, Method] = ("linear", "exponential")
 LISTS = {"one excellent": [3, 0, 0], "two good": [2, 2, 0], "three fair": [1, 1, 1], "excellent, late": [0, 0, 3]}

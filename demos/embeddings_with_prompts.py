@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 
 import rankproof as rp
+from rankproof._sample import sample_folder
 from rankproof.ir_eval import EmbeddingRetriever
-from rankproof.samples import sample_folder
 
 PROMPTS = {
     "no prompts": ("", ""),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from rankproof._io.escape import for_markdown
+from rankproof._render.measure_list import KINDS, STAGES, aliases, notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
-from rankproof.measures.advice import advice_of
-from rankproof.views.catalogue import KINDS, STAGES, aliases, scope, written
-from rankproof.views.escape import for_markdown
+from rankproof.measures._registry import advice_of
 
 from .worked_rows import answer_rows, ranking_rows
 
@@ -51,9 +51,9 @@ def _page(measure: Measure) -> str:
 
 
 def _facts(measure: Measure) -> str:
-    name = f"`{written(measure)}`".replace(", ", "`, `")
+    name = f"`{notation(measure)}`".replace(", ", "`, `")
     facts = {
-        "range": scope(measure),
+        "range": value_range(measure),
         "binary or graded": KINDS[measure.kind],
         "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],

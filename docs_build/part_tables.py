@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rankproof._analysis.doctor.check import all_checks
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof.analysis.doctor import all_checks
-from rankproof.views.escape import for_markdown
+from rankproof._io.escape import for_markdown
 
 
 def fusion_methods() -> str:

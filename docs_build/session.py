@@ -18,8 +18,8 @@ from textwrap import fill
 from typing import Any
 from unittest import mock
 
-from rankproof.cli.main import main
-from rankproof.models.fetch_wordllama import get_wordllama
+from rankproof._cli.main import main
+from rankproof.models._wordllama import get_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(

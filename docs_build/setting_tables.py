@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rankproof._experiment.config_settings import EVERY, TOP, part_kind, takes
+from rankproof._io.toml_file import toml_value
 from rankproof._registry import Registry, Setting, settings_of
-from rankproof.experiment.toml.settings import EVERY, TOP, part_kind, takes
-from rankproof.experiment.toml.write import toml_value
-from rankproof.models.registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
-from rankproof.stages.registry import SCORERS, STAGES
-from rankproof.stores.registry import STORES
+from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+from rankproof.stages._registry import SCORERS, STAGES
+from rankproof.stores._registry import STORES
 
 _KINDS: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,

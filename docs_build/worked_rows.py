@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 
 import rankproof as rp
-from rankproof.data.answers import Answer
-from rankproof.data.arrays import Matrix
+from rankproof._data.answers import Answer
+from rankproof._data.arrays import Matrix
 from rankproof.measures import Measure
-from rankproof.models.ports import Encoder
-from rankproof.models.registry import model_named
+from rankproof.models._base import Encoder
+from rankproof.models._registry import encoder_by_name
 
 from .measure_rows import (
     ANSWER_VARIANTS,
@@ -94,7 +94,7 @@ def _by_word_vectors(name: str, texts: Sequence[str]) -> Matrix:
 
 @cache
 def _loaded(name: str) -> Encoder:
-    return model_named(name).load()
+    return encoder_by_name(name).load()
 
 
 def _python(call: str) -> str:

@@ -40,7 +40,7 @@ class Campaign:
     def command(self) -> list[str]:
         """The judge, with its own cache and output."""
         texts = [str(self.folder / name) for name in ("queries.jsonl", "corpus.jsonl")]
-        model = ["--model", "counting", "--base-url", f"http://127.0.0.1:{self.port}/v1", "--key-env", ""]
+        model = ["--model", "counting", "--base-url", f"http://127.0.0.1:{self.port}/v1", "--api-key-env", ""]
         places = ["--pairs", str(self.folder / "pairs.tsv"), "--cache", str(self.folder / "cache"), "-o", str(self.output)]
         start = [sys.executable, "-m", "rankproof", "judge"]
         return [*start, *texts, *model, *places, "--concurrency", str(CONCURRENCY), "--quiet"]

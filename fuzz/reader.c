@@ -11,9 +11,9 @@
 
 #define SCAN_BYTES 256
 #define MAX_LINE_BYTES 2048
-#include "../src/rankproof/align/csrc/qrels_text.h"
-#include "../src/rankproof/align/csrc/run_read.h"
-#include "../src/rankproof/align/csrc/table_text.h"
+#include "../src/rankproof/_native/align_src/qrels_text.h"
+#include "../src/rankproof/_native/align_src/run_read.h"
+#include "../src/rankproof/_native/align_src/table_text.h"
 
 #define EXPECT(condition)                                                           \
     do {                                                                            \

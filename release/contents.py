@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "rankproof"
 NATIVE = {"align/_native", "fusion/_merge", "stores/_topk", "analysis/_flips"}
 NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
 TAG = "cp311-abi3"
-COMMAND = "rankproof = rankproof.cli.main:entry"
+COMMAND = "rankproof = rankproof._cli.main:entry"
 BUILT = (".pyc", ".so", ".pyd")
 
 

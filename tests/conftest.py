@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
-from rankproof.align import engine
-from rankproof.models.chat.llama import Llama
-from rankproof.models.chat.smollm2 import WEIGHTS
+from rankproof._align import engine
+from rankproof.models._chat.llama_cpp import Llama
+from rankproof.models._chat.smollm2 import SMOLLM2_FILE
+from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
 
 SHARED = Path(__file__).parents[2] / "shared"
 # How fast a machine is, or how busy, is no property of the code.
@@ -68,7 +68,7 @@ def smollm2_weights(request: pytest.FixtureRequest) -> Path:
     """SmolLM2's gguf file."""
     if find_spec("xllamacpp") is None and os.environ.get("RANKPROOF_TESTS") != "whole":
         pytest.skip("xllamacpp is not installed: the extra local brings it")
-    return smollm2_folder(request.config) / WEIGHTS
+    return smollm2_folder(request.config) / SMOLLM2_FILE
 
 
 @pytest.fixture(scope="session")

@@ -23,28 +23,28 @@ def block(patch: pytest.MonkeyPatch, *libraries: str) -> None:
 
 
 def _bm25(folder: Path) -> None:
-    from rankproof import BM25, Experiment, Settings, climb
+    from rankproof import BM25, Experiment, RunOptions, run_experiment
 
-    climb(Experiment({"bm25": BM25()}, limit=1), Settings(cache=None))
+    run_experiment(Experiment({"bm25": BM25()}, limit=1), RunOptions(cache=None))
 
 
 def _pieces(folder: Path) -> None:
-    from rankproof.models.trial.subword_training import trained_subwords
+    from rankproof.models._trained.tokenizers import train_subword_tokenizer
 
-    trained_subwords("bpe-300", ["a text"])
+    train_subword_tokenizer("bpe-300", ["a text"])
 
 
 def _weights(folder: Path) -> None:
-    from rankproof.models import wordllama_model
+    from rankproof.models import _wordllama
 
-    wordllama_model._table.cache_clear()
-    wordllama_model.WordLlama().load()
+    _wordllama._load_vectors.cache_clear()
+    _wordllama.WordLlama().load()
 
 
 def _minilm(folder: Path) -> None:
-    from rankproof.models.fetch_minilm import get_minilm
+    from rankproof.models._minilm import download_minilm
 
-    get_minilm(lambda text: None, lambda done, total: None)
+    download_minilm(lambda text: None, lambda done, total: None)
 
 
 def _zst(folder: Path) -> None:
@@ -58,40 +58,40 @@ def _parquet(folder: Path) -> None:
 
 
 def _compiled(folder: Path) -> None:
-    from rankproof.stages.compiled import _kernel
+    from rankproof.stages._bm25_index import _kernel
 
     _kernel.cache_clear()
     _kernel()
 
 
 def _torch_model(folder: Path) -> None:
-    from rankproof.models.torch_loading import open_torch
+    from rankproof.models._torch import load_torch_model
 
-    open_torch("SentenceTransformer", folder, 1)
+    load_torch_model("SentenceTransformer", folder, 1)
 
 
 def _hub(folder: Path) -> None:
-    from rankproof.models.torch_source import torch_folder
+    from rankproof.models._torch import torch_folder
 
     torch_folder("nobody/nothing", None)
 
 
 def _postgres(folder: Path) -> None:
-    from rankproof.stores.postgres import connect
+    from rankproof.stores._postgres import connect
 
     connect("postgresql://127.0.0.1:1/none")
 
 
 def _embedded(folder: Path) -> None:
-    from rankproof.stores.embedded import _started
+    from rankproof.stores._postgres import _open_server
 
-    _started(folder)
+    _open_server(folder)
 
 
 def _chroma(folder: Path) -> None:
-    from rankproof.stores.chroma_store import _client
+    from rankproof.stores._chroma import _chroma_client
 
-    _client(folder)
+    _chroma_client(folder)
 
 
 def _figure(folder: Path) -> None:
@@ -101,7 +101,7 @@ def _figure(folder: Path) -> None:
 
 
 def _mlflow(folder: Path) -> None:
-    from rankproof.tracking.mlflow_store import _client
+    from rankproof._render.mlflow import _client
 
     _client(f"sqlite:///{folder}/mlflow.db")
 
@@ -109,11 +109,11 @@ def _mlflow(folder: Path) -> None:
 def _chat(folder: Path) -> None:
     from rankproof.models import OpenAIChat
 
-    OpenAIChat("m", base_url="http://127.0.0.1:1", key_env="").load()
+    OpenAIChat("m", base_url="http://127.0.0.1:1", api_key_env="").load()
 
 
 def _llama(folder: Path) -> None:
-    from rankproof.models.chat.llama_server import LlamaServer
+    from rankproof.models._chat.llama_cpp import LlamaServer
 
     path = folder / "a.gguf"
     path.write_bytes(b"GGUF" + bytes(60))

@@ -1,5 +1,7 @@
 """`python -m rankproof` is the `rankproof` command."""
 
-from .cli.main import entry
+from __future__ import annotations
+
+from rankproof._cli.main import entry
 
 entry()

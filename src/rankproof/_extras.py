@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from .errors import MissingExtraError, WorldError, visible
+from rankproof.errors import ExternalError, MissingExtraError, escape_invisible
 
 _PACKAGES = {
     "Stemmer": "PyStemmer",
@@ -25,7 +25,7 @@ def extra(name: str) -> Iterator[None]:
         raise _missing(error.name or name, name) from None
     except ImportError as error:
         fix = f"run: pip install 'rankproof[{name}]'"
-        raise WorldError(visible(f"a library of the extra {name} cannot be imported ({error}); {fix}")) from None
+        raise ExternalError(escape_invisible(f"a library of the extra {name} cannot be imported ({error}); {fix}")) from None
 
 
 def require(name: str, *libraries: str) -> None:

@@ -12,8 +12,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ._registry import loaded, offered
-from .errors import UsageError, WorldError, shown, visible
+from rankproof._registry import loaded, offered
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -55,7 +55,7 @@ class RecordTable(Mapping[str, R]):
     def named(self, name: str) -> R:
         """The record of that name; an unknown name is refused with the known ones."""
         if name not in self:
-            raise UsageError(f"no {self.kind} is called {shown(str(name))}", fix=f"choose one of {', '.join(self)}")
+            raise UsageError(f"no {self.kind} is called {for_message(str(name))}", fix=f"choose one of {', '.join(self)}")
         return self[name]
 
     def registered(self) -> dict[str, R]:
@@ -91,8 +91,8 @@ class RecordTable(Mapping[str, R]):
         loaded(entry)
         if entry.name not in self._records:
             package = entry.dist.name if entry.dist else entry.module
-            what = f"the package {shown(package)} offers the {self.kind} {shown(entry.name)} and registers none of that name"
-            raise WorldError(visible(f"{what}; update or remove the package"))
+            what = f"the package {for_message(package)} offers the {self.kind} {for_message(entry.name)} and registers none of that name"
+            raise ExternalError(escape_invisible(f"{what}; update or remove the package"))
         return self._records[entry.name]
 
 
@@ -105,5 +105,5 @@ def summaries(table: RecordTable[R]) -> str:
 def _summary(table: RecordTable[R], name: str) -> str:
     try:
         return table[name].summary
-    except WorldError as error:
+    except ExternalError as error:
         return str(error)

@@ -14,10 +14,11 @@ from operator import or_
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .errors import MissingExtraError, UsageError, WorldError, shown, visible
+from rankproof.errors import ExternalError, MissingExtraError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 T = TypeVar("T")
 Role = Literal["", "fields", "path", "source", "secret"]
@@ -149,10 +150,10 @@ def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *argumen
     known = {setting.key: setting for setting in settings_of(make)[len(arguments) :]}
     if unknown := [key for key in settings if key not in known]:
         fix = f"choose among {', '.join(known)}" if known else "it has none"
-        raise UsageError(f"the {kind} {shown(name)} has no setting {shown(unknown[0])}", fix=fix)
+        raise UsageError(f"the {kind} {for_message(name)} has no setting {for_message(unknown[0])}", fix=fix)
     for key, setting in known.items():
         if setting.required and key not in settings:
-            raise UsageError(f"the {kind} {shown(name)} lacks its {key}", fix=f"give it, as one of {', '.join(known)}")
+            raise UsageError(f"the {kind} {for_message(name)} lacks its {key}", fix=f"give it, as one of {', '.join(known)}")
     return make(*arguments, **{known[key].field: value for key, value in settings.items()})
 
 
@@ -205,5 +206,7 @@ def loaded(entry: EntryPoint) -> Any:
     except Exception as error:  # another package may raise anything
         package = entry.dist.name if entry.dist else entry.module
         reason = " ".join(str(error).split()) or type(error).__name__
-        what = f"the package {shown(package)} offers {shown(entry.name)}, which cannot be loaded ({shown(reason)})"
-        raise WorldError(visible(f"{what}; update or remove the package")) from None
+        what = (
+            f"the package {for_message(package)} offers {for_message(entry.name)}, which cannot be loaded ({for_message(reason)})"
+        )
+        raise ExternalError(escape_invisible(f"{what}; update or remove the package")) from None

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-SHOWN_LENGTH = 80
-LONGEST_NAME = 100
-_TAIL = 30
+MAX_SHOWN_LENGTH = 80
+MAX_NAME_LENGTH = 100
+_SHOWN_TAIL = 30
 
 
 def is_hidden(char: str) -> bool:
@@ -25,24 +25,24 @@ def is_hidden(char: str) -> bool:
     return category(char) != "Zs"
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with control, direction and invisible characters written as escapes, so that no terminal obeys them."""
     if text.isprintable():
         return text
     return "".join(char.encode("unicode_escape").decode() if is_hidden(char) else char for char in text)
 
 
-def shown(text: str) -> str:
+def for_message(text: str) -> str:
     """An id or value as a message shows it: visible, and cut in the middle when it is very long: names differ at their end."""
-    safe = visible(text)
-    return safe if len(safe) <= SHOWN_LENGTH else f"{safe[: SHOWN_LENGTH - _TAIL]}…{safe[-_TAIL:]}"
+    safe = escape_invisible(text)
+    return safe if len(safe) <= MAX_SHOWN_LENGTH else f"{safe[: MAX_SHOWN_LENGTH - _SHOWN_TAIL]}…{safe[-_SHOWN_TAIL:]}"
 
 
-def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
     """The known name that is most like this one, for "did you mean"; None where none is."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name[:LONGEST_NAME], list(known), n=1, cutoff=likeness)), None)
+    return next(iter(get_close_matches(name[:MAX_NAME_LENGTH], list(known), n=1, cutoff=min_similarity)), None)
 
 
 class RankproofError(Exception):
@@ -60,7 +60,7 @@ class InputError(RankproofError):
         self.what, self.fix, self.source, self.line, self.column = what, fix, source, line, column
         place = ":".join(str(part) for part in (source, line, column) if part is not None)
         where = f"{place}: " if source else ""
-        super().__init__(visible(f"{where}{what}; {fix}"))
+        super().__init__(escape_invisible(f"{where}{what}; {fix}"))
 
 
 class UsageError(RankproofError):
@@ -70,14 +70,14 @@ class UsageError(RankproofError):
 
     def __init__(self, what: str, *, fix: str) -> None:
         self.what, self.fix = what, fix
-        super().__init__(visible(f"{what}; {fix}"))
+        super().__init__(escape_invisible(f"{what}; {fix}"))
 
 
-class WorldError(RankproofError):
+class ExternalError(RankproofError):
     """Disk, network, database or model failed."""
 
 
-class MissingExtraError(WorldError):
+class MissingExtraError(ExternalError):
     """A library that an extra installs is not there; the message names the command that brings it."""
 
     def __init__(self, library: str, extra: str) -> None:

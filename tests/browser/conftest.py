@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rankproof.experiment import Climb
-from rankproof.report import page_of
+from rankproof._report.page import render_report
+from rankproof._results.experiment_result import ExperimentResult
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -112,9 +112,9 @@ def page(new_page: Callable[..., Any]) -> Any:
 def opened(new_page: Callable[..., Any], tmp_path: Path, watched: Watched) -> Callable[..., Any]:
     """Opens a climb's report as a file; nothing but that file may be asked for."""
 
-    def open_page(climb: Climb | str, fragment: str = "", **options: Any) -> Any:
+    def open_page(climb: ExperimentResult | str, fragment: str = "", **options: Any) -> Any:
         path = tmp_path / "report.html"
-        text = climb if isinstance(climb, str) else page_of(climb)
+        text = climb if isinstance(climb, str) else render_report(climb)
         path.write_bytes(text.encode(errors="backslashreplace"))
         page = new_page(**options)
         page.goto(f"{path.as_uri()}{fragment}")

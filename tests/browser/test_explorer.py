@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from explorer_pages import EXPLAINED, kitchen_climb, many_queries, page_alone, strange_climb, written
-from hostile import STRINGS
-from small_climbs import small_climb
+from support.explorer_pages import EXPLAINED, kitchen_climb, many_queries, page_alone, strange_climb, written
+from support.hostile_strings import STRINGS
+from support.small_results import small_climb
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,8 @@ def kitchen(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def half_judged(tmp_path_factory: pytest.TempPathFactory) -> str:
-    climb = kitchen_climb(["nDCG@10", "Unjudged@10"], half_judged=("q002", "q003", "q005"))
-    return written(page_alone(climb), tmp_path_factory.mktemp("half"))
+    results = kitchen_climb(["nDCG@10", "Unjudged@10"], half_judged=("q002", "q003", "q005"))
+    return written(page_alone(results), tmp_path_factory.mktemp("half"))
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +330,7 @@ COUNTED = """() => {
   const details = rankproof.details();
   const found = [];
   data.systems.forEach((_, system) => data.measures.forEach((measure, at) => data.queries.ids.forEach((_, query) => {
-    const counted = rankproof.measures.counted(measure, details.ranked(system, query));
+    const counted = rankproof.measures._counts(measure, details.ranked(system, query));
     found.push([measure.name, data.values[system][at][query], counted ? counted.value : null]);
   })));
   return found;
@@ -356,8 +356,8 @@ def test_the_explanation_adds_up_to_the_value_of_the_row(kitchen: str, look: Loo
 
 
 def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look, tmp_path: Path) -> None:
-    climb = small_climb(("-a", "b"), ("-q", "it's"), measures=["ERR@10"])
-    page = look(written(page_alone(climb), tmp_path) + "#queries?query=-q&a=-a")
+    results = small_climb(("-a", "b"), ("-q", "it's"), measures=["ERR@10"])
+    page = look(written(page_alone(results), tmp_path) + "#queries?query=-q&a=-a")
     assert "--system=-a -m ERR@10 --query=-q" in page.locator(".explained code").first.inner_text()
     page.get_by_role("button", name="Next").click()
     assert "--query='it'\\''s'" in page.locator(".explained code").first.inner_text()
@@ -365,9 +365,9 @@ def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look,
 
 def test_titles_are_what_was_a_title_and_nothing_else(look: Look, tmp_path: Path) -> None:
     snippets = {"d1": "Salt · pepper · both are", "d2": "no title · but a dot", "d3": "\U0001f9c2 · salt", "d4": "alone"}
-    climb = small_climb(("one",), ("q1",))
-    climb = replace(climb, snippets=snippets, titles={"d1": len("Salt · pepper"), "d3": 1, "d4": 5})
-    page = look(written(page_alone(climb), tmp_path) + "#queries?query=q1")
+    results = small_climb(("one",), ("q1",))
+    results = replace(results, snippets=snippets, titles={"d1": len("Salt · pepper"), "d3": 1, "d4": 5})
+    page = look(written(page_alone(results), tmp_path) + "#queries?query=q1")
     shown = {one.locator(".name").inner_text(): one.locator(".snippet") for one in page.locator("ol .document").all()}
     heads = {doc: snippet.locator("strong").all_text_contents() for doc, snippet in shown.items()}
     assert heads == {"d1": ["Salt · pepper"], "d2": [], "d3": ["\U0001f9c2"], "d4": ["alone"]}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hostile import STRINGS
-from hostile_climbs import TEXTS, harmful_climb
-from rankproof.errors import visible
-from rankproof.report import page_of
+from rankproof._report.page import render_report
+from rankproof.errors import escape_invisible
+from support.hostile_results import TEXTS, harmful_climb
+from support.hostile_strings import STRINGS
 
 from .conftest import Watched, pages
 
@@ -27,7 +27,7 @@ LINKS = "all => all.map(one => one.getAttribute('href')).filter(one => !one.star
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One page for all that only look at it."""
     path = tmp_path_factory.mktemp("hostile") / "report.html"
-    path.write_bytes(page_of(harmful_climb()).encode(errors="backslashreplace"))
+    path.write_bytes(render_report(harmful_climb()).encode(errors="backslashreplace"))
     watched = Watched()
     with pages(browser, watched) as make:
         found = make()
@@ -45,7 +45,7 @@ def test_no_hostile_text_becomes_an_element_an_attribute_or_a_link(page: Any) ->
 
 
 def test_every_name_stays_in_its_cell(page: Any) -> None:
-    names = [visible(name) for name in STRINGS]
+    names = [escape_invisible(name) for name in STRINGS]
     ranking = names[:-1]
     for table, shown in (("measures", names), ("latency", names), ("pareto", ranking)):
         rows = page.locator("table", has=page.locator(f"#{table}-1-caption")).locator("tbody th")
@@ -56,16 +56,16 @@ def test_every_name_stays_in_its_cell(page: Any) -> None:
 
 def test_every_note_stays_in_its_cell(page: Any) -> None:
     cells = page.locator("#notes tbody td").evaluate_all(CELLS)
-    assert cells[: len(TEXTS)] == [visible(text) for text in TEXTS]
+    assert cells[: len(TEXTS)] == [escape_invisible(text) for text in TEXTS]
 
 
 def test_the_experiment_file_is_shown_as_it_is(page: Any) -> None:
     lines = page.locator("#provenance pre").evaluate_all(CELLS)[0]
-    assert lines == "\n".join(visible(text) for text in TEXTS)
+    assert lines == "\n".join(escape_invisible(text) for text in TEXTS)
 
 
 def test_titles_show_names_as_people_can_see_them(page: Any) -> None:
-    assert page.locator("h1").inner_text() == visible(STRINGS[1])
-    assert page.title() == f"{visible(STRINGS[1])} - rankproof"
+    assert page.locator("h1").inner_text() == escape_invisible(STRINGS[1])
+    assert page.title() == f"{escape_invisible(STRINGS[1])} - rankproof"
     texts = page.locator("#ladder svg text").evaluate_all(CELLS)
-    assert visible(STRINGS[-2])[:5] in {text[:5] for text in texts}
+    assert escape_invisible(STRINGS[-2])[:5] in {text[:5] for text in texts}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from explorer_pages import many_queries
-from plot_cases import wide_climb
-from rankproof.experiment import Climb
-from rankproof.report import page_of
+from rankproof._report.page import render_report
+from rankproof._results.experiment_result import ExperimentResult
+from support.explorer_pages import many_queries
+from support.plot_results import wide_climb
 
 from .conftest import DESKTOP, PHONE
 
@@ -25,13 +25,13 @@ Opened = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def climb() -> Climb:
+def climb() -> ExperimentResult:
     return wide_climb([f"system-{at}" for at in range(5)], [f"q{at}" for at in range(60)])
 
 
 @pytest.fixture(scope="module")
-def text(climb: Climb) -> str:
-    return page_of(climb)
+def text(climb: ExperimentResult) -> str:
+    return render_report(climb)
 
 
 def faults_of(page: Any) -> list[str]:
@@ -175,7 +175,7 @@ def test_nothing_keeps_people_out(opened: Opened, text: str, options: dict[str, 
 
 
 def test_the_whole_report_of_thousands_of_queries_opens_and_sorts(opened: Opened) -> None:
-    text = page_of(many_queries(2_100, 5))
+    text = render_report(many_queries(2_100, 5))
     assert len(text) < 12_000_000
     page = opened(text)
     grid = page.get_by_role("grid", name="Every query")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hostile import STRINGS
-from serving_cases import Visitor, judged_in, saved, serving
-from small_climbs import small_climb
+from support.hostile_strings import STRINGS
+from support.results_server import Visitor, judged_in, saved, serving
+from support.small_results import small_climb
 
 from .conftest import PHONE
 from .test_report_page import OVERFLOW, faults_of
@@ -164,14 +164,16 @@ def test_everybody_can_use_every_page_and_it_fits_a_phone(new_page: NewPage, ser
 
 def test_nothing_hostile_runs_on_any_page(new_page: NewPage, tmp_path: Path) -> None:
     names = [text for text in STRINGS if text.strip() and "\0" not in text]
-    climb = small_climb(("a", "b"), queries=[f"q{at}" for at in range(len(names))], docs=[*(f"d{at}" for at in range(4)), *names])
-    climb = replace(
-        climb,
+    results = small_climb(
+        ("a", "b"), queries=[f"q{at}" for at in range(len(names))], docs=[*(f"d{at}" for at in range(4)), *names]
+    )
+    results = replace(
+        results,
         name=names[0],
         provenance={"dataset": names[1], "made": names[2]},
-        snippets={doc: names[at % len(names)] for at, doc in enumerate(climb.snippets)},
+        snippets={doc: names[at % len(names)] for at, doc in enumerate(results.snippets)},
     )
-    with serving([saved(tmp_path / "one", climb), saved(tmp_path / "two", climb)], judge=tmp_path / "my.qrels") as visitor:
+    with serving([saved(tmp_path / "one", results), saved(tmp_path / "two", results)], judge=tmp_path / "my.qrels") as visitor:
         page = new_page()
         page.goto(visitor.url)
         for path in ("/", "/r/1/compare", "/r/1/compare/2", "/r/1/judge"):

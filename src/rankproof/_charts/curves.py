@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
-from .model import Axis, Chart, ErrorBar, Lines, Mark, Medium, Panel, Point
-from .palette import series, series_role
-from .placement import Box
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
+from rankproof._charts.model import Axis, Chart, ErrorBar, Lines, Mark, Medium, Panel, Point
+from rankproof._charts.palette import series, series_role
+from rankproof._charts.placement import Box
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .layout import EDGE, LegendKey, composed, head_of
-from .model import Area, Axis, Chart, Lines, Mark, Medium, Panel, Tick, value_axis
-from .placement import Box, Spot
-from .scale import Scale
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of
+from rankproof._charts.model import Area, Axis, Chart, Lines, Mark, Medium, Panel, Tick, value_axis
+from rankproof._charts.placement import Box, Spot
+from rankproof._charts.scale import Scale
 
 
 def differences_chart(

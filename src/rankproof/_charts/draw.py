@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from .model import Anchor, Area, Axis, Bar, Chart, ErrorBar, Label, Lines, Mark, Panel, Point, Tick
-from .placement import Box, Spot
-from .text import text_width
+from rankproof._charts.model import Anchor, Area, Axis, Bar, Chart, ErrorBar, Label, Lines, Mark, Panel, Point, Tick
+from rankproof._charts.placement import Box, Spot
+from rankproof._charts.text import text_width
 
 SLANT = 40.0
 """The angle of slanted labels in degrees."""

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import MissingExtraError, visible
-from .draw import SLANT, draw
-from .model import Chart, Label
-from .palette import BLACK, BLUE, GREEN, GREY, HEAT_SCALE, ORANGE, PURPLE, SKY, VERMILLION, WHITE, series
-from .placement import Box, Spot
+from rankproof._charts.draw import SLANT, draw
+from rankproof._charts.model import Chart, Label
+from rankproof._charts.palette import BLACK, BLUE, GREEN, GREY, HEAT_SCALE, ORANGE, PURPLE, SKY, VERMILLION, WHITE, series
+from rankproof._charts.placement import Box, Spot
+from rankproof.errors import MissingExtraError, escape_invisible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+
 
 Format = Literal["png", "svg", "pdf"]
 FONT = "DejaVu Sans"
@@ -130,7 +131,9 @@ def pages(charts: Sequence[Chart], *, dpi: int, title: str) -> bytes:
 def drawable(text: str) -> str:
     """The text with what nobody would see, and what the font has no letter for, written as escapes."""
     known = _known_characters()
-    shown = "".join(char if ord(char) in known else char.encode("unicode_escape").decode() for char in visible(text[:_LONGEST]))
+    shown = "".join(
+        char if ord(char) in known else char.encode("unicode_escape").decode() for char in escape_invisible(text[:_LONGEST])
+    )
     return shown if len(text) <= _LONGEST else f"{shown}…"
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from .layout import EDGE, composed, head_of
-from .model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Tick, row_axis, value_axis
-from .palette import DARK_TEXT_FROM
-from .placement import Box
-from .scale import Scale
-from .text import text_width
+from rankproof._charts.layout import EDGE, composed, head_of
+from rankproof._charts.model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Tick, row_axis, value_axis
+from rankproof._charts.palette import DARK_TEXT_FROM
+from rankproof._charts.placement import Box
+from rankproof._charts.scale import Scale
+from rankproof._charts.text import text_width
 
 Place = TypeVar("Place")
 _ROW, _BAR_STEPS, _SLANT_ROOM = 1.95, 48, 9.0
@@ -27,7 +27,7 @@ class Heatmap:
     rows: Sequence[str]
     columns: Sequence[str]
     cells: Sequence[Sequence[float]]
-    turned: bool = False
+    transposed: bool = False
 
 
 def heat_levels(values: Mapping[Place, float]) -> dict[Place, float]:
@@ -71,11 +71,11 @@ def _cells(medium: Medium, heat: Heatmap, grid: Mapping[tuple[int, int], float],
     last_row, last_column = len(heat.rows) - 1, len(heat.columns) - 1
     for (row, column), level in levels.items():
         found.append(Bar((column - 0.5, row - 0.5), (column + 0.5, row + 0.5), "heat", level=level))
-        last = column == last_column if heat.turned else row == last_row
+        last = column == last_column if heat.transposed else row == last_row
         role = f"{'on-light' if level >= DARK_TEXT_FROM else 'on-dark'}{' strong' if last else ''}"
         found.append(Label(column, row, texts[row, column], size, "middle", role))
-    edge = last_column - 0.5 if heat.turned else last_row - 0.5
-    ends = ((edge, -0.5), (edge, last_row + 0.5)) if heat.turned else ((-0.5, edge), (last_column + 0.5, edge))
+    edge = last_column - 0.5 if heat.transposed else last_row - 0.5
+    ends = ((edge, -0.5), (edge, last_row + 0.5)) if heat.transposed else ((-0.5, edge), (last_column + 0.5, edge))
     return [*found, Lines((ends,), "gap")]
 
 

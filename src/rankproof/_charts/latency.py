@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..data.counting import shown_time
-from .layout import EDGE, LegendKey, composed, head_of
-from .model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
-from .placement import Box
-from .scale import Scale, bar_scale, time_scale
-from .text import text_width
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of
+from rankproof._charts.model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, row_axis, value_axis
+from rankproof._charts.placement import Box
+from rankproof._charts.scale import Scale, bar_scale, time_scale
+from rankproof._charts.text import text_width
+from rankproof._data.text import shown_time
 
 _STEP, _THICK = 2.6, 0.266
 """The height of a row in text sizes, and half that of a bar as a share of it."""
@@ -28,7 +28,7 @@ class SystemTimes:
     aside: str = ""
 
     @property
-    def whole(self) -> float:
+    def total(self) -> float:
         """The mean of the whole."""
         return sum(self.parts.values())
 
@@ -47,7 +47,7 @@ def shares_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about:
     head, em = head_of(medium, title, (), _stage_keys(rows, TimeWords())), medium.text
     frame = _frame(medium, rows, head.height, medium.width - 6.2 * em)
     marks = [mark for at, row in enumerate(rows) for mark in _share_bar(medium, row, at, frame)]
-    totals = [f"{shown_time(row.whole)} ms" for row in rows]
+    totals = [f"{shown_time(row.total)} ms" for row in rows]
     marks += [Label(1.0, at, text, em, "end", "figure", dx=medium.width - frame.right) for at, text in enumerate(totals)]
     names = row_axis(medium, [row.name for row in rows], frame.left - em)
     panel = Panel(frame, replace(value_axis(Scale(0, 1)), ticks=()), names, tuple(marks))
@@ -72,7 +72,7 @@ def latency_chart(
     head = head_of(medium, title, notes, [*_stage_keys(rows, words), _P50, _P95, *limit])
     names = medium.names_room([row.name for row in rows])
     left, high = names + (EDGE + 1) * em, (_STEP * 0.8 * len(rows) + 3.4) * em
-    stacked = max(text_width(shown_time(row.whole), medium.small) for row in rows) + 1.5 * em
+    stacked = max(text_width(shown_time(row.total), medium.small) for row in rows) + 1.5 * em
     spread = max(text_width(_spread_text(row), medium.small) for row in rows) + 1.5 * em
     room = medium.width - left - EDGE * em if medium.narrow else (medium.width - left) / 2 - EDGE * em
     first = Box(left, head.height + 0.4 * em, left + room - stacked, head.height + high - 3 * em)
@@ -103,7 +103,7 @@ def _share_bar(medium: Medium, row: SystemTimes, y: int, frame: Box) -> list[Mar
     found: list[Mark] = []
     start = 0.0
     for part, time in row.parts.items():
-        share = time / row.whole if row.whole > 0 else 0.0
+        share = time / row.total if row.total > 0 else 0.0
         if share <= 0:
             continue
         tip = f"{row.name}: {part} {shown_time(time)} ms, {share:.1%}"
@@ -115,7 +115,7 @@ def _share_bar(medium: Medium, row: SystemTimes, y: int, frame: Box) -> list[Mar
 
 
 def _stack_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords) -> Panel:
-    scale = bar_scale([row.whole for row in rows])
+    scale = bar_scale([row.total for row in rows])
     found: list[Mark] = []
     for at, row in enumerate(rows):
         start = 0.0
@@ -124,7 +124,7 @@ def _stack_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axi
                 found.append(Bar((start, at - 0.34), (start + time, at + 0.34), f"stage stage-{part}"))
             start += time
     found += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
-    found += _column(medium, [shown_time(row.whole) for row in rows], scale)
+    found += _column(medium, [shown_time(row.total) for row in rows], scale)
     return Panel(frame, value_axis(scale, "mean milliseconds a query", most=5), y, tuple(found))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .model import Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, free_panel
-from .text import text_width, wrapped
+from rankproof._charts.model import Bar, Chart, Label, Lines, Mark, Medium, Panel, Point, free_panel
+from rankproof._charts.text import text_width, wrapped
 
 EDGE = 1.0
 """The margin of a picture that has its own title, in text sizes."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import visible
-from .placement import Box, Spot
-from .scale import Scale, tick_text
-from .text import fitted, fitted_names, text_width
+from rankproof._charts.placement import Box, Spot
+from rankproof._charts.scale import Scale, tick_text
+from rankproof._charts.text import fitted, fitted_names, text_width
+from rankproof.errors import escape_invisible
 
 Anchor = Literal["start", "middle", "end"]
 _NARROW = 40.0
@@ -27,7 +27,7 @@ class Medium:
     text: float = 13.0
     small: float = 11.5
     large: float = 0.0
-    clean: Callable[[str], str] = visible
+    clean: Callable[[str], str] = escape_invisible
 
     @property
     def narrow(self) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
-from .model import Chart, ErrorBar, Label, Lines, Mark, Medium, Panel, Point, value_axis
-from .placement import Box, Spot, place_labels
-from .rows import Span
-from .scale import ANY, time_scale, value_scale
-from .text import text_width
+from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
+from rankproof._charts.model import Chart, ErrorBar, Label, Lines, Mark, Medium, Panel, Point, value_axis
+from rankproof._charts.placement import Box, Spot, place_labels
+from rankproof._charts.rows import Span
+from rankproof._charts.scale import ANY, time_scale, value_scale
+from rankproof._charts.text import text_width
 
 _NAMED = 10
 """More systems than this are numbered, with their names beside the picture."""

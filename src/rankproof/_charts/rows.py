@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .layout import EDGE, composed, head_of
-from .model import Axis, Bar, Chart, ErrorBar, Label, Mark, Medium, Panel, Point, row_axis, value_axis
-from .placement import Box
-from .scale import ANY, Scale, bar_scale, value_scale
-from .text import fitted, text_width, wrapped
+from rankproof._charts.layout import EDGE, composed, head_of
+from rankproof._charts.model import Axis, Bar, Chart, ErrorBar, Label, Mark, Medium, Panel, Point, row_axis, value_axis
+from rankproof._charts.placement import Box
+from rankproof._charts.scale import ANY, Scale, bar_scale, value_scale
+from rankproof._charts.text import fitted, text_width, wrapped
 
 Span = tuple[float, float]
 _MOST_ASIDE = 0.3

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from .layout import composed, head_of
-from .model import Axis, Chart, Lines, Mark, Medium, Panel, Tick
-from .placement import Box, Spot
-from .scale import Scale
+from rankproof._charts.layout import composed, head_of
+from rankproof._charts.model import Axis, Chart, Lines, Mark, Medium, Panel, Tick
+from rankproof._charts.placement import Box, Spot
+from rankproof._charts.scale import Scale
 
 Way = Literal["kept", "demoted", "promoted", "lost", "found"]
 WAYS: tuple[Way, ...] = ("kept", "demoted", "promoted", "lost", "found")

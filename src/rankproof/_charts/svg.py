@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from ..errors import visible
-from .draw import SLANT, draw
-from .model import Chart, Label
-from .placement import Box, Spot
+from rankproof._charts.draw import SLANT, draw
+from rankproof._charts.model import Chart, Label
+from rankproof._charts.placement import Box, Spot
+from rankproof.errors import escape_invisible
 
 _STAGE = "stage "
 
@@ -95,7 +95,7 @@ def _title(tip: str) -> tuple[Markup, ...]:
 
 
 def _safe(child: str | Markup) -> Markup:
-    return child if isinstance(child, Markup) else escape(visible(child))
+    return child if isinstance(child, Markup) else escape(escape_invisible(child))
 
 
 def _name(key: str) -> str:
@@ -103,4 +103,4 @@ def _name(key: str) -> str:
 
 
 def _value(value: str | float) -> Markup | str:
-    return escape(visible(value)) if isinstance(value, str) else number(value)
+    return escape(escape_invisible(value)) if isinstance(value, str) else number(value)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
-from ..data.reading import Order
-from ..data.run import Run
-from ..errors import UsageError, shown
-from .method import METHODS, Setting
-from .normalisations import NORMALISATIONS
+from rankproof._data.ordering import Order
+from rankproof._data.run import Run
+from rankproof._fusion.method import METHODS, Setting
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof.errors import UsageError, for_message
 
 
 def check_runs(runs: Sequence[Run]) -> None:
@@ -31,7 +31,7 @@ def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool
     chosen = METHODS.named(method)
     NORMALISATIONS.named(norm)
     if order not in get_args(Order):
-        raise UsageError(f"no order is called {shown(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
+        raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
     if order == "rank" and not chosen.by_rank:
         by_rank = " or ".join(one.name for one in METHODS.registered().values() if one.by_rank)
         raise UsageError(f"{method} uses scores, which an order by rank leaves aside", fix=f"use {by_rank}, or order by score")
@@ -42,7 +42,7 @@ def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool
 def check_k(k: float) -> None:
     """A finite number of at least 0."""
     if not _is_at_least_0(k):
-        raise UsageError(f"k is {shown(str(k))}", fix="choose a finite number of at least 0; 60 is usual")
+        raise UsageError(f"k is {for_message(str(k))}", fix="choose a finite number of at least 0; 60 is usual")
 
 
 def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float] | None) -> tuple[float, ...]:

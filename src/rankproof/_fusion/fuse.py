@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.arrays import FloatArray
-from ..data.checks import whole
-from ..data.order import settled
-from ..data.ranking import Ranking, ranked
-from ..data.reading import Order, Reading
-from ..data.refusals import refusal
-from ..data.run import NO_RANK, Run
-from ..errors import InputError
-from .checks import check_choices, check_k, check_runs, checked_weights
-from .merge import Given, merge
-from .method import METHODS, FusionMethod, FusionSettings
+from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import Order, Ranking, ReadOptions, rank_documents, resolve_duplicates
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import NO_RANK, Run
+from rankproof._data.validation import checked_integer
+from rankproof._fusion.checks import check_choices, check_k, check_runs, checked_weights
+from rankproof._fusion.merge import Given, merge
+from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings
+from rankproof.errors import InputError
 
 _EMPTY: Given = ((), 0, np.zeros(0))
 
@@ -30,7 +28,7 @@ class Fuser:
     settings: FusionSettings
     weights: tuple[float, ...]
 
-    def fused(self, rankings: Sequence[Ranking]) -> Ranking:
+    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
         """One ranking of several that are each best first; an empty one adds nothing."""
         return self.merged([(docs, 0, scores) for docs, scores in rankings])
 
@@ -81,17 +79,17 @@ def fuse(
     if "k" in METHODS[method].uses:
         check_k(k)
     if depth is not None:
-        whole("depth", depth)
+        checked_integer("depth", depth)
     fuser = Fuser(METHODS[method], FusionSettings(float(k), norm), checked_weights(method, runs, weights))
-    reading = Reading(order=order, lower_is_better=lower_is_better)
-    found = [_slices(run, reading) for run in runs]
+    read_options = ReadOptions(order=order, lower_is_better=lower_is_better)
+    found = [_slices(run, read_options) for run in runs]
     queries = list(dict.fromkeys(query for one in found for query in one))
     try:
         merged = (fuser.merged([one.get(query, _EMPTY) for one in found]) for query in queries)
-        return Run.of_rankings(name or method, queries, ((docs[:depth], scores[:depth]) for docs, scores in merged))
+        return Run.from_rankings(name or method, queries, ((docs[:depth], scores[:depth]) for docs, scores in merged))
     except KeyError:
         for run in runs:
-            settled(run, Reading())
+            resolve_duplicates(run, ReadOptions())
         raise
 
 
@@ -102,26 +100,26 @@ def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
 
 
-def _slices(run: Run, reading: Reading) -> dict[str, Given]:
+def _slices(run: Run, read_options: ReadOptions) -> dict[str, Given]:
     """Each query's documents as the reading orders them, where they start, and their scores, higher being better.
 
     What is in order already is not copied.
     """
-    keys = _keys(run, reading)
+    keys = _keys(run, read_options)
     ids, ends = tuple(run.docs), run.offsets.tolist()
     found: dict[str, Given] = {}
     for query, start, end in zip(run.queries, ends, ends[1:], strict=False):
         if end - start < 2 or bool(np.all(keys[start + 1 : end] < keys[start : end - 1])):
             found[query] = ids, start, keys[start:end]
         else:
-            docs, scores = ranked(list(ids[start:end]), keys[start:end])
+            docs, scores = rank_documents(list(ids[start:end]), keys[start:end])
             found[query] = docs, 0, scores
     return found
 
 
-def _keys(run: Run, reading: Reading) -> FloatArray:
-    if reading.order == "score":
-        return -run.scores if reading.lower_is_better else run.scores
+def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
+    if read_options.order == "score":
+        return -run.scores if read_options.lower_is_better else run.scores
     if run.docs and (run.ranks is None or NO_RANK in run.ranks):
-        raise refusal("rank-missing", source=run.source)
+        raise row_error("rank-missing", source=run.source)
     return np.zeros(0) if run.ranks is None else -run.ranks.astype(np.float64)

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..data.arrays import FloatArray
-from ..data.ranking import Ranking, ranked
+from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import Ranking, rank_documents
 
 Kernel = Literal["native", "plain"]
 Given = tuple[Sequence[str], int, FloatArray]
@@ -23,7 +23,7 @@ Given = tuple[Sequence[str], int, FloatArray]
 @cache
 def best_kernel() -> Kernel:
     """The native way where it was built."""
-    return "native" if find_spec("rankproof.fusion._merge") is not None else "plain"
+    return "native" if find_spec("rankproof._native.merge") is not None else "plain"
 
 
 def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = None) -> Ranking:
@@ -33,9 +33,9 @@ def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = 
     """
     if (kernel or best_kernel()) == "plain":
         return _plain(given, times_found)
-    from ..fusion import _merge
+    from rankproof._native import merge
 
-    docs, scores = _merge.merge([(docs, start, np.ascontiguousarray(parts)) for docs, start, parts in given], times_found)
+    docs, scores = merge.merge([(docs, start, np.ascontiguousarray(parts)) for docs, start, parts in given], times_found)
     return docs, np.frombuffer(scores, dtype=np.float64)
 
 
@@ -50,4 +50,4 @@ def _plain(given: Sequence[Given], times_found: bool) -> Ranking:
             totals[doc] = totals.get(doc, 0.0) + part
             times[doc] = times.get(doc, 0) + 1
     values = [total * times[doc] if times_found else total for doc, total in totals.items()]
-    return ranked(list(totals), np.array(values, dtype=np.float64))
+    return rank_documents(list(totals), np.array(values, dtype=np.float64))

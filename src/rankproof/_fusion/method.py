@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from .._records import RecordTable
-from ..data.arrays import FloatArray
-from .normalisations import NORMALISATIONS
+from rankproof._data.arrays import FloatArray
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._records import RecordTable
 
 Setting = Literal["k", "norm", "weights"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)

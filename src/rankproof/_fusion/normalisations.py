@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._records import RecordTable
-from ..data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray
+from rankproof._records import RecordTable
 
 Normalise = Callable[[FloatArray], FloatArray]
 """From the scores of one ranking of one query, at least one, to as many on another scale."""

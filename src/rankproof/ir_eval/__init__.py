@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from .answer import compute_answer_f1
-from .files import build_qrels, load_jsonl
-from .graded import dcg_at_k, evaluate_all, mrr, ndcg_at_k, precision_at_k
-from .ranked import Scored
-from .retrievers import BM25Retriever, EmbeddingReranker, EmbeddingRetriever, KeywordJudge, default_encoder
-from .systems import MODES, run_system, run_systems
-from .target import evaluate_retrieval, recall_at_k, reciprocal_rank
-from .urls import compute_recall_at_k
+from rankproof.ir_eval._measures import (
+    Scored,
+    compute_answer_f1,
+    dcg_at_k,
+    evaluate_all,
+    evaluate_retrieval,
+    mrr,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
+from rankproof.ir_eval._retrievers import (
+    MODES,
+    BM25Retriever,
+    EmbeddingReranker,
+    EmbeddingRetriever,
+    KeywordJudge,
+    build_qrels,
+    compute_recall_at_k,
+    default_encoder,
+    load_jsonl,
+    run_system,
+    run_systems,
+)
 
 __all__ = [
     "MODES",

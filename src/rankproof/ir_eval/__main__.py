@@ -1,7 +1,9 @@
 """`python -m rankproof.ir_eval` ranks by seed 001's systems and prints their measures; like every command it is the cli's."""
 
+from __future__ import annotations
+
 import sys
 
-from ..cli.ir_eval import main
+from rankproof.ir_eval._command import main
 
 sys.exit(main())

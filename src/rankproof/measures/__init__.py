@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .average_precision import AP
-from .base import Binary, Cut, Measure, Summary
-from .bpref import bpref
-from .dcg import DCG
-from .eleven_point import ElevenPoint
-from .err import ERR
-from .f1 import F1
-from .gmap import GMAP
-from .inferred_ap import infAP
-from .interpolated_precision import IPrec
-from .judged import Judged
-from .ndcg import nDCG
-from .num_q import NumQ
-from .num_rel import NumRel
-from .num_rel_ret import NumRelRet
-from .num_ret import NumRet
-from .parse import left_out, parse, parse_many
-from .precision import P
-from .r_precision import Rprec
-from .rbp import RBP
-from .recall import R
-from .reciprocal_rank import RR
-from .registry import ANSWER_MEASURES, MEASURES, default_answer_measures, default_measures, outside_measures
-from .set_f import SetF
-from .set_precision import SetP
-from .set_recall import SetR
-from .success import Success
-from .unjudged import Unjudged
-
-if TYPE_CHECKING:
-    from .answers import AnswerMeasure
+from rankproof.measures._answers import (
+    EM,
+    ROUGE_L,
+    AnswerCase,
+    AnswerF1,
+    AnswerMeasure,
+    CiteP,
+    CiteR,
+    Contains,
+    Encode,
+    SharedWords,
+    Similarity,
+    normalise_answer,
+    rouge_words,
+    shared_words,
+    token_bag_f1,
+    token_set_f1,
+    word_bag,
+)
+from rankproof.measures._average_precision import AP, GMAP, ElevenPoint, IPrec, infAP
+from rankproof.measures._base import BinaryMeasure, CutoffMeasure, Measure, SummaryKind
+from rankproof.measures._counts import NumQ, NumRel, NumRelRet, NumRet
+from rankproof.measures._dcg import DCG, nDCG
+from rankproof.measures._judged import Judged, Unjudged, bpref
+from rankproof.measures._parse import parse_measure, parse_measures, unsupported_measures
+from rankproof.measures._precision_recall import F1, P, R, Rprec, SetF, SetP, SetR, Success
+from rankproof.measures._registry import (
+    ANSWER_MEASURES,
+    MEASURES,
+    default_answer_measures,
+    default_measures,
+    entry_point_measures,
+)
+from rankproof.measures._user_model import ERR, RBP, RR
 
 __all__ = [
     "ANSWER_MEASURES",
@@ -47,8 +50,8 @@ __all__ = [
     "RBP",
     "RR",
     "AnswerMeasure",
-    "Binary",
-    "Cut",
+    "BinaryMeasure",
+    "CutoffMeasure",
     "ElevenPoint",
     "IPrec",
     "Judged",
@@ -64,17 +67,17 @@ __all__ = [
     "SetP",
     "SetR",
     "Success",
-    "Summary",
+    "SummaryKind",
     "Unjudged",
     "bpref",
     "default_answer_measures",
     "default_measures",
     "infAP",
-    "left_out",
+    "unsupported_measures",
     "nDCG",
-    "outside_measures",
-    "parse",
-    "parse_many",
+    "entry_point_measures",
+    "parse_measure",
+    "parse_measures",
 ]
 
 
@@ -82,6 +85,27 @@ def __getattr__(name: str) -> Any:
     """What a measure of answers is, loaded when it is asked for."""
     if name != "AnswerMeasure":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .answers import AnswerMeasure
+    from rankproof.measures._answers import AnswerMeasure
 
     return AnswerMeasure
+
+
+__all__ = [
+    "EM",
+    "ROUGE_L",
+    "AnswerF1",
+    "AnswerMeasure",
+    "AnswerCase",
+    "CiteP",
+    "CiteR",
+    "Contains",
+    "Encode",
+    "SharedWords",
+    "Similarity",
+    "normalise_answer",
+    "rouge_words",
+    "shared_words",
+    "token_bag_f1",
+    "token_set_f1",
+    "word_bag",
+]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .bert import Bert as Bert
-    from .byt5 import ByT5 as ByT5
-    from .canine import Canine as Canine
-    from .chat.llama import Llama as Llama
-    from .chat.openai_chat import OpenAIChat as OpenAIChat
-    from .chat.smollm2 import SmolLM2 as SmolLM2
-    from .cross_encoder import CrossEncoder as CrossEncoder
-    from .minilm import MiniLM as MiniLM
-    from .torch_model import SentenceTransformer as SentenceTransformer
-    from .torch_model import TorchCrossEncoder as TorchCrossEncoder
-    from .trial.model import Bpe as Bpe
-    from .trial.model import Trial as Trial
-    from .wordllama_model import WordLlama as WordLlama
+    from rankproof.models._bert import Bert as Bert
+    from rankproof.models._bert import CrossEncoder as CrossEncoder
+    from rankproof.models._chat.llama_cpp import Llama as Llama
+    from rankproof.models._chat.openai import OpenAIChat as OpenAIChat
+    from rankproof.models._chat.smollm2 import SmolLM2 as SmolLM2
+    from rankproof.models._minilm import MiniLM as MiniLM
+    from rankproof.models._torch import SentenceTransformer as SentenceTransformer
+    from rankproof.models._torch import TorchCrossEncoder as TorchCrossEncoder
+    from rankproof.models._trained.encoder import BpeEncoder as BpeEncoder
+    from rankproof.models._trained.encoder import TrainedEncoder as TrainedEncoder
+    from rankproof.models._transformers import ByT5 as ByT5
+    from rankproof.models._transformers import Canine as Canine
+    from rankproof.models._wordllama import WordLlama as WordLlama
 else:
-    from .._registry import lazy_names
-    from .registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+    from rankproof._registry import lazy_names
+    from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
 
     __all__, __getattr__, __dir__ = lazy_names(__name__, ENCODERS, PAIR_MODELS, CHATS, BY_SOURCE)

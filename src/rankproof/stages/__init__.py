@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .answer import Answer as Answer
-    from .bm25 import BM25 as BM25
-    from .chunked import Chunked as Chunked
-    from .dense import Dense as Dense
-    from .extract import Extract as Extract
-    from .fuse import RRF as RRF
-    from .fuse import Fuse as Fuse
-    from .keywords import Keywords as Keywords
-    from .listwise import Listwise as Listwise
-    from .maxsim import MaxSim as MaxSim
-    from .pairs import Pairs as Pairs
-    from .pairwise import Pairwise as Pairwise
-    from .pointwise import Pointwise as Pointwise
-    from .rerank import Rerank as Rerank
-    from .rewrite import Rewrite as Rewrite
-    from .rm3 import RM3 as RM3
-    from .similarity import Similarity as Similarity
+    from rankproof.stages._answer import GenerateAnswer as GenerateAnswer
+    from rankproof.stages._bm25 import BM25 as BM25
+    from rankproof.stages._chunked import Chunked as Chunked
+    from rankproof.stages._dense import Dense as Dense
+    from rankproof.stages._extract import ExtractAnswer as ExtractAnswer
+    from rankproof.stages._fuse import RRF as RRF
+    from rankproof.stages._fuse import Fuse as Fuse
+    from rankproof.stages._llm_scorers import Listwise as Listwise
+    from rankproof.stages._llm_scorers import Pairwise as Pairwise
+    from rankproof.stages._llm_scorers import Pointwise as Pointwise
+    from rankproof.stages._rerank import Rerank as Rerank
+    from rankproof.stages._rewrite import Rewrite as Rewrite
+    from rankproof.stages._rm3 import RM3 as RM3
+    from rankproof.stages._scorers import BiEncoderScorer as BiEncoderScorer
+    from rankproof.stages._scorers import CrossEncoderScorer as CrossEncoderScorer
+    from rankproof.stages._scorers import KeywordScorer as KeywordScorer
+    from rankproof.stages._scorers import MaxSim as MaxSim
 else:
-    from .._registry import lazy_names
-    from .registry import SCORERS, STAGES
+    from rankproof._registry import lazy_names
+    from rankproof.stages._registry import SCORERS, STAGES
 
-    __all__, __getattr__, __dir__ = lazy_names(__name__, STAGES, SCORERS, RRF="rankproof.stages.fuse")
+    __all__, __getattr__, __dir__ = lazy_names(__name__, STAGES, SCORERS, RRF="rankproof.stages._fuse")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...data.arrays import FloatArray
-from ..method import FusionSettings, method
+from rankproof._data.arrays import FloatArray
+from rankproof._fusion.method import FusionSettings, method
 
 
 @method("combsum", "adds normalised scores", uses=("norm", "weights"), source="Fox and Shaw 1994")

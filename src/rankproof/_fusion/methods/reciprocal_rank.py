@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...data.arrays import FloatArray, frozen
-from ..method import FusionSettings, method
+from rankproof._data.arrays import FloatArray, read_only
+from rankproof._fusion.method import FusionSettings, method
 
 
 @method("rrf", "adds 1 / (k + rank)", uses=("k", "weights"), by_rank=True, source="Cormack et al. 2009")
@@ -18,4 +18,4 @@ def reciprocal_rank(scores: FloatArray, settings: FusionSettings) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _reciprocal_ranks(k: float, count: int) -> FloatArray:
-    return frozen(1.0 / (k + np.arange(1, count + 1, dtype=np.float64)))
+    return read_only(1.0 / (k + np.arange(1, count + 1, dtype=np.float64)))

@@ -1,0 +1,77 @@
+"""Alignment by the engine that is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, Protocol, cast
+
+from rankproof import _engine_choice
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._io.streams import ByteSource
+
+NAME: Literal["native", "reference"]
+
+
+class Engine(Protocol):
+    """What both engines can do."""
+
+    def judge_text(self, source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries: ...
+    def judge_qrels(self, qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries: ...
+    def judge_dict(
+        self, grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None
+    ) -> JudgedQueries: ...
+    def align_text(self, judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits: ...
+    def align_run(self, judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits: ...
+    def align_dict(
+        self, judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions
+    ) -> Hits: ...
+
+
+def __getattr__(name: str) -> str:
+    if name == "NAME":
+        return _engine_choice.chosen_name()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _engine() -> Engine:
+    return cast(Engine, _engine_choice.loaded(f"rankproof._align.{_engine_choice.chosen_name()}"))
+
+
+def judge_text(source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from TREC text; `only` names the queries to look at."""
+    return _engine().judge_text(source, only)
+
+
+def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from memory."""
+    return _engine().judge_qrels(qrels, only)
+
+
+def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from a dict of dicts."""
+    return _engine().judge_dict(grades, name, only)
+
+
+def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits:
+    """Hits of a TREC run."""
+    return _engine().align_text(judged, source, read_options)
+
+
+def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits:
+    """Hits of a run in memory."""
+    return _engine().align_run(judged, run, read_options)
+
+
+def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
+    """Hits of a run in a dict of dicts."""
+    return _engine().align_dict(judged, scores, name, read_options)
+
+
+def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
+    """Hits of a run in an Arrow stream, which only the native engine takes; columns as arrow.align_arrow has them."""
+    from rankproof._align import native
+
+    return native.align_arrow(judged, stream, columns, name, read_options)

@@ -1,0 +1,120 @@
+"""What alignment gives: per judged query, where the judged documents stand in the ranking and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedQueries:
+    """The judgements of every query: grades of query i, highest first, are offsets[i] to offsets[i + 1].
+
+    `repeats` counts exact repeats of a judgement, which are dropped; `highest` is the largest grade of all, also of queries
+    that are not looked at. `handle` is what the engine that made this looks
+    documents up in. `marks` counts the judgements that a machine made, by its mark.
+    """
+
+    queries: tuple[str, ...]
+    offsets: IntArray
+    grades: IntArray
+    repeats: int
+    highest: int
+    source: str
+    handle: Any
+    marks: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def query_index(self) -> IntArray:
+        """For each grade, the index of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+
+    def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
+        """The first `depth` grades of each query: whose they are, their places from 1, and where they stand in `grades`."""
+        counts = np.minimum(np.diff(self.offsets), depth)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        places = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
+        return owners, places, self.offsets[owners] + places - 1
+
+    def count(self, chosen: BoolArray) -> IntArray:
+        """How many grades of each query are chosen; a judged query has at least one grade."""
+        return np.add.reduceat(chosen, self.offsets[:-1], dtype=np.int64)
+
+    def relevant(self, rel: int) -> IntArray:
+        """How many documents of each query have a grade of at least rel (and at least 0)."""
+        return self.count(self.grades >= max(rel, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentCounts:
+    """What alignment saw on the way, counted for the notes.
+
+    tied: judged documents that share their score with another one.
+    contradictions: rows that score higher than a row of better rank.
+    backwards, forwards: queries whose better ranks have the lower scores, and the others (of three rows or more, not all tied).
+    unicode_forms: rows and queries whose id is a judged one in another Unicode form.
+    dropped: duplicates that on_duplicate let go.
+    unjudged: queries that nobody judged; unjudged_queries, the first few of them.
+    """
+
+    rows: int = 0
+    tied: int = 0
+    contradictions: int = 0
+    backwards: int = 0
+    forwards: int = 0
+    unicode_forms: int = 0
+    dropped: int = 0
+    unjudged: int = 0
+    unjudged_queries: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
+
+    `present` says which queries the run has at all, `retrieved` how many documents it has for each.
+    """
+
+    judged: JudgedQueries
+    present: BoolArray
+    retrieved: IntArray
+    offsets: IntArray
+    ranks: IntArray
+    grades: IntArray
+    alignment_counts: AlignmentCounts
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return self.judged.queries
+
+    @cached_property
+    def query_index(self) -> IntArray:
+        """For each hit, the index of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+
+    def cut(self, depth: int) -> Hits:
+        """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
+        depth = min(depth, np.iinfo(np.int64).max)
+        return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth))
+
+    def judged_only(self) -> Hits:
+        """The hits as if the ranking held judged documents alone, as trec_eval -J; negative grades go too."""
+        kept = self.grades >= 0
+        owners = self.query_index[kept]
+        counts = np.bincount(owners, minlength=len(self.queries))
+        starts = np.cumsum(counts) - counts
+        ranks = np.zeros_like(self.ranks)
+        ranks[kept] = np.arange(1, len(owners) + 1) - starts[owners]
+        return self._keep(kept, ranks, counts)
+
+    def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray) -> Hits:
+        counts = np.bincount(self.query_index[kept], minlength=len(self.queries))
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept])

@@ -1,0 +1,371 @@
+"""C engine, threads, its errors."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from threading import Event
+from typing import Any, BinaryIO, Final, NoReturn, TypeVar
+
+import numpy as np
+
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
+from rankproof._data.arrays import IntArray
+from rankproof._data.ordering import ReadOptions, resolve_duplicates
+from rankproof._data.packed_ids import PackedIds
+from rankproof._data.qrels import Qrels
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import NO_RANK, Run
+from rankproof._formats import trec
+from rankproof._formats.fields import parse_grade, parse_score
+from rankproof._io.file_errors import file_error
+from rankproof._io.streams import ByteSource, ByteStream
+from rankproof._native import align
+from rankproof.errors import InputError
+
+MIN_SLICE_BYTES = 4 << 20
+_LOOKAHEAD_BYTES = 1 << 20
+_Part = TypeVar("_Part")
+
+
+class FileSlice:
+    """Bytes `start` to `end` of a file, which end early once `stop` is set."""
+
+    def __init__(self, path: str, start: int, end: int, stop: Event) -> None:
+        self._file = open(path, "rb", buffering=0)
+        self._file.seek(start)
+        self._left = end - start
+        self._stop = stop
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        if self._stop.is_set():
+            return 0
+        count = self._file.readinto(buffer[: self._left])
+        self._left -= count or 0
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def slice_boundaries(path: str, count: int, least: int) -> list[int]:
+    """Where to cut a file into `count` slices of about the same size, from 0 to its size; fewer where it is small."""
+    size = os.path.getsize(path)
+    count = max(1, min(count, size // max(least, 1)))
+    with open(path, "rb") as file:
+        inner = {_boundary(file, size * index // count) for index in range(1, count)}
+    return sorted({0, size, *(cut for cut in inner if cut is not None)})
+
+
+def _boundary(file: BinaryIO, near: int) -> int | None:
+    """The first place after `near` where a line has another query than the line before."""
+    file.seek(near)
+    look = file.read(_LOOKAHEAD_BYTES)
+    start, query = look.find(b"\n") + 1, b""
+    while start > 0 and (end := look.find(b"\n", start)) >= 0:
+        first = b"" if look.startswith(b"#", start) else b"".join(look[start:end].split(None, 1)[:1])
+        if query and first and first != query:
+            return near + start
+        query, start = first or query, end + 1
+    return None
+
+
+def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, bool], _Part | None]) -> list[_Part] | None:
+    """Each slice aligned by its own thread; None where one of them cannot be, so that the whole file must be read in one go."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    stop = Event()
+    streams = [FileSlice(path, start, end, stop) for start, end in pairwise(boundaries)]
+    with ThreadPoolExecutor(len(streams)) as pool:
+        try:
+            waiting = [pool.submit(align, stream, index > 0) for index, stream in enumerate(streams)]
+            parts = [part.result() for part in waiting]
+        finally:
+            stop.set()
+    found = [part for part in parts if part is not None]
+    return found if len(found) == len(parts) else None
+
+
+def have_no_common_query(hits: list[Hits], unknown_queries: list[bytes]) -> bool:
+    """Whether no query is in two slices."""
+    hashes = np.concatenate([np.frombuffer(each, dtype=np.uint64) for each in unknown_queries])
+    judged = np.sum([part.present for part in hits], axis=0)
+    return len(np.unique(hashes)) == len(hashes) and bool(np.all(judged <= 1))
+
+
+def merge_hits(hits: list[Hits]) -> Hits:
+    """The hits of slices that have no query in common, in the order of the slices."""
+    owners = np.concatenate([part.query_index for part in hits])
+    order = np.argsort(owners, kind="stable")
+    counts = np.bincount(owners, minlength=len(hits[0].queries))
+    return replace(
+        hits[0],
+        present=np.any([part.present for part in hits], axis=0),
+        retrieved=np.sum([part.retrieved for part in hits], axis=0),
+        offsets=np.concatenate(([0], np.cumsum(counts))),
+        ranks=np.concatenate([part.ranks for part in hits])[order],
+        grades=np.concatenate([part.grades for part in hits])[order],
+        alignment_counts=_merge_counts([part.alignment_counts for part in hits]),
+    )
+
+
+def _merge_counts(alignment_counts: list[AlignmentCounts]) -> AlignmentCounts:
+    names = [field.name for field in fields(AlignmentCounts) if isinstance(getattr(alignment_counts[0], field.name), int)]
+    counts = {name: sum(getattr(part, name) for part in alignment_counts) for name in names}
+    queries = [query for part in alignment_counts for query in part.unjudged_queries]
+    tags = dict.fromkeys(tag for part in alignment_counts for tag in part.tags)
+    return AlignmentCounts(**counts, unjudged_queries=tuple(queries[:MAX_EXAMPLE_QUERIES]), tags=tuple(tags)[:MAX_TAGS])
+
+
+_ON_DUPLICATE = {"error": 0, "keep-best": 1, "keep-first": 2, "keep-last": 3}
+
+
+def native_options(read_options: ReadOptions) -> align.Options:
+    """The part of a reading that the engine minds."""
+    return (
+        read_options.order == "rank",
+        read_options.lower_is_better,
+        read_options.float32,
+        _ON_DUPLICATE[read_options.on_duplicate],
+    )
+
+
+def judged_from_native(made: align.Judgements, only: frozenset[str] | None, source: str) -> JudgedQueries:
+    """The judgements, with other Unicode forms of their ids marked in the handle."""
+    handle, queries, offsets, grades, repeats, highest, foreign, _ = made
+    align.add_forms(handle, [(index, other_unicode_forms(align.documents(handle, index))) for index in foreign])
+    align.mark_queries(handle, other_unicode_forms(queries), align.IS_FORM)
+    align.mark_queries(handle, () if only is None else only, align.IS_LOOKED_AT)
+    return JudgedQueries(
+        queries=queries,
+        offsets=np.frombuffer(offsets, dtype=np.int64),
+        grades=np.frombuffer(grades, dtype=np.int64),
+        repeats=repeats,
+        highest=highest,
+        source=source,
+        handle=handle,
+    )
+
+
+def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
+    """The hits of one run or of a slice of it."""
+    (present, retrieved, offsets, ranks, grades), counts, strangers, tags, _ = found
+    rows, tied, contradictions, backwards, forwards, unicode_forms, dropped, unjudged = counts
+    return Hits(
+        judged=judged,
+        present=np.frombuffer(present, dtype=np.bool_),
+        retrieved=np.frombuffer(retrieved, dtype=np.int64),
+        offsets=np.frombuffer(offsets, dtype=np.int64),
+        ranks=np.frombuffer(ranks, dtype=np.int64),
+        grades=np.frombuffer(grades, dtype=np.int64),
+        alignment_counts=AlignmentCounts(
+            rows=rows,
+            tied=tied,
+            contradictions=contradictions,
+            backwards=backwards,
+            forwards=forwards,
+            unicode_forms=unicode_forms,
+            dropped=dropped,
+            unjudged=unjudged,
+            unjudged_queries=strangers,
+            tags=tags,
+        ),
+    )
+
+
+def raise_native_error(error: align.Refused, source: str) -> NoReturn:
+    """Raises the error for one refusal; the plain reader's own checks say what is wrong with a token."""
+    code, number, fields = error.args
+    line = number or None
+    match code:
+        case "run-columns":
+            raise trec.run_columns_error(fields["found"], source=source, line=number)
+        case "qrels-columns":
+            raise trec.qrels_columns_error(fields["found"], source=source, line=number)
+        case "score":
+            parse_score(fields["token"], source=source, line=line)
+        case "grade":
+            parse_grade(fields["token"], source=source, line=line)
+        case "duplicate" | "conflict":
+            raise _duplicate_or_conflict_error(code, line, fields, source)
+        case "id-null" | "score-null":
+            raise file_error(code, source=source, line=line, **fields)
+        case "id-utf8":
+            raise file_error("encoding", source=source, line=line, encoding="UTF-8", reason=f"in a {fields['column']} id")
+        case _:
+            raise row_error(code, source=source, line=line, **fields)
+    raise AssertionError(f"the plain reader takes {fields}") from error
+
+
+def _duplicate_or_conflict_error(code: str, line: int | None, fields: dict[str, Any], source: str) -> InputError:
+    ids = {key: fields[key].decode() for key in ("query", "doc")}
+    scores = {key: float(fields[key]) for key in ("score", "first_score") if key in fields}
+    grades = {key: fields[key] for key in ("grade", "first_grade") if key in fields}
+    return row_error(code, source=source, line=line, first=f"line {fields['first']}", **ids, **scores, **grades)
+
+
+_COLUMN_TYPES_FIX = "pass ids as text or integers, scores as numbers, ranks as integers"
+
+
+def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
+    """Hits of a run in an Arrow stream; columns are the places of query, document, score, rank and tag, -1 for none.
+
+    A stream whose `reopens` is true begins anew each time that it is asked for, and is held in memory a batch at a time.
+    """
+    query, doc, score, rank, tag = (*columns, -1, -1)[:5]
+    if read_options.order == "rank" and rank < 0:
+        raise row_error("rank-missing", source=name)
+    options, places = native_options(read_options), (query, doc, score, rank, tag)
+    keeps = not getattr(stream, "reopens", False)
+    try:
+        found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, keeps, False)
+        if found is None:
+            found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, False, True)
+    except align.Refused as error:
+        raise_native_error(error, name)
+    except TypeError as error:
+        raise InputError(str(error), fix=_COLUMN_TYPES_FIX, source=name) from None
+    except OSError as error:
+        raise _stream_error(error, stream, name) from None
+    assert found is not None, "groups do not come back"
+    return hits_from_native(judged, found)
+
+
+def _stream_error(error: OSError, stream: Any, name: str) -> BaseException:
+    """The error for a stream that fails: what stopped it, where it remembers that, an interrupt included."""
+    stopped = getattr(stream, "error", None)
+    if isinstance(stopped, BaseException):
+        return stopped
+    return InputError(f"the table broke off ({error})", fix="check what it is read from", source=name)
+
+
+BLOCK_BYTES: Final = 1 << 18
+WIDEST_SCAN: Final = 3
+_PLAIN_DICTS: Final = (dict, defaultdict, Counter)
+_FLOATS: Final = (np.float64,)
+
+
+def judge_text(
+    source: ByteSource, only: Collection[str] | None = None, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
+) -> JudgedQueries:
+    """Judgements from TREC text; `block` and `level` change how it is read, never what is found."""
+    kept = None if only is None else frozenset(only)
+    stream = source.open()
+    try:
+        made = align.judge_text(stream.readinto, kept, block, level)
+    except align.Refused as error:
+        raise_native_error(error, source.name)
+    finally:
+        stream.close()
+    judged = judged_from_native(made, kept, source.name)
+    return replace(judged, marks=Qrels(trec.qrels_rows(source)).judge_counts(kept)) if made[-1] else judged
+
+
+def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from memory."""
+    kept = None if only is None else frozenset(only)
+    grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
+    made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
+    assert made is not None, "Qrels hold checked ids and grades"
+    return replace(judged_from_native(made, kept, qrels.source), repeats=qrels.repeats, marks=qrels.judge_counts(kept))
+
+
+def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from a dict of dicts."""
+    kept = None if only is None else frozenset(only)
+    made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
+    return judge_qrels(Qrels.from_dict(grades, source=name), only) if made is None else judged_from_native(made, kept, name)
+
+
+def align_text(
+    judged: JudgedQueries,
+    source: ByteSource,
+    read_options: ReadOptions,
+    *,
+    block: int = BLOCK_BYTES,
+    level: int = WIDEST_SCAN,
+    least: int = MIN_SLICE_BYTES,
+) -> Hits:
+    """Hits of a TREC run; `block`, `level` and `least` (bytes for a thread) change how it is read, never what is found."""
+    reader = _Reader(judged, native_options(read_options), block, level)
+    hits = None
+    if read_options.threads > 1 and source.path is not None:
+        hits = reader.read_in_slices(source.path, slice_boundaries(source.path, read_options.threads, least))
+    return reader.read_sequentially(source) if hits is None else hits
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One way of reading a run against one set of judgements."""
+
+    judged: JudgedQueries
+    options: align.Options
+    block: int
+    level: int
+
+    def read_sequentially(self, source: ByteSource) -> Hits:
+        try:
+            found = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
+        except align.Refused as error:
+            raise_native_error(error, source.name)
+        assert found is not None, "groups do not come back"
+        return hits_from_native(self.judged, found)
+
+    def read_in_slices(self, path: str, marks: list[int]) -> Hits | None:
+        """The hits by several threads; None where the file cannot be cut, a fault is in it, or a query is in two slices."""
+        parts = align_slices(path, marks, self._part) if len(marks) > 2 else None
+        if parts is None:
+            return None
+        hits = [hits_from_native(self.judged, part) for part in parts]
+        return merge_hits(hits) if have_no_common_query(hits, [part[-1] for part in parts]) else None
+
+    def _part(self, stream: ByteStream, inside: bool) -> align.Aligned | None:
+        with suppress(align.Refused):
+            return self._aligned(stream, inside=inside)
+        return None
+
+    def _aligned(self, stream: ByteStream, *, inside: bool = False, grouped: bool = False) -> align.Aligned | None:
+        try:
+            return align.align_text(self.judged.handle, stream.readinto, self.options, self.block, self.level, inside, grouped)
+        finally:
+            stream.close()
+
+
+def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits:
+    """Hits of a run in memory."""
+    if read_options.order == "rank" and run.docs and (run.ranks is None or NO_RANK in run.ranks):
+        raise row_error("rank-missing", source=run.source)
+    ranks = None if run.ranks is None else np.ascontiguousarray(run.ranks)
+    offsets, scores = np.ascontiguousarray(run.offsets), np.ascontiguousarray(run.scores)
+    try:
+        found = align.align_run(judged.handle, native_options(read_options), run.queries, offsets, *_ids(run.docs), scores, ranks)
+    except align.Refused:
+        resolve_duplicates(run, read_options)
+        raise
+    if found is None:
+        grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
+        return align_run(judged, replace(grouped, tags=run.tags), read_options)
+    hits = hits_from_native(judged, found)
+    return replace(hits, alignment_counts=replace(hits.alignment_counts, tags=run.tags[:MAX_TAGS]))
+
+
+def _ids(docs: tuple[str, ...] | PackedIds) -> tuple[tuple[str, ...] | bytes, IntArray | None]:
+    """The documents as the reader takes them: as they are, or as one text with the bounds of each id."""
+    return (docs.text, np.ascontiguousarray(docs.bounds)) if isinstance(docs, PackedIds) else (docs, None)
+
+
+def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
+    """Hits of a run in a dict of dicts."""
+    found = None
+    if read_options.order == "score":
+        found = align.align_dict(judged.handle, scores, native_options(read_options), _PLAIN_DICTS, _FLOATS)
+    return (
+        align_run(judged, Run.from_dict(scores, name=name, source=name), read_options)
+        if found is None
+        else hits_from_native(judged, found)
+    )

@@ -1,0 +1,168 @@
+"""Alignment in plain Python: the definition, the oracle of the native reader, and what runs where there is no compiler."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
+from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import NO_RANK, Run, RunRow
+from rankproof._formats import trec
+from rankproof._formats.rows import build_run
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+MAX_EXAMPLE_QUERIES = 5
+MAX_TAGS = 16
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """Judged documents by query.
+
+    `only` holds the queries to look at, None for all; `other_queries` and `other_docs` hold judged ids in the Unicode forms
+    that they do not have.
+    """
+
+    grades: Mapping[str, Mapping[str, int]]
+    only: frozenset[str] | None
+    other_queries: frozenset[str]
+    other_docs: Mapping[str, frozenset[str]]
+
+    def includes_query(self, query: str) -> bool:
+        return self.only is None or query in self.only
+
+
+@dataclass(frozen=True)
+class QueryHits:
+    """One query's share of the result."""
+
+    retrieved: int
+    ranks: list[int]
+    grades: list[int]
+    tied: int
+    agreement: RankScoreAgreement
+    unicode_forms: int
+
+
+def judge_text(source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from TREC text."""
+    rows: list[Judgement] = []
+    try:
+        rows.extend(trec.qrels_rows(source))
+    except InputError:
+        Qrels(iter(rows), source=source.name)
+        raise
+    if not rows:
+        raise row_error("no-rows", source=source.name)
+    return judge_qrels(Qrels(iter(rows), source=source.name), only)
+
+
+def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from memory."""
+    kept = None if only is None else frozenset(only)
+    grades = {query: docs for query, docs in qrels.items() if kept is None or query in kept}
+    flat = [sorted(docs.values(), reverse=True) for docs in grades.values()]
+    table = JudgedTable(
+        grades=grades,
+        only=kept,
+        other_queries=other_unicode_forms(grades),
+        other_docs={query: other_unicode_forms(docs) for query, docs in grades.items()},
+    )
+    return JudgedQueries(
+        queries=tuple(grades),
+        offsets=_offsets(flat),
+        grades=_flatten(flat),
+        repeats=qrels.repeats,
+        highest=max((max(docs.values()) for docs in qrels.values() if docs), default=0),
+        source=qrels.source,
+        handle=table,
+        marks=qrels.judge_counts(kept),
+    )
+
+
+def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from a dict of dicts."""
+    return judge_qrels(Qrels.from_dict(grades, source=name), only)
+
+
+def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
+    """The composed and decomposed forms of the ids that are not among the ids themselves."""
+    forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
+    return frozenset(forms.difference(ids))
+
+
+def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits:
+    """Hits of a TREC run."""
+    return align_run(judged, read_run(source, read_options), read_options)
+
+
+def read_run(source: ByteSource, read_options: ReadOptions) -> Run:
+    """The TREC run as a value; a duplicate is told before a fault further down."""
+    return build_run(trec.run_rows(source), name=source.name, source=source.name, read_options=read_options)
+
+
+def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
+    """Hits of a run in a dict of dicts."""
+    return align_run(judged, Run.from_dict(scores, name=name, source=name), read_options)
+
+
+def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits:
+    """Hits of a run in memory."""
+    table: JudgedTable = judged.handle
+    if read_options.order == "rank" and run.docs and (run.ranks is None or NO_RANK in run.ranks):
+        raise row_error("rank-missing", source=run.source)
+    groups, dropped = resolve_duplicates(run, read_options)
+    found = {query: _query_hits(table, query, rows, read_options) for query, rows in groups.items() if query in table.grades}
+    strangers = [query for query in groups if query not in table.grades and table.includes_query(query)]
+    each = [found.get(query) for query in judged.queries]
+    hits = list(found.values())
+    return Hits(
+        judged=judged,
+        present=np.array([query is not None for query in each], dtype=np.bool_),
+        retrieved=np.array([query.retrieved if query else 0 for query in each], dtype=np.int64),
+        offsets=_offsets([query.ranks if query else [] for query in each]),
+        ranks=_flatten([query.ranks if query else [] for query in each]),
+        grades=_flatten([query.grades if query else [] for query in each]),
+        alignment_counts=AlignmentCounts(
+            rows=len(run.docs),
+            tied=sum(query.tied for query in hits),
+            contradictions=sum(query.agreement.contradictions for query in hits),
+            backwards=sum(query.agreement.backwards for query in hits),
+            forwards=sum(query.agreement.forwards for query in hits),
+            unicode_forms=sum(query.unicode_forms for query in hits) + sum(query in table.other_queries for query in strangers),
+            dropped=dropped,
+            unjudged=len(strangers),
+            unjudged_queries=tuple(strangers[:MAX_EXAMPLE_QUERIES]),
+            tags=run.tags[:MAX_TAGS],
+        ),
+    )
+
+
+def _query_hits(table: JudgedTable, query: str, rows: list[RunRow], read_options: ReadOptions) -> QueryHits:
+    grades, others = table.grades[query], table.other_docs[query]
+    ordered = sorted(rows, key=lambda row: (order_key(row, read_options), row.doc.encode()), reverse=True)
+    keys = [order_key(row, read_options) for row in ordered]
+    at = [index for index, row in enumerate(ordered) if row.doc in grades]
+    return QueryHits(
+        retrieved=len(rows),
+        ranks=[index + 1 for index in at],
+        grades=[grades[ordered[index].doc] for index in at],
+        tied=sum(keys[index] in (*keys[max(index - 1, 0) : index], *keys[index + 1 : index + 2]) for index in at),
+        agreement=query_agreement(rows, read_options),
+        unicode_forms=sum(row.doc in others for row in rows),
+    )
+
+
+def _offsets(groups: list[list[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.cumsum([0, *map(len, groups)], dtype=np.int64)
+
+
+def _flatten(groups: list[list[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([value for group in groups for value in group], dtype=np.int64)

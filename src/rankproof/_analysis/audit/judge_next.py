@@ -1,0 +1,215 @@
+"""Pairs to judge next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._analysis.audit.unjudged import UnjudgedDocuments, top_grade
+from rankproof._analysis.rearranged import Rearrangement, judged_query_hits, rearranged_values
+from rankproof._analysis.values import TIE_TOLERANCE, measure_result, query_counts
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.table import CellValue, Column, Table, TableSummary
+from rankproof._data.text import format_difference
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import BinaryMeasure, Measure
+
+MAX_DEPTH = 100
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnjudgedPairs:
+    """Unjudged pairs, the grades that they could have, and by how much each system's mean changes (grade x system x pair)."""
+
+    pairs: tuple[tuple[str, str], ...]
+    grades: tuple[int, ...]
+    changes: FloatArray
+
+    @property
+    def spreads(self) -> FloatArray:
+        """The most that each grade of each pair changes the difference of two means, or the one mean where there is one."""
+        if self.changes.shape[1] == 1:
+            return np.asarray(np.abs(self.changes[:, 0]))
+        return np.asarray(self.changes.max(axis=1) - self.changes.min(axis=1))
+
+    @property
+    def spread(self) -> FloatArray:
+        """The same by each pair's own strongest grade."""
+        return np.asarray(self.spreads.max(axis=0))
+
+    @property
+    def strongest(self) -> IntArray:
+        """The place of each pair's strongest grade, the lowest of equals."""
+        return np.asarray(np.argmax(self.spreads, axis=0))
+
+
+def grades_for(unjudged_docs: UnjudgedDocuments, measure: Measure) -> tuple[int, ...]:
+    """The grades that a pair could have, up to the highest in use, as far as the measure tells them apart."""
+    highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
+    if isinstance(measure, BinaryMeasure):
+        return (0, top_grade(measure, highest))
+    return tuple(range(max(highest, 1) + 1))
+
+
+def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> UnjudgedPairs:
+    """Every unjudged pair within the cutoff of some system, in the order of queries and ids."""
+    depth = min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH)
+    pairs = [
+        (query, doc)
+        for query, unjudged in unjudged_docs.docs.items()
+        for doc in sorted(
+            unjudged & {doc for each in unjudged_docs.lists.values() if query in each for doc in each[query].docs[:depth]}
+        )
+    ]
+    grades, systems = grades_for(unjudged_docs, measure), unjudged_docs.inputs.systems
+    changes = [[_changes(unjudged_docs, measure, system, pairs, grade) for system in systems] for grade in grades]
+    return UnjudgedPairs(tuple(pairs), grades, np.array(changes).reshape(len(grades), len(systems), len(pairs)))
+
+
+def _changes(
+    unjudged_docs: UnjudgedDocuments, measure: Measure, system: str, pairs: list[tuple[str, str]], grade: int
+) -> FloatArray:
+    """What each pair adds to the system's mean; a query that it lacks is worth 0 however it is judged."""
+    hits = unjudged_docs.hits[system]
+    index = {query: at for at, query in enumerate(hits.queries)}
+    at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
+    given = [hits_with_grades(unjudged_docs, hits, system, index[query], {doc: grade}) for query, doc in pairs]
+    changed: FloatArray = rearranged_values(measure, hits, given) - measure.values(hits)[at]
+    return changed / max(int(unjudged_docs.in_summary(system).sum()), 1)
+
+
+def hits_with_grades(
+    unjudged_docs: UnjudgedDocuments, hits: Hits, system: str, query: int, docs: Mapping[str, int]
+) -> Rearrangement:
+    """The query's hits if these documents had these grades."""
+    ranked_list = unjudged_docs.lists[system].get(hits.queries[query])
+    places = {} if ranked_list is None else {rank: docs[doc] for rank, doc in enumerate(ranked_list.docs, start=1) if doc in docs}
+    ranks, grades = judged_query_hits(hits, query)
+    new, given = (np.array(list(each), dtype=np.int64) for each in (places, places.values()))
+    more = np.array(list(docs.values()), dtype=np.int64)
+    return Rearrangement(query, np.concatenate((ranks, new)), np.concatenate((grades, given)), more)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _PossibleChanges:
+    """Means and what pairs could change of them (grade x system x pair), turned so that more is better."""
+
+    unjudged_docs: UnjudgedDocuments
+    measure: Measure
+    found: UnjudgedPairs
+    means: FloatArray
+    gains: FloatArray
+
+
+def has_pair_changes(measure: Measure) -> bool:
+    """Whether a pair's part of the summary is known: that of a mean."""
+    return measure.summary == "mean"
+
+
+def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table:
+    """The `count` pairs that could change most by one measure, each with what it could change."""
+    inputs = unjudged_docs.inputs
+    measure = inputs.result.systems[0].measures[name].measure
+    if not has_pair_changes(measure):
+        raise UsageError(f"{name} is no mean over queries", fix="name a measure that is one first, as in -m nDCG@10")
+    found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
+    means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
+    outlook = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)
+    order = np.argsort(-found.spread, kind="stable")[:count].tolist()
+    counts = query_counts(inputs)
+    return Table(
+        name="audit-judge-next",
+        title=f"Judge these {len(order)} pairs next ({name}, {counts})",
+        columns=_COLUMNS,
+        rows=tuple(_row(outlook, at) for at in order),
+        sentences=(*_sentences(outlook, order), *counts.describe),
+        facts={**counts.facts, "measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
+        summary=TableSummary(("query", "document", "could change", "with grade", "for", "against"), tuple(range(len(order)))),
+        verdict_first=True,
+    )
+
+
+_COLUMNS = (
+    Column("query"),
+    Column("document"),
+    Column(
+        "could change",
+        "value",
+        "the difference of two systems' means, by at most this, with any grade in use",
+    ),
+    Column("with grade", "count", "the grade that changes it so"),
+    Column("for", about="the system that gains most"),
+    Column("against", about="the system that gains least"),
+    Column("new winner", "flag", "whether some grade of this pair alone puts another system ahead"),
+    Column("stands at", about="its rank in each system"),
+)
+
+
+def _row(outlook: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
+    systems, found = outlook.unjudged_docs.inputs.systems, outlook.found
+    strongest = int(found.strongest[at])
+    gains = outlook.gains[strongest, :, at]
+    query, doc = found.pairs[at]
+    where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(outlook.unjudged_docs, query, doc))
+    up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
+    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(outlook, at), where)
+
+
+def _new_winner(outlook: _PossibleChanges, at: int) -> bool:
+    """Whether some grade of the pair puts a system ahead of all that lead now."""
+    means = outlook.means
+    leads = means >= means.max() - TIE_TOLERANCE
+    after = means + outlook.gains[:, :, at]
+    return bool(not leads.all() and (after[:, ~leads].max(axis=1) > after[:, leads].max(axis=1) + TIE_TOLERANCE).any())
+
+
+def _places(unjudged_docs: UnjudgedDocuments, query: str, doc: str) -> list[tuple[str, int]]:
+    lists = ((system, each[query].docs) for system, each in unjudged_docs.lists.items() if query in each)
+    return [(system, docs.index(doc) + 1) for system, docs in lists if doc in docs]
+
+
+def _sentences(outlook: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
+    found, means = outlook.found, outlook.means
+    if not len(found.pairs):
+        return ("Nothing within the cutoff is unjudged.",)
+    what = f"Each could have a grade up to {found.grades[-1]}; {len(found.pairs)} pairs within the cutoff are unjudged."
+    if len(means) < 2:
+        return (what,)
+    first, second = np.argsort(-means, kind="stable")[:2].tolist()
+    best, next_one = (for_message(outlook.unjudged_docs.inputs.systems[at]) for at in (first, second))
+    lead = float(means[first] - means[second])
+    now = f"{best} and {next_one} tie" if lead <= TIE_TOLERANCE else f"{best} leads {next_one} by {format_difference(lead)}"
+    favour = outlook.gains[:, second] - outlook.gains[:, first]
+    helpful = {
+        found.pairs[at]: found.grades[int(np.argmax(favour[:, at]))] for at in order if favour[:, at].max() > TIE_TOLERANCE
+    }
+    if not helpful:
+        return (what, f"{now}; none of the listed pairs favours {next_one}.")
+    lead = _lead_after(outlook, (first, second), helpful)
+    after = (
+        f"{next_one} would lead by {format_difference(-lead)}"
+        if lead < -TIE_TOLERANCE
+        else f"{best} would still lead by {format_difference(lead)}"
+    )
+    after = "they would tie" if abs(lead) <= TIE_TOLERANCE else after
+    return (what, f"{now}; had the {len(helpful)} listed that favour {next_one} the grades that favour it most, {after}.")
+
+
+def _lead_after(outlook: _PossibleChanges, systems: tuple[int, int], grades: dict[tuple[str, str], int]) -> float:
+    """The first system's lead over the second if all these pairs had these grades."""
+    unjudged_docs, measure = outlook.unjudged_docs, outlook.measure
+    by_query: dict[str, dict[str, int]] = {}
+    for (query, doc), grade in grades.items():
+        by_query.setdefault(query, {})[doc] = grade
+    summaries = []
+    for at in systems:
+        system = unjudged_docs.inputs.systems[at]
+        hits = unjudged_docs.hits[system]
+        docs = [by_query.get(name, {}) for name in hits.queries]
+        given = [hits_with_grades(unjudged_docs, hits, system, query, more) for query, more in enumerate(docs)]
+        summaries.append(measure.summarise(rearranged_values(measure, hits, given)[unjudged_docs.in_summary(system)]))
+    lead = summaries[0] - summaries[1]
+    return -lead if measure.higher_is_better is False else lead

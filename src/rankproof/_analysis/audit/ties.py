@@ -1,0 +1,312 @@
+"""Tied scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from hashlib import blake2b
+from itertools import permutations, product
+
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.rearranged import Rearrangement, query_hits, rearranged_values
+from rankproof._analysis.values import RankedList, all_hits, in_summary, measure_result, query_counts, ranked_lists
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.table import Column, Table, TableSummary
+from rankproof._evaluation.result import MeasureResult
+from rankproof._statistics.deterministic import random_words, stream_key
+from rankproof.errors import for_message
+from rankproof.measures._base import BinaryMeasure, Measure, gains
+from rankproof.measures._relevant import relevant_counts
+
+GainOfGrades = Callable[[IntArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TieGroup:
+    """Documents that share a score: the rank of the first, how many there are, and the places of those that are hits."""
+
+    start: int
+    size: int
+    members: IntArray
+
+    @property
+    def ranks(self) -> range:
+        """The ranks that its documents share."""
+        return range(self.start, self.start + self.size)
+
+
+def tie_groups(hits: Hits, query: int, ranked_list: RankedList) -> list[TieGroup]:
+    """The groups of a query's list that hold a hit, from the top; a document that shares its score with none is one."""
+    ranks, _ = query_hits(hits, query)
+    starts = np.flatnonzero(np.concatenate(([True], ranked_list.keys[1:] != ranked_list.keys[:-1]))) + 1
+    ends = np.append(starts[1:], len(ranked_list.keys) + 1)
+    owner = np.searchsorted(starts, ranks, side="right") - 1
+    return [
+        TieGroup(int(starts[at]), int(ends[at] - starts[at]), np.flatnonzero(owner == at)) for at in np.unique(owner).tolist()
+    ]
+
+
+def gain_for(measure: Measure) -> GainOfGrades:
+    """What makes a document better than another in the eyes of a measure."""
+    if isinstance(measure, BinaryMeasure):
+        return lambda grades: (grades >= measure.least).astype(np.float64)
+    if measure.name == "Judged":
+        return lambda grades: (grades >= 0).astype(np.float64)
+    return lambda grades: gains(grades, getattr(measure, "gain", "linear"))
+
+
+def order_matters(group: TieGroup, worth: FloatArray) -> bool:
+    """Whether the order within the group can matter: its documents, the unjudged ones too, are not all worth the same."""
+    own = worth[group.members]
+    lowest = 0.0 if len(own) < group.size else float(own.min())
+    return group.size > 1 and float(own.max()) != lowest
+
+
+def extreme_order(hits: Hits, query: int, groups: list[TieGroup], worth: FloatArray, *, best: bool) -> Rearrangement:
+    """The hits with the best of each group first, or last."""
+    ranks, grades = query_hits(hits, query)
+    moved = ranks.copy()
+    for group in groups:
+        order = group.members[np.argsort(-worth[group.members] if best else worth[group.members], kind="stable")]
+        first = group.start if best else group.start + group.size - len(order)
+        moved[order] = np.arange(first, first + len(order))
+    return Rearrangement(query, moved, grades)
+
+
+MAX_ORDERS = 720
+SAMPLES = 200
+SEED = 0
+
+ClosedForm = Callable[[list[TieGroup], FloatArray, int, int], float]
+
+
+def expected_sum(measure: Measure, hits: Hits, query: int, groups: list[TieGroup]) -> float:
+    """A sum over documents: each hit's term averaged over the ranks of its group."""
+    _, grades = query_hits(hits, query)
+    each = [(group, grades[at : at + 1]) for group in groups for at in group.members.tolist()]
+    spread = [Rearrangement(query, np.array([rank]), grade) for group, grade in each for rank in group.ranks]
+    shares = np.array([1 / group.size for group, _ in each for _ in group.ranks])
+    return math.fsum((rearranged_values(measure, hits, spread) * shares).tolist())
+
+
+def reciprocal_rank(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
+    """1 / rank of the first relevant one, over where it may stand in the first group that has any."""
+    for group in groups:
+        relevant = int(worth[group.members].sum())
+        if relevant:
+            ways = math.comb(group.size, relevant)
+            chances = ((place, math.comb(group.size - place - 1, relevant - 1) / ways) for place in range(group.size))
+            return math.fsum(chance / (group.start + place) for place, chance in chances if group.start + place <= depth)
+    return 0.0
+
+
+def success(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
+    """1 less the chance that the part of the group above the cutoff has no relevant one."""
+    for group in groups:
+        relevant = int(worth[group.members].sum())
+        above = max(0, min(group.size, depth - group.start + 1))
+        if relevant:
+            return 1 - math.comb(group.size - relevant, above) / math.comb(group.size, above)
+    return 0.0
+
+
+def average_precision(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
+    """Each rank's chance to be relevant, times the precision expected there if it is."""
+    before, terms = 0, []
+    for group in groups:
+        relevant = int(worth[group.members].sum())
+        others = (relevant - 1) / (group.size - 1) if group.size > 1 else 0.0
+        for place in range(group.size if relevant else 0):
+            rank = group.start + place
+            if rank <= depth:
+                terms.append(relevant / group.size * (before + 1 + place * others) / rank)
+        before += relevant
+    return math.fsum(terms) / total if total else 0.0
+
+
+CLOSED_FORMS: dict[str, ClosedForm] = {"RR": reciprocal_rank, "Success": success, "AP": average_precision}
+
+
+def closed_form(measure: Measure, hits: Hits, query: int, groups: list[TieGroup], worth: FloatArray) -> float:
+    """The closed form of a measure that has one."""
+    total = int(relevant_counts(hits.judged, getattr(measure, "least", 1))[query])
+    return CLOSED_FORMS[measure.name](groups, worth, getattr(measure, "depth", 0), total)
+
+
+def tie_orders(hits: Hits, query: int, groups: list[TieGroup]) -> tuple[list[Rearrangement], bool]:
+    """All arrangements of a query's hits, or a sample of them that its id and the seed decide; and whether they are all."""
+    ranks, grades = query_hits(hits, query)
+    count = math.prod(math.perm(group.size, len(group.members)) for group in groups)
+    chosen = _all_orders(groups) if count <= MAX_ORDERS else _sampled_orders(groups, hits.queries[query])
+    found = []
+    for places in chosen:
+        moved = ranks.copy()
+        for group, where in zip(groups, places, strict=True):
+            moved[group.members] = group.start + np.array(where)
+        found.append(Rearrangement(query, moved, grades))
+    return found, count <= MAX_ORDERS
+
+
+def _all_orders(groups: list[TieGroup]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    return product(*(permutations(range(group.size), len(group.members)) for group in groups))
+
+
+def _sampled_orders(groups: list[TieGroup], query: str) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Orders drawn for the query's own id, so that no other query and no order of lines changes them."""
+    key = stream_key(_id_seed(query) ^ SEED, "orders")
+    ends = np.cumsum([group.size for group in groups]).tolist()
+    for sample in range(SAMPLES):
+        drawn = random_words(key, sample * ends[-1], ends[-1])
+        parts = zip(groups, np.split(drawn, ends[:-1]), strict=True)
+        yield tuple(tuple(np.argsort(part, kind="stable")[: len(group.members)].tolist()) for group, part in parts)
+
+
+def _id_seed(query: str) -> int:
+    """64 bits that stand for an id."""
+    return int.from_bytes(blake2b(query.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+
+
+MAX_TIE_EXAMPLES = 3
+ENUMERATED_MEASURES = ("ERR", "bpref")
+_COLUMNS = (
+    Column("measure"),
+    Column("system"),
+    Column("value", "value", "ties settled by id, as everywhere"),
+    Column("expected", "value", "over all orders of tied documents"),
+    Column("worst", "value"),
+    Column("best", "value"),
+    Column("queries", "count", "whose value the order of ties can change"),
+    Column("how", about="how the expected value was found"),
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TieReport:
+    """One measure of one system under ties, per query; `open` counts the queries that the order can change."""
+
+    expected: FloatArray
+    worst: FloatArray
+    best: FloatArray
+    open_queries: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class _TieRow:
+    """One measure of one system under ties, summarised; the fields are the table's columns."""
+
+    measure: str
+    system: str
+    value: float
+    expected: float
+    worst: float
+    best: float
+    queries: int
+    how: str
+
+    @property
+    def spread(self) -> float:
+        return self.best - self.worst
+
+
+def audit_ties(inputs: AnalysisInput) -> Table:
+    """A row for each measure and system whose value depends on the order of ties."""
+    hits = all_hits(inputs)
+    lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
+    rows: list[_TieRow] = []
+    skipped, checked = [], 0
+    for name, one in inputs.result.systems[0].measures.items():
+        if not can_tie(one.measure):
+            skipped.append(name)
+            continue
+        for system in inputs.systems:
+            checked += 1
+            ties = tie_report(one.measure, hits[system], lists[system])
+            rows += [_row(measure_result(inputs, system, name), ties, hits[system], system)] if ties.open_queries else []
+    return _table(inputs, rows, checked, skipped)
+
+
+def can_tie(measure: Measure) -> bool:
+    """Whether ties are worked out for the measure."""
+    return measure.summary == "mean" and (measure.additive or measure.name in (*CLOSED_FORMS, *ENUMERATED_MEASURES))
+
+
+def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> TieReport:
+    """Expected, worst and best value of each query."""
+    plain = measure.values(hits)
+    expected, worst, best = plain.copy(), plain.copy(), plain.copy()
+    worth, touched, sampled = gain_for(measure), 0, 0
+    for query, name in enumerate(hits.queries):
+        if name not in lists or not len(query_hits(hits, query)[0]):
+            continue
+        value = worth(query_hits(hits, query)[1])
+        groups = tie_groups(hits, query, lists[name])
+        if not any(order_matters(group, value) for group in groups):
+            continue
+        ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]
+        worst[query], best[query] = rearranged_values(measure, hits, ends)
+        if measure.additive:
+            expected[query] = expected_sum(measure, hits, query, groups)
+        elif measure.name in CLOSED_FORMS:
+            expected[query] = closed_form(measure, hits, query, groups, value)
+        else:
+            arranged, everything = tie_orders(hits, query, groups)
+            expected[query] = float(np.mean(rearranged_values(measure, hits, arranged)))
+            sampled += not everything
+        touched += bool(worst[query] != best[query])
+    return TieReport(expected, worst, best, touched, _how(measure, sampled))
+
+
+def _how(measure: Measure, sampled: int) -> str:
+    if measure.additive or measure.name in CLOSED_FORMS:
+        return "closed form"
+    return f"{SAMPLES} sampled orders in {sampled} queries, seed {SEED}; else all" if sampled else "all orders"
+
+
+def _row(one: MeasureResult, ties: TieReport, hits: Hits, system: str) -> _TieRow:
+    chosen, summarise = in_summary(hits, one), one.measure.summarise
+    expected, worst, best = (summarise(values[chosen]) for values in (ties.expected, ties.worst, ties.best))
+    return _TieRow(str(one.measure), system, one.value, expected, worst, best, ties.open_queries, ties.how)
+
+
+def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: list[str]) -> Table:
+    counts = query_counts(inputs)
+    said = [f"Ties can change {len(rows)} of {checked} values of {len(inputs.systems)} systems over {counts}."]
+    if rows:
+        widest = max(rows, key=lambda row: row.spread)
+        said.append(
+            f"The widest: {widest.measure} of {for_message(widest.system)}, by {widest.spread:.4f} between worst and best."
+        )
+    if skipped:
+        said.append(f"Ties are not worked out for {', '.join(skipped)}.")
+    return Table(
+        "audit-ties",
+        f"Ties: values over the orders of tied documents, {counts}",
+        (*_COLUMNS, *counts.column),
+        tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
+        tuple(said),
+        facts=counts.facts,
+        verdict_first=True,
+        summary=TableSummary(
+            ("measure", "system", "value", "expected", "worst", "best"),
+            tuple(sorted(sorted(range(len(rows)), key=lambda at: -rows[at].spread)[:MAX_TIE_EXAMPLES])),
+        ),
+    )
+
+
+def value_range(measure: Measure, hits: Hits, lists: Mapping[str, RankedList]) -> tuple[FloatArray, FloatArray]:
+    """The worst and the best value of each query."""
+    worst, best = (measure.values(hits).copy() for _ in range(2))
+    worth = gain_for(measure)
+    for query, name in enumerate(hits.queries):
+        _, grades = query_hits(hits, query)
+        groups = tie_groups(hits, query, lists[name]) if name in lists and len(grades) else []
+        value = worth(grades)
+        if any(order_matters(group, value) for group in groups):
+            ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]
+            worst[query], best[query] = rearranged_values(measure, hits, ends)
+    return worst, best

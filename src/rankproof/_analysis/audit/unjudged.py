@@ -1,0 +1,320 @@
+"""Judged share, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.rearranged import Rearrangement, judged_query_hits, rearranged_values
+from rankproof._analysis.values import (
+    EMPTY_LIST,
+    RankedList,
+    all_hits,
+    best_systems,
+    in_summary,
+    measure_result,
+    query_counts,
+    ranked_lists,
+)
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.table import Column, Table, TableSummary
+from rankproof._data.text import pluralise as counted_words
+from rankproof._evaluation.result import MeasureResult
+from rankproof.errors import for_message
+from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, discounts, gains
+from rankproof.measures._judged import Judged
+
+_UNJUDGED = -1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnjudgedDocuments:
+    """Hits and lists of every system, and for each query all documents without a grade that any of them retrieved."""
+
+    inputs: AnalysisInput
+    hits: Mapping[str, Hits]
+    lists: Mapping[str, Mapping[str, RankedList]]
+    docs: Mapping[str, frozenset[str]]
+
+    def ranks(self, system: str, query: str) -> IntArray:
+        """The ranks of the system's documents without a grade."""
+        docs = self.lists[system].get(query, EMPTY_LIST).docs
+        return np.array([rank for rank, doc in enumerate(docs, start=1) if doc in self.docs[query]], dtype=np.int64)
+
+    def in_summary(self, system: str) -> BoolArray:
+        """Which of the judged queries the system's means run over."""
+        (one,) = (each for each in self.inputs.result.systems if each.name == system)
+        return in_summary(self.hits[system], next(iter(one.measures.values())))
+
+
+def is_judged(grades: Mapping[str, int], doc: str) -> bool:
+    """Whether the document has a grade; a negative one says that nobody judged it."""
+    return grades.get(doc, _UNJUDGED) >= 0
+
+
+def find_unjudged(inputs: AnalysisInput) -> UnjudgedDocuments:
+    """The holes of all systems together."""
+    lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
+    unjudged = {query: _unjudged_docs(inputs, query, lists) for query in inputs.result.queries}
+    return UnjudgedDocuments(inputs, all_hits(inputs), lists, unjudged)
+
+
+def _unjudged_docs(inputs: AnalysisInput, query: str, lists: Mapping[str, Mapping[str, RankedList]]) -> frozenset[str]:
+    judged = [doc for doc in inputs.qrels[query] if is_judged(inputs.qrels[query], doc)]
+    return frozenset().union(*(each.get(query, EMPTY_LIST).docs for each in lists.values())).difference(judged)
+
+
+def top_grade(measure: Measure, highest: int) -> int:
+    """The grade that stands for `relevant`: the one worth most among those in use, and at least what the measure asks for."""
+    if isinstance(measure, BinaryMeasure):
+        return max(highest, measure.least)
+    grades = np.arange(max(highest, 1) + 1)
+    worth = gains(grades, getattr(measure, "gain", "linear"))
+    return int(grades[np.argmax(worth)])
+
+
+def best_gain(measure: Measure, hits: Hits, query: int, ranks: IntArray, highest: int) -> IntArray:
+    """A grade for each unjudged rank within the cutoff, -1 for none."""
+    gain: GainScheme = getattr(measure, "gain", "linear")
+    depth = int(getattr(measure, "depth", 1))
+    judged = hits.judged
+    every = gains(judged.grades[judged.offsets[query] : judged.offsets[query + 1]], gain)
+    grades = np.arange(max(highest, judged.highest, 1) + 1)
+    steps: FloatArray = np.unique(np.append(gains(grades, gain), 0.0))
+    own_ranks, own_grades = judged_query_hits(hits, query)
+    top = own_ranks <= depth
+    met = float((gains(own_grades[top], gain) * discounts(own_ranks[top])).sum())
+    reached = _Steps(met, steps, every, ranks, depth).best()
+    return _grade_of(steps, gains(grades, gain))[reached]
+
+
+class _Steps:
+    """The gain of one query as steps; `counts[s]` is how many unjudged documents reach step s + 1."""
+
+    def __init__(self, met: float, steps: FloatArray, every: FloatArray, ranks: IntArray, depth: int) -> None:
+        self.met, self.heights, self.size = met, np.diff(steps), len(ranks)
+        self.gained = np.concatenate(([0.0], np.cumsum(discounts(ranks))))
+        places = np.arange(1, min(depth, len(every) + len(ranks)) + 1)
+        whole = np.concatenate(([0.0], np.cumsum(discounts(places))))
+        reaching = np.array([int((every >= step).sum()) for step in steps[1:]], dtype=np.int64)
+        self.ideal = np.array([[whole[min(count + more, len(whole) - 1)] for more in range(self.size + 1)] for count in reaching])
+
+    def best(self) -> IntArray:
+        """The step that each unjudged document reaches, by rank, when the ratio is highest."""
+        counts = np.zeros(len(self.heights), dtype=np.int64)
+        ratio = -1.0
+        while (now := self._ratio(counts)) > ratio:
+            ratio, kept = now, counts
+            counts = np.argmax(self.gained - ratio * self.ideal, axis=1)
+        return np.array([int((kept > place).sum()) for place in range(self.size)], dtype=np.int64)
+
+    def _ratio(self, counts: IntArray) -> float:
+        whole = float(self.heights @ self.ideal[np.arange(len(counts)), counts])
+        gained = self.met + float(self.heights @ self.gained[counts])
+        return gained / whole if whole else 0.0
+
+
+def _grade_of(steps: FloatArray, worth: FloatArray) -> IntArray:
+    """For each step the least grade that is worth it, and -1, no grade, for nothing."""
+    return np.array([int(np.argmax(worth == step)) if step else -1 for step in steps], dtype=np.int64)
+
+
+_BATCH_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnjudgedInTop:
+    """One query's holes as one system sees them: the ranks within the cutoff, and how many there are elsewhere."""
+
+    hits: Hits
+    query: int
+    ranks: IntArray
+    elsewhere: int
+    grade: int
+
+    def completed(self, ranks: IntArray, elsewhere: int, grades: IntArray | None = None) -> Rearrangement:
+        """The hits if the documents at these ranks, and so many elsewhere, had the top grade (or the grades given)."""
+        own_ranks, own_grades = judged_query_hits(self.hits, self.query)
+        given = np.full(len(ranks), self.grade) if grades is None else grades
+        more = np.concatenate((given, np.full(elsewhere, self.grade)))
+        return Rearrangement(self.query, np.concatenate((own_ranks, ranks)), np.concatenate((own_grades, given)), more)
+
+
+CompletionRule = Callable[[Measure, UnjudgedInTop], Iterator[Rearrangement]]
+
+
+def none_relevant(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """Nothing unjudged is relevant."""
+    yield unjudged.completed(unjudged.ranks[:0], 0)
+
+
+def all_within(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """Everything within the cutoff is relevant and nothing elsewhere."""
+    yield unjudged.completed(unjudged.ranks, 0)
+
+
+def all_elsewhere(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """Nothing within the cutoff is relevant and everything elsewhere."""
+    yield unjudged.completed(unjudged.ranks[:0], unjudged.elsewhere)
+
+
+def first_ones(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """For any number of relevant ones, the highest value has them first and none elsewhere."""
+    for count in range(len(unjudged.ranks) + 1):
+        yield unjudged.completed(unjudged.ranks[:count], 0)
+
+
+def last_ones(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """For any number of relevant ones, the lowest value has all elsewhere, and then the last within the cutoff."""
+    for count in range(len(unjudged.ranks) + 1):
+        yield unjudged.completed(unjudged.ranks[len(unjudged.ranks) - count :], unjudged.elsewhere)
+
+
+def best_grades(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
+    """The grades within the cutoff that make nDCG highest."""
+    grades = best_gain(measure, unjudged.hits, unjudged.query, unjudged.ranks, unjudged.grade)
+    kept = grades >= 0
+    yield unjudged.completed(unjudged.ranks[kept], 0, grades[kept])
+
+
+COMPLETION_RULES: dict[str, tuple[CompletionRule, CompletionRule]] = {
+    **dict.fromkeys(("P", "RR", "Success", "RBP", "DCG", "ERR"), (none_relevant, all_within)),
+    **dict.fromkeys(("R", "F1"), (all_elsewhere, all_within)),
+    "AP": (last_ones, first_ones),
+    "nDCG": (last_ones, best_grades),
+}
+
+
+def bounds_of(measure: Measure, unjudged_docs: UnjudgedDocuments, system: str) -> tuple[FloatArray, FloatArray]:
+    """The lowest and the highest value of each query."""
+    low, high = COMPLETION_RULES[measure.name]
+    hits = unjudged_docs.hits[system]
+    every = [_unjudged_in_top(measure, unjudged_docs, system, query) for query in range(len(hits.queries))]
+    lowest = _extreme_values(measure, hits, every, low, np.minimum)
+    return lowest, _extreme_values(measure, hits, every, high, np.maximum)
+
+
+def _unjudged_in_top(measure: Measure, unjudged_docs: UnjudgedDocuments, system: str, query: int) -> UnjudgedInTop:
+    hits = unjudged_docs.hits[system]
+    name = hits.queries[query]
+    ranks = unjudged_docs.ranks(system, name)
+    within = ranks[ranks <= getattr(measure, "depth", len(ranks))]
+    elsewhere = len(unjudged_docs.docs[name]) - len(within)
+    return UnjudgedInTop(hits, query, within, elsewhere, top_grade(measure, hits.judged.highest))
+
+
+def _extreme_values(
+    measure: Measure, hits: Hits, every: list[UnjudgedInTop], choice: CompletionRule, better: np.ufunc
+) -> FloatArray:
+    """The extreme value of each query among its completions, valued in batches."""
+    values = np.full(len(every), -np.inf if better is np.maximum else np.inf)
+    batch: list[Rearrangement] = []
+    size = 0
+    for unjudged in every:
+        for one in choice(measure, unjudged):
+            batch.append(one)
+            size += len(one.ranks) + len(one.more)
+        if size > _BATCH_SIZE:
+            _update_extremes(values, measure, hits, batch, better)
+            batch, size = [], 0
+    _update_extremes(values, measure, hits, batch, better)
+    return values
+
+
+def _update_extremes(values: FloatArray, measure: Measure, hits: Hits, batch: list[Rearrangement], better: np.ufunc) -> None:
+    better.at(values, np.array([one.query for one in batch], dtype=np.int64), rearranged_values(measure, hits, batch))
+
+
+DEFAULT_DEPTH = 10
+_COLUMNS = (
+    Column("measure"),
+    Column("system"),
+    Column("judged", "share", "of the documents within the measure's cutoff, else of the first 10"),
+    Column("value", "value", "unjudged documents count as not relevant"),
+    Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
+    Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
+)
+_BOUNDS_NOTE = "Each bound is taken for its system alone, and systems share documents: fewer may truly be able to pass."
+
+
+@dataclass(frozen=True, slots=True)
+class _UnjudgedRow:
+    """One measure of one system: its judged share, value and bounds; the fields are the table's columns."""
+
+    measure: str
+    system: str
+    judged: float
+    value: float
+    lowest: float
+    highest: float
+
+
+def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
+    """Judged share and bounds of every value."""
+    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
+    rows = [_row(unjudged_docs, measure_result(inputs, system, name), system) for name in bounded for system in inputs.systems]
+    highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
+    counts, pairs = query_counts(inputs), sum(map(len, unjudged_docs.docs.values()))
+    said = [*_leads(rows), f"{pairs} retrieved pairs of query and document are unjudged."]
+    if bounded:
+        grade = top_grade(measures[bounded[0]], highest)
+        said.append(f"What is unjudged could have any grade up to {grade}, the highest in use.")
+        said.append("Documents that no system here retrieved are left out of these bounds.")
+    if len(bounded) < len(measures):
+        said.append(f"There are no bounds for {', '.join(name for name in measures if name not in bounded)}.")
+    return Table(
+        name="audit-holes",
+        title=f"Holes: what unjudged documents could change, {counts}",
+        columns=(*_COLUMNS, *counts.column),
+        rows=tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
+        sentences=tuple(said),
+        facts={**counts.facts, "unjudged_pairs": pairs, "grade": highest},
+        verdict_first=True,
+        summary=TableSummary(
+            (*(("measure",) if len(bounded) > 1 else ()), "system", *(column.name for column in (*_COLUMNS[2:], *counts.column))),
+            tuple(range(len(inputs.systems) if bounded else 0)),
+        ),
+    )
+
+
+def _row(unjudged_docs: UnjudgedDocuments, one: MeasureResult, system: str) -> _UnjudgedRow:
+    hits = unjudged_docs.hits[system]
+    chosen, summarise = in_summary(hits, one), one.measure.summarise
+    low, high = bounds_of(one.measure, unjudged_docs, system)
+    judged = (Judged @ (getattr(one.measure, "cutoff", None) or DEFAULT_DEPTH)).values(hits)
+    share, lowest, highest = (summarise(values[chosen]) for values in (judged, low, high))
+    return _UnjudgedRow(str(one.measure), system, share, one.value, lowest, highest)
+
+
+def _leads(rows: list[_UnjudgedRow]) -> list[str]:
+    """For each measure, whether the best system leads whatever the unjudged documents that were retrieved here are."""
+    said, overlap = [], False
+    for measure in dict.fromkeys(row.measure for row in rows):
+        these = {row.system: row for row in rows if row.measure == measure}
+        best = best_systems({name: row.value for name, row in these.items()})
+        if len(these) > 1:
+            others = [row for name, row in these.items() if name not in best]
+            first = [these[name] for name in best]
+            said.append(f"By {measure}, {_lead(first, others)}.")
+            overlap = overlap or _overlapping(first, others) > 0
+    return [*said, _BOUNDS_NOTE] if overlap else said
+
+
+def _lead(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> str:
+    names = " and ".join(for_message(row.system) for row in best)
+    rivals = _overlapping(best, others)
+    those = f"{rivals} of {counted_words(len(others), 'other')}"
+    if len(best) > 1:
+        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if rivals else "")
+    if rivals:
+        return f"{names} leads, but its bounds overlap those of {those}"
+    return f"{names} leads whatever grades the unjudged documents retrieved here have"
+
+
+def _overlapping(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> int:
+    return sum(row.highest > min(each.lowest for each in best) for row in others)

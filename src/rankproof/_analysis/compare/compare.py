@@ -1,0 +1,139 @@
+"""Compare(), significance letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from string import ascii_lowercase
+
+from rankproof._analysis.compare.pairs import (
+    CompareOptions,
+    JoinedValues,
+    MeasuresLike,
+    PairComparison,
+    Test,
+    compare_pairs,
+    join_systems,
+)
+from rankproof._analysis.compare.tables import Facts, comparison_facts, details_table, verdict_table
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import Result
+from rankproof._statistics.correction import Correction
+from rankproof._statistics.intervals import SMALL_SAMPLE, STUDENT, BootstrapMethod, Interval
+from rankproof._statistics.permutation import least_p, why_not_significant
+
+
+def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
+    """Each system's means, each with the letters of the systems that it is better than."""
+    marks = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
+    beaten = _significantly_worse(found)
+    between = "" if len(marks) <= len(ascii_lowercase) else ","
+    means = {(str(one.observed.measure), name): value for one in found for name, value in _values(one)}
+    columns = [Column("system"), Column("letter")]
+    for measure in joined.measures:
+        columns += [
+            Column(str(measure), "value"),
+            Column(f"{measure} beats", "marks", "letters of the systems it is better than"),
+        ]
+    rows: list[tuple[CellValue, ...]] = []
+    for name in joined.systems:
+        cells = [
+            (means[measure, name], between.join(marks[other] for other in marks if other in beaten.get((measure, name), ())))
+            for measure in map(str, joined.measures)
+        ]
+        rows.append((name, marks[name], *(item for pair in cells for item in pair)))
+    title = f"A letter behind a value: the system is better than the one of that letter (n = {facts['n']:,} queries)"
+    return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
+
+
+def _values(found: PairComparison) -> tuple[tuple[str, float], ...]:
+    return (found.observed.one, found.observed.value), (found.observed.other, found.observed.other_value)
+
+
+def _significantly_worse(found: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:
+    """Measure and system to the systems that it is better than."""
+    beaten: dict[tuple[str, str], set[str]] = {}
+    for one in found:
+        if one.verdict in ("better", "worse"):
+            winner, loser = (
+                (one.observed.one, one.observed.other) if one.verdict == "better" else (one.observed.other, one.observed.one)
+            )
+            beaten.setdefault((str(one.observed.measure), winner), set()).add(loser)
+    return beaten
+
+
+def _letters(count: int) -> list[str]:
+    """a to z, then aa, ab and so on."""
+    found, size = list(ascii_lowercase), 2
+    while len(found) < count:
+        found += ["".join(parts) for parts in product(ascii_lowercase, repeat=size)]
+        size += 1
+    return found[:count]
+
+
+def compare(
+    result: Result,
+    *,
+    baseline: str | None = None,
+    measures: MeasuresLike = None,
+    test: Test = "randomisation",
+    correction: Correction = "holm",
+    interval: BootstrapMethod = "bca",
+    alpha: float = 0.05,
+    margin: float | None = None,
+    samples: int = 100_000,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> list[Table]:
+    """Every pair of systems, or each against the baseline, under every measure: a table of verdicts for each measure, one of
+    letters for papers, and one of all numbers.
+
+    `margin` is a difference that does not matter (0.01 is one percentage point) and makes "equivalent" a possible verdict.
+    """
+    settings = CompareOptions(
+        alpha=alpha,
+        samples=samples,
+        seed=seed,
+        test=test,
+        correction=correction,
+        interval=interval,
+        margin=margin,
+        resamples=resamples,
+    )
+    joined = join_systems(result, measures)
+    found = compare_pairs(joined, baseline, settings)
+    facts, n = comparison_facts(joined, settings, len(found)), len(joined.queries)
+    notes = (*joined.notes, *power_notes(found, n, settings))
+    shown = [
+        verdict_table(measure, baseline, [one for one in found if one.observed.measure == measure], settings, facts)
+        for measure in joined.measures
+    ]
+    return [
+        *shown,
+        letters_table(joined, found, settings.describe(n, len(found)), notes, facts),
+        details_table(found, notes, facts),
+    ]
+
+
+def power_notes(found: Sequence[PairComparison], n: int, settings: CompareOptions) -> Iterator[str]:
+    """What the settings cannot show, whatever the systems are."""
+    flat = sum(one.observed.t_p is None for one in found)
+    if settings.test == "randomisation" or flat:
+        lacking = why_not_significant(least_p(n, settings.samples), settings.level(len(found), len(found)), n)
+        if lacking is not None:
+            yield lacking
+    if flat:
+        yield (
+            f"all queries differ by the same amount ({pluralise(flat, 'test')}): without a spread there is no interval, no t-test"
+            " and no test of equivalence; p is by sign flips"
+        )
+    if n < SMALL_SAMPLE:
+        yield f"n = {n} queries are few: intervals are {STUDENT}, which takes differences to be about normal, and are rough"
+    if any(one.verdict == "cannot tell" and _excludes_zero(one.observed.interval) for one in found):
+        why = "p is for all tests" if len(found) > 1 and settings.correction != "none" else "the test is another way to ask"
+        yield f"an interval is that of its pair alone, {why}: an interval without 0 may come with 'cannot tell'"
+
+
+def _excludes_zero(interval: Interval | None) -> bool:
+    return interval is not None and not interval[0] <= 0 <= interval[1]

@@ -1,0 +1,307 @@
+"""PairComparison, CompareOptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from rankproof._analysis.inputs import checked_system_name
+from rankproof._data.arrays import FloatArray
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import Result
+from rankproof._statistics.correction import (
+    CORRECTION_NAMES,
+    CORRECTIONS,
+    Correction,
+    SamplingOptions,
+    check_choice,
+    check_samples,
+    holm_of_two,
+    is_number,
+    level_of,
+    setting_error,
+)
+from rankproof._statistics.intervals import BootstrapMethod, Interval, describe_interval_method, interval_of, resampled_means
+from rankproof._statistics.paired import (
+    PairedStatistics,
+    detectable_difference,
+    differences,
+    equivalence_p,
+    paired_statistics,
+    queries_needed,
+    t_test_p,
+)
+from rankproof._statistics.permutation import MAX_EXACT_QUERIES, fewest_queries, randomisation_p
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures
+
+MeasuresLike = str | Measure | Sequence[str | Measure] | None
+_SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JoinedValues:
+    """`values` by measure, query and system; queries in the order of their ids, so that the order of input changes nothing."""
+
+    queries: tuple[str, ...]
+    systems: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    values: FloatArray
+    notes: tuple[str, ...]
+
+
+def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
+    """The systems on the queries that every one of them has, under the measures asked for or all whose means can be compared."""
+    names = tuple(system.name for system in result.systems)
+    if len(names) < 2:
+        raise UsageError("there is one system only", fix="compare two or more")
+    chosen, left_out = _selected_measures(result, measures)
+    queries = _common(result, chosen)
+    if len(queries) < 2:
+        raise UsageError(
+            f"the systems have {pluralise(len(queries), 'query', 'queries')} in common", fix="compare them on two queries or more"
+        )
+    values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
+    kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
+    return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), (*_missing(result, len(queries)), *left_out))
+
+
+def _selected_measures(result: Result, asked: MeasuresLike) -> tuple[list[str], list[str]]:
+    """The measures to compare by name, and a note for each that cannot be."""
+    shared = [name for name in result.systems[0].measures if all(name in system.measures for system in result.systems)]
+    kinds = {name: result.systems[0].measures[name].summary for name in shared}
+    if asked is not None:
+        return [_checked(str(measure), kinds) for measure in parse_measures(asked)], []
+    able = [name for name in shared if kinds[name] == "mean"]
+    if not able:
+        raise UsageError("no measure whose mean can be compared was evaluated", fix="evaluate one, as nDCG@10")
+    return able, [f"{name} {_SUMMARY_TEXTS[kinds[name]]} and is not compared" for name in shared if kinds[name] != "mean"]
+
+
+def _checked(name: str, kinds: Mapping[str, str]) -> str:
+    if name not in kinds:
+        raise UsageError(f"{for_message(name)} was not evaluated for every system", fix=f"choose from: {', '.join(kinds)}")
+    if kinds[name] != "mean":
+        raise UsageError(
+            f"{name} {_SUMMARY_TEXTS[kinds[name]]}, of which there are no paired differences", fix="compare a mean, as AP"
+        )
+    return name
+
+
+def _common(result: Result, names: Sequence[str]) -> tuple[str, ...]:
+    sets = [set(system.measures[name].query_ids) for system in result.systems for name in names]
+    return tuple(sorted(set.intersection(*sets)))
+
+
+def _values(result: Result, system: int, name: str, queries: Sequence[str]) -> list[float]:
+    found = result.systems[system].measures[name].per_query
+    return [found[query] for query in queries]
+
+
+def _missing(result: Result, n: int) -> list[str]:
+    absent = len(result.queries) - n
+    if not absent:
+        notes = [(system.name, note) for system in result.systems for note in system.notes]
+        return [f"{for_message(name)}: {note.text}" for name, note in notes if note.code == "missing-queries"]
+    return [f"{absent:,} of {len(result.queries):,} judged queries are left out, as not every system has them: n = {n:,} for all"]
+
+
+Test = Literal["randomisation", "t"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions(SamplingOptions):
+    """`margin` is the greatest difference that does not matter, `resamples` how many draws the intervals rest on."""
+
+    test: Test = "randomisation"
+    correction: Correction = "holm"
+    interval: BootstrapMethod = "bca"
+    margin: float | None = None
+    resamples: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name, choices in (("test", Test), ("correction", Correction), ("interval", BootstrapMethod)):
+            check_choice(name, getattr(self, name), choices)
+        SamplingOptions.__post_init__(self)
+        if self.margin is not None and (not is_number(self.margin) or not 0 < self.margin < math.inf):
+            raise setting_error("margin", self.margin, "pass a difference above 0, as 0.01 for one percentage point")
+        check_samples("resamples", self.resamples)
+
+    def level(self, tests: int, succeeded: int = 0) -> float:
+        """The p that is enough for one of so many tests whatever the others show; with `bh` where so many others succeed."""
+        return level_of(self.alpha, tests, self.correction, succeeded)
+
+    def is_exact(self, n: int) -> bool:
+        """Whether every flip is tried."""
+        return n <= MAX_EXACT_QUERIES
+
+    def describe(self, n: int, tests: int) -> str:
+        """How it was done, in a sentence."""
+        flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
+        test = "paired t-test" if self.test == "t" else f"sign-flip randomisation test ({flips})"
+        interval = (
+            f"{self.percent} intervals of each pair alone ({describe_interval_method(self.interval, self.resamples, n, n)})"
+        )
+        corrected, many = self._corrected(tests), pluralise(n, "query", "queries")
+        return f"How: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {many}."
+
+    def _corrected(self, tests: int) -> str:
+        name, over = CORRECTION_NAMES[self.correction], pluralise(tests, "test")
+        if self.correction == "none":
+            return name
+        if self.margin is None:
+            return f"{name} over {over}"
+        if self.correction == "holm":
+            return f"{name} over {over} of differences and as many of equivalence together"
+        return f"{name} over {over} of differences, and over as many of equivalence"
+
+
+Verdict = Literal["better", "worse", "equivalent", "same", "cannot tell"]
+_SWAPPED = {"better": "worse", "worse": "better"}
+Pair = tuple[int, int, int]
+"""A measure and two systems, by their places."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedDifference:
+    """Two systems under one measure, before it is known how many tests there are.
+
+    `p` is by the test that decides; by flips where the t-test has none. `interval` is None where all differences are one number.
+    """
+
+    measure: Measure
+    one: str
+    other: str
+    value: float
+    other_value: float
+    differences: PairedStatistics
+    interval: Interval | None
+    t_p: float | None
+    randomisation_p: float
+    p: float
+    equivalence_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """The same with p-values corrected for the family, what could have been found, and the verdict on the first system."""
+
+    observed: ObservedDifference
+    p: float
+    equivalence_p: float | None
+    detectable: float | None
+    needed: int | None
+    verdict: Verdict
+
+
+def swapped(verdict: str) -> str:
+    """The same verdict, told of the other system."""
+    return _SWAPPED.get(verdict, verdict)
+
+
+def compare_pairs(joined: JoinedValues, baseline: str | None, settings: CompareOptions) -> list[PairComparison]:
+    """Each pair, or each system against the baseline, under each measure."""
+    return _compare(joined, _pairs(joined, baseline), settings)
+
+
+def compare_sides(joined: JoinedValues, side: Collection[str], settings: CompareOptions) -> list[PairComparison]:
+    """Each system of one side with each of the others, under each measure: no other pair counts as a test."""
+    pairs = [pair for pair in _pairs(joined, None) if sum(joined.systems[at] in side for at in pair[1:]) == 1]
+    return _compare(joined, pairs, settings)
+
+
+def _compare(joined: JoinedValues, pairs: Sequence[Pair], settings: CompareOptions) -> list[PairComparison]:
+    seen = _observe_all(joined, pairs, settings)
+    p, margins = _corrected(seen, settings)
+    level = settings.level(len(seen), sum(each <= settings.alpha for each in p))
+    return [_with_verdict(one, each, margin, settings, level) for one, each, margin in zip(seen, p, margins, strict=True)]
+
+
+def _corrected(observed: Sequence[ObservedDifference], settings: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
+    """The p of differences and of equivalence; no pair can truly be equal and truly differ by the margin."""
+    correct, p = CORRECTIONS[settings.correction], np.array([one.p for one in observed])
+    if settings.margin is None:
+        return correct(p).tolist(), [None] * len(observed)
+    margins = np.array([one.equivalence_p for one in observed], np.float64)
+    both = holm_of_two(p, margins) if settings.correction == "holm" else (correct(p), correct(margins))
+    return both[0].tolist(), both[1].tolist()
+
+
+def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
+    """All pairs with the better system first, or each system with the baseline second."""
+    names, places = joined.systems, range(len(joined.measures))
+    if baseline is not None:
+        at = names.index(checked_system_name(names, baseline))
+        return [(place, one, at) for place in places for one in range(len(names)) if one != at]
+    return [_better_first(joined, place, *pair) for place in places for pair in combinations(range(len(names)), 2)]
+
+
+def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pair:
+    ahead = joined.values[place, :, one].mean() - joined.values[place, :, other].mean()
+    swap = ahead > 0 if joined.measures[place].higher_is_better is False else ahead < 0
+    return (place, other, one) if swap else (place, one, other)
+
+
+def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], settings: CompareOptions) -> list[ObservedDifference]:
+    measures, n, systems = joined.values.shape
+    columns = joined.values.transpose(1, 0, 2).reshape(n, measures * systems)
+    means = resampled_means(columns, settings.resamples, settings.seed).reshape(-1, measures, systems)
+    chances = [randomisation_p(values, settings.samples, settings.seed) for values in joined.values]
+    return [_observe(joined, pair, chances[pair[0]], means, settings) for pair in pairs]
+
+
+def _observe(
+    joined: JoinedValues, pair: Pair, chances: FloatArray, means: FloatArray, settings: CompareOptions
+) -> ObservedDifference:
+    place, one, other = pair
+    values = joined.values[place]
+    apart = differences(values[:, one], values[:, other])
+    short = paired_statistics(apart)
+    by_t, by_flips = t_test_p(short), float(chances[one, other])
+    low, high = joined.measures[place].range
+    resampled = means[:, place, one] - means[:, place, other]
+    return ObservedDifference(
+        measure=joined.measures[place],
+        one=joined.systems[one],
+        other=joined.systems[other],
+        value=math.fsum(values[:, one].tolist()) / len(values),
+        other_value=math.fsum(values[:, other].tolist()) / len(values),
+        differences=short,
+        interval=interval_of(apart, resampled, settings.interval, 1 - settings.alpha, (low - high, high - low)),
+        t_p=by_t,
+        randomisation_p=by_flips,
+        p=by_t if settings.test == "t" and by_t is not None else by_flips,
+        equivalence_p=None if settings.margin is None else equivalence_p(short, settings.margin),
+    )
+
+
+def _with_verdict(
+    observed: ObservedDifference, p: float, margin_p: float | None, settings: CompareOptions, level: float
+) -> PairComparison:
+    short = observed.differences
+    least = fewest_queries(level) if settings.test == "randomisation" else 2
+    takes = queries_needed(short.mean, short.deviation, level)
+    return PairComparison(
+        observed=observed,
+        p=p,
+        equivalence_p=margin_p,
+        detectable=detectable_difference(short.deviation, short.n, level) if short.n >= least else None,
+        needed=None if takes is None else max(takes, least),
+        verdict=_verdict(observed, p, margin_p, settings.alpha),
+    )
+
+
+def _verdict(observed: ObservedDifference, p: float, margin_p: float | None, alpha: float) -> Verdict:
+    if observed.differences.ties == observed.differences.n:
+        return "same"
+    if margin_p is not None and margin_p <= alpha:
+        return "equivalent"
+    if p > alpha:
+        return "cannot tell"
+    return "better" if (observed.differences.mean > 0) != (observed.measure.higher_is_better is False) else "worse"

@@ -1,0 +1,225 @@
+"""Diagnose()."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._analysis.baselines import check_documents, upper_bounds
+from rankproof._analysis.chance import ChanceValues, below_chance_verdict, chance_notes, chance_values, describe_below_chance
+from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
+from rankproof._analysis.diagnose.rules import (
+    FEW,
+    FIRST,
+    RULE_MEASURES,
+    RULES,
+    TEN,
+    diagnosis,
+    fired_rules,
+    near_thresholds,
+    rule_sentences,
+)
+from rankproof._analysis.diagnose.steps import Step, gains_table, moves_table, stage_measures_table
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.query_groups import Grouping
+from rankproof._analysis.segments import MIN_QUERIES
+from rankproof._analysis.values import best_system, deepest_recall, main_measure, measure_results, query_counts
+from rankproof._data.table import CellValue, Column, Table, TableSummary
+from rankproof._data.text import format_value
+from rankproof.errors import for_message
+from rankproof.measures._parse import parse_measure
+
+_NEAR = Column("near_thresholds", about="bounds so near that other queries could give another diagnosis")
+PerQuery = Mapping[str, Mapping[str, float]]
+"""Measure to query to value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The values of a system over some queries, and those of a random ranking where they are known.
+
+    `unlucky` is how likely a random ranking is to have as few successes in the first ten, or fewer.
+    """
+
+    system: str
+    n: int
+    values: Mapping[str, float]
+    chance: Mapping[str, float]
+    p_below_chance: float | None
+
+    @property
+    def below_chance(self) -> list[str]:
+        """The measures in which chance does better."""
+        return [name for name, value in self.values.items() if value < self.chance.get(name, -1.0)]
+
+    @property
+    def near_thresholds(self) -> str | None:
+        """The bounds that are too near for the diagnosis to be sure."""
+        return "; ".join(map(str, near_thresholds(self.values, self.n))) or None
+
+    @property
+    def diagnosis_text(self) -> str:
+        """What the values point at."""
+        return "; ".join([*([below_chance_verdict(self.p_below_chance)] if self.below_chance else []), diagnosis(self.values)])
+
+
+def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) -> list[dict[str, Finding]]:
+    """For each system what it shows over each group of queries; groups of which it has no query are left out."""
+    values = measure_results(inputs, RULE_MEASURES)
+    queries = inputs.result.queries
+    chances = {name: dict(zip(queries, each.values.tolist(), strict=True)) for name, each in _chances(inputs, queries).items()}
+    found = []
+    for system, ones in values.items():
+        each = {name: one.per_query for name, one in ones.items()}
+        chosen = {name: tuple(query for query in group if query in each[TEN]) for name, group in groups.items()}
+        found.append({name: system_finding(system, ids, each, chances) for name, ids in chosen.items() if ids})
+    return found
+
+
+def system_finding(system: str, queries: Sequence[str], values: PerQuery, chances: PerQuery) -> Finding:
+    """The means of values and chances over the queries."""
+    means = {name: math.fsum(each[query] for query in queries) / len(queries) for name, each in values.items()}
+    chance = {name: ChanceValues(np.array([each[query] for query in queries])) for name, each in chances.items()}
+    unlucky = chance[TEN].p_at_most(round(means[TEN] * len(queries))) if TEN in chance else None
+    return Finding(system, len(queries), means, {name: each.value for name, each in chance.items()}, unlucky)
+
+
+def _chances(inputs: AnalysisInput, queries: tuple[str, ...]) -> dict[str, ChanceValues]:
+    """What a random ranking gives over the queries; nothing where the size of the corpus is not known."""
+    found = {name: chance_values(inputs, parse_measure(name).with_rel(inputs.rel), queries) for name in RULE_MEASURES}
+    return {name: chance for name, chance in found.items() if chance is not None}
+
+
+def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
+    """Each system's values and what they point at, with the numbers that fired each rule; then the rules themselves."""
+    found, counts = [each[""] for each in system_findings(inputs, {"": inputs.result.queries})], query_counts(inputs)
+    rows: list[tuple[CellValue, ...]] = [
+        values_row(each.system, each.n, each.values, each.diagnosis_text, each.near_thresholds) for each in found
+    ]
+    chances = _chances(inputs, counts.common)
+    if chances:
+        means = {name: each.value for name, each in chances.items()}
+        rows.insert(0, values_row("random ranking", len(counts.common), means, "expected value", None))
+    table = Table(
+        name="diagnosis",
+        title=f"What the values point at: {counts}",
+        columns=(Column("system"), *values_columns()),
+        rows=tuple(rows),
+        sentences=(*(said for each in found for said in _describe_worse(each)), *_describe_systems(found)),
+        notes=chance_notes(inputs),
+        facts={**counts.facts, "documents": inputs.documents},
+        verdict_first=True,
+        summary=TableSummary(("system", *(column.name for column in counts.column), FEW, "diagnosis"), tuple(range(len(rows)))),
+    )
+    return table, _rules_table(found)
+
+
+def values_columns() -> tuple[Column, ...]:
+    """The columns of n, the values that rules look at, and what they point at."""
+    return (Column("n", "count"), *(Column(name, "value") for name in RULE_MEASURES), Column("diagnosis"), _NEAR)
+
+
+def values_row(name: str, n: int, values: Mapping[str, float], diagnosis_text: str, near_to: str | None) -> tuple[CellValue, ...]:
+    """The cells of those columns behind a name."""
+    return (name, n, *(values[measure] for measure in RULE_MEASURES), diagnosis_text, near_to)
+
+
+def _describe_systems(found: Sequence[Finding]) -> list[str]:
+    said = rule_sentences({for_message(each.system): each.values for each in found})
+    silent = [for_message(each.system) for each in found if not fired_rules(each.values)]
+    unsure = [f"{for_message(each.system)} ({each.near_thresholds})" for each in found if each.near_thresholds]
+    said += [f"No rule fires for {', '.join(silent)}: the values lie between the rules."] if silent else []
+    said += [f"Near a bound, so that other queries could give another diagnosis: {'; '.join(unsure)}."] if unsure else []
+    return said
+
+
+def _describe_worse(found: Finding) -> list[str]:
+    if not found.below_chance:
+        return []
+    numbers = ", ".join(
+        f"{name} {format_value(found.values[name])} against {format_value(found.chance[name])}" for name in found.below_chance
+    )
+    lead = f"{below_chance_verdict(found.p_below_chance)}: {for_message(found.system)} is below the expected value of a random ranking"
+    return [f"{lead}: {numbers} (n = {found.n}{describe_below_chance(found.p_below_chance)})."]
+
+
+def _rules_table(found: Sequence[Finding]) -> Table:
+    rows = tuple(
+        (
+            rule.name,
+            ", ".join(map(str, rule.conditions)),
+            ", ".join(each.system for each in found if rule in fired_rules(each.values)) or None,
+            rule.source,
+        )
+        for rule in RULES
+    )
+    columns = (Column("rule"), Column("fires where"), Column("fired for"), Column("source"))
+    return Table("rules", "The rules of diagnosis", columns, rows)
+
+
+def segments_tables(inputs: AnalysisInput, grouping: Grouping) -> list[Table]:
+    """The same for each segment, a table for each system; a segment with too few queries gets no diagnosis."""
+    columns = (Column(grouping.by), *values_columns(), Column("system"))
+    tables = []
+    for found in system_findings(inputs, grouping.segments):
+        rows = []
+        for segment, each in sorted(found.items(), key=lambda pair: pair[1].values[FEW]):
+            words = each.diagnosis_text if each.n >= MIN_QUERIES else f"too few queries (under {MIN_QUERIES})"
+            unsure = each.near_thresholds if each.n >= MIN_QUERIES else None
+            rows.append((*values_row(segment, each.n, each.values, words, unsure), each.system))
+        system, count = str(rows[0][-1]), sum(each.n for each in found.values())
+        title = f"What the values of {for_message(system)} by {grouping.by} point at, the lowest {FEW} first: n = {count} queries"
+        facts = {"system": system, "by": grouping.by, "n": count, "least": MIN_QUERIES}
+        glance = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
+        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, summary=glance))
+    return tables
+
+
+CUTOFF = 10
+SHOWN, FEW_SHOWN = 10, 5
+
+
+def diagnose(
+    inputs: AnalysisInput,
+    groupings: Sequence[Grouping] = (),
+    *,
+    system: str | None = None,
+    cutoff: int = CUTOFF,
+    most: int = SHOWN,
+    rules: bool = False,
+) -> list[Table]:
+    """Systems and segments by the rules, the stages of a ladder where there is one, and the failed queries of one system.
+
+    Without a name it is the best system. `rules` adds the rules themselves, with the systems for which each fired.
+    """
+    check_documents(inputs)
+    measure = main_measure(inputs)
+    chosen = system or best_system({name: each[measure] for name, each in measure_results(inputs, [measure]).items()})
+    failed = {name: failures(inputs, name, cutoff) for name in inputs.systems}
+    systems, rules_table = systems_tables(inputs)
+    return [
+        systems,
+        *([rules_table] if rules else []),
+        *(table for grouping in groupings for table in segments_tables(inputs, grouping)),
+        *(step_tables(inputs, measure, cutoff) if inputs.system_runs else []),
+        failures_table(failed, cutoff),
+        failed_table(inputs, failed[chosen], cutoff, most),
+    ]
+
+
+def step_tables(inputs: AnalysisInput, measure: str, cutoff: int) -> list[Table]:
+    """What each rung gains, what it does to the relevant documents, and which measure matters at its stage."""
+    means = inputs.result.means
+    steps = [
+        Step(system_run.name, system_run.kind, means[system_run.name], system_run.baseline) for system_run in inputs.system_runs
+    ]
+    recall = deepest_recall(inputs.result)
+    ceiling = upper_bounds(inputs, [measure])[measure]
+    return [
+        gains_table(steps, measure, recall, query_counts(inputs)),
+        moves_table(inputs, measure, ceiling, cutoff),
+        stage_measures_table(steps),
+    ]

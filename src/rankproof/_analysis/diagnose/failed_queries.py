@@ -1,0 +1,127 @@
+"""Queries for which a system has nothing relevant at the top: where the target is, and what stands there instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.values import EMPTY_LIST, RankedList, query_counts, ranked_lists, relevant_docs
+from rankproof._data.table import CellValue, Column, Table, TableSummary
+from rankproof._data.text import clip_text, pluralise
+from rankproof.errors import for_message
+
+_LENGTH = 45
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed query: the best relevant document, the rank of the first relevant one (None: not retrieved), and the top."""
+
+    query: str
+    target: str
+    rank: int | None
+    retrieved_instead: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """A system's failed queries, those whose target is furthest away first; `hopeless` have no relevant document at all."""
+
+    system: str
+    queries: int
+    failed: tuple[Failure, ...]
+    without_relevant: int
+
+    @property
+    def found_deeper(self) -> int:
+        """How many have a relevant document further down."""
+        return sum(failure.rank is not None for failure in self.failed)
+
+
+def failures(inputs: AnalysisInput, system: str, cutoff: int) -> Failures:
+    """The queries without a relevant document in the first `cutoff`."""
+    ranked, queries = ranked_lists(inputs, system), query_counts(inputs).queries[system]
+    found, hopeless = [], 0
+    for query in queries:
+        relevant = relevant_docs(inputs.qrels[query], inputs.rel)
+        hopeless += not relevant
+        failure = _failure(query, relevant, ranked.get(query, EMPTY_LIST), cutoff) if relevant else None
+        found += [failure] if failure else []
+    found.sort(key=lambda failure: (failure.rank is not None, -(failure.rank or 0)))
+    return Failures(system, len(queries), tuple(found), hopeless)
+
+
+def _failure(query: str, relevant: list[str], ranked_list: RankedList, cutoff: int) -> Failure | None:
+    docs, wanted = ranked_list.docs, set(relevant)
+    rank = next((place for place, doc in enumerate(docs, start=1) if doc in wanted), None)
+    if rank is not None and rank <= cutoff:
+        return None
+    return Failure(query, relevant[0] if rank is None else docs[rank - 1], rank, docs[:cutoff])
+
+
+def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
+    """How many queries fail for each system, and whether more depth would help."""
+    columns = (
+        *(Column("system"), Column("n", "count"), Column("failed", "count", f"nothing relevant in the top {cutoff}")),
+        Column("share", "share", "of all queries"),
+        Column("found deeper", "count", "failed, with a relevant document further down: ranking could mend it"),
+        Column("not retrieved", "count", "failed, with no relevant document in the whole ranking: only retrieval could"),
+        Column(
+            "nothing relevant", "count", "queries that no system can answer: nothing is judged relevant; not among the failed"
+        ),
+    )
+    rows = tuple(
+        (
+            *(each.system, each.queries, len(each.failed), len(each.failed) / each.queries),
+            *(each.found_deeper, len(each.failed) - each.found_deeper, each.without_relevant),
+        )
+        for each in found.values()
+    )
+    title = f"Queries with nothing relevant in the top {cutoff}"
+    return Table("failures", title, columns, rows, facts={"cutoff": cutoff}, summary=TableSummary())
+
+
+def failed_table(inputs: AnalysisInput, found: Failures, cutoff: int, most: int) -> Table:
+    """The failed queries of one system with what was retrieved instead, the first `most` of them; texts where they are known."""
+    columns = [
+        *(Column("query"), Column("text"), Column("rank", "count", "of the first relevant document; none: not retrieved")),
+        *(Column("relevant"), Column("its text"), Column("first instead"), Column("that one's text")),
+    ]
+    rows = [_failed_row(failure, inputs) for failure in found.failed[:most]]
+    told = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
+    count = len(found.failed)
+    some = f", {most} of them shown" if count > most else ""
+    queries = pluralise(found.queries, "query", "queries")
+    what = f"{count} of n = {queries} ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
+    return Table(
+        name="failed queries",
+        title=f"Where {for_message(found.system)} fails: {what}",
+        columns=tuple(columns[at] for at in told),
+        rows=tuple(tuple(row[at] for at in told) for row in rows),
+        sentences=_describe_deeper(found),
+        facts={"system": found.system, "n": found.queries, "failed": count, "cutoff": cutoff},
+        verdict_first=True,
+        summary=TableSummary(("query", "text", "rank", "relevant"), tuple(range(len(rows)))),
+    )
+
+
+def _describe_deeper(found: Failures) -> tuple[str, ...]:
+    nowhere = len(found.failed) - found.found_deeper
+    if not found.failed:
+        return ("No query fails.",)
+    return (
+        f"A relevant document stands further down for {found.found_deeper} of them, which a better order could mend, and nowhere for"
+        f" {nowhere}, which only retrieval could.",
+    )
+
+
+def _failed_row(failure: Failure, inputs: AnalysisInput) -> tuple[CellValue, ...]:
+    first = failure.retrieved_instead[0] if failure.retrieved_instead else None
+    text = inputs.texts[failure.query].text if inputs.texts and failure.query in inputs.texts else None
+    target, instead = inputs.snippets.get(failure.target), inputs.snippets.get(first or "")
+    return failure.query, _clip(text), failure.rank, failure.target, _clip(target), first, _clip(instead)
+
+
+def _clip(text: str | None) -> str | None:
+    return None if text is None else clip_text(text, _LENGTH)

@@ -1,0 +1,252 @@
+"""One query by rank; ideal list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.values import EMPTY_LIST, RankedList, all_hits, measure_result, ranked_lists
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import clip_text, pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import BinaryMeasure, Measure, discounts
+from rankproof.measures._relevant import SumParts, sum_by_query
+
+NOT_RETRIEVED = "not retrieved"
+_RANK_COLUMN = Column("stands at", "count", "its rank in the system's list")
+
+
+def ideal_table(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str, ranked_list: RankedList, rows: int) -> Table:
+    """The best list that the judgements allow where the measure has one, else all that is relevant."""
+    ranks = {doc: rank for rank, doc in enumerate(ranked_list.docs, start=1)}
+    if measure.ideal(hits.judged) is None:
+        return _relevant(inputs, measure, query, ranks, rows)
+    return _ideal_list(inputs, measure, hits, query, ranks, rows)
+
+
+def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str, ranks: dict[str, int], rows: int) -> Table:
+    judged = hits.judged
+    ideal = measure.ideal(judged)
+    assert ideal is not None, "asked only where there is one"
+    of_query = judged.queries.index(query)
+    start = int(judged.offsets[of_query])
+    docs = _by_grade(inputs, query)
+    mine = np.flatnonzero((ideal.query_index == of_query) & (ideal.gain > 0)).tolist()
+    found: list[tuple[CellValue, ...]] = []
+    for at in mine:
+        doc = docs[int(ideal.at[at]) - start]
+        rank, discount = int(ideal.ranks[at]), float(discounts(ideal.ranks[at : at + 1])[0])
+        grade = inputs.qrels[query][doc]
+        found.append((rank, doc, grade, float(ideal.gain[at]), discount, float(ideal.terms[at]), ranks.get(doc, NOT_RETRIEVED)))
+    whole = float(ideal.sums()[of_query])
+    columns = (
+        *(Column("rank", "count"), Column("document"), Column("grade", "count"), Column("gain", "value")),
+        *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN),
+    )
+    missed = sum(row[-1] == NOT_RETRIEVED for row in found)
+    said = [f"The ideal list adds up to {whole:.4f}; {missed} of its {len(found)} documents were not retrieved."]
+    return Table(
+        name="explain-ideal",
+        title=f"The ideal list of query {for_message(query)}",
+        columns=columns,
+        rows=tuple(found[:rows]),
+        sentences=(*said, *_more_rows(len(found), rows)),
+        facts={"n": 1, "query": query, "sum": whole, "documents": len(found)},
+    )
+
+
+def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[str, int], rows: int) -> Table:
+    least = measure.least if isinstance(measure, BinaryMeasure) else 1
+    grades = inputs.qrels[query]
+    docs = [doc for doc in _by_grade(inputs, query) if grades[doc] >= least]
+    docs.sort(key=lambda doc: ranks.get(doc, len(ranks) + 1))
+    missed = sum(doc not in ranks for doc in docs)
+    return Table(
+        name="explain-relevant",
+        title=f"The relevant documents of query {for_message(query)}",
+        columns=(Column("document"), Column("grade", "count"), _RANK_COLUMN),
+        rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED)) for doc in docs[:rows]),
+        sentences=(f"{missed} of {len(docs)} relevant documents were not retrieved.", *_more_rows(len(docs), rows)),
+        facts={"n": 1, "query": query, "documents": len(docs), "rel": least},
+    )
+
+
+def _by_grade(inputs: AnalysisInput, query: str) -> list[str]:
+    """The judged documents in the order of the judged grades, highest first; equal ones by id."""
+    grades = inputs.qrels[query]
+    return sorted(grades, key=lambda doc: (-grades[doc], doc))
+
+
+def _more_rows(count: int, rows: int) -> tuple[str, ...]:
+    return (f"{count - rows} more are not shown.",) if count > rows else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankContribution:
+    """What one rank adds; `contribution` is scale x term / whole."""
+
+    rank: int
+    gain: float
+    discount: float
+    term: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedValue:
+    """A value taken apart: scale x total / whole."""
+
+    parts: tuple[RankContribution, ...]
+    total: float
+    denominator: float
+    scale: float
+
+    def by_rank(self) -> dict[int, RankContribution]:
+        """The parts that add something."""
+        return {part.rank: part for part in self.parts if part.term}
+
+
+def explain_value(parts: SumParts, query: int) -> ExplainedValue:
+    """The parts of one query, by its place among the hits' queries."""
+    total = sum_by_query(parts.hits.query_index[parts.at], parts.terms, len(parts.hits.queries))[query]
+    return ExplainedValue(tuple(_rank_contributions(parts, query)), float(total), float(parts.denominator[query]), parts.scale)
+
+
+def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContribution]:
+    hits, whole = parts.hits, float(parts.denominator[query])
+    for index in np.flatnonzero(hits.query_index[parts.at] == query).tolist():
+        term = float(parts.terms[index])
+        contribution = parts.scale * term / whole if whole else 0.0
+        rank = int(hits.ranks[parts.at[index]])
+        yield RankContribution(rank, float(parts.gain[index]), float(parts.discount[index]), term, contribution)
+
+
+ROWS = 10
+UNJUDGED_TEXT = "unjudged"
+COLUMNS = (
+    Column("rank", "count"),
+    Column("document"),
+    Column("score", "number", "as the system gave it"),
+    Column("grade", "count", "as judged"),
+    Column("gain", "value", "what the document is worth"),
+    Column("discount", "value", "the factor of its rank"),
+    Column("term", "value", "gain x discount: what is added"),
+    Column("contribution", "value", "the term's part of the value"),
+)
+DENOMINATORS = {
+    "nDCG": "the DCG of the ideal list",
+    "AP": "all relevant documents",
+    "P": "the cutoff",
+    "R": "all relevant documents",
+    "F1": "the cutoff and all relevant documents",
+    "Rprec": "all relevant documents",
+    "bpref": "all relevant documents",
+    "SetP": "all retrieved documents",
+    "SetR": "all relevant documents",
+    "Judged": "the retrieved documents within the cutoff",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Query:
+    """What is asked, with what is known of it; `taken` is None where the measure cannot be taken apart by rank."""
+
+    inputs: AnalysisInput
+    system: str
+    one: MeasureResult
+    id: str
+    ranked_list: RankedList
+    explained: ExplainedValue | None
+
+    @property
+    def value(self) -> float:
+        return self.one.per_query[self.id]
+
+
+def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:
+    """The ranking with what each document adds to the measure, then the ideal list or the relevant documents."""
+    one = measure_result(inputs, system, measure)
+    _refuse_unknown(query, one)
+    hits = all_hits(inputs)[system]
+    parts = one.measure.parts(hits)
+    taken = None if parts is None else explain_value(parts, hits.queries.index(query))
+    ranked_list = ranked_lists(inputs, system, [query]).get(query, EMPTY_LIST)
+    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, taken), rows)
+    if one.measure.kind == "count":
+        return [ranking]
+    return [ranking, ideal_table(inputs, one.measure, hits, query, ranked_list, rows)]
+
+
+def _ranking(query: _Query, rows: int) -> Table:
+    inputs, measure, ranked_list = query.inputs, query.one.measure, query.ranked_list
+    adding = {} if query.explained is None else query.explained.by_rank()
+    within = min(getattr(measure, "cutoff", None) or rows, rows, len(ranked_list.docs))
+    ranks = sorted({*range(1, within + 1), *adding})
+    text = "" if inputs.texts is None or query.id not in inputs.texts else f": {clip_text(inputs.texts[query.id].text)}"
+    snippets = (Column("text", about="the beginning of the document"),) if inputs.snippets else ()
+    return Table(
+        name="explain-query",
+        title=f"{measure} of {for_message(query.system)} for query {for_message(query.id)}{text}",
+        columns=(*COLUMNS, *snippets),
+        rows=tuple(_row(query, rank, adding.get(rank)) for rank in ranks),
+        sentences=_sentences(query, len(ranks)),
+        facts=_facts(query),
+        highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in adding),
+    )
+
+
+def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellValue, ...]:
+    inputs, doc = query.inputs, query.ranked_list.docs[rank - 1]
+    grade = inputs.qrels[query.id].get(doc)
+    amounts = (part.gain, part.discount, part.term, part.contribution) if part else (None, None, None, 0.0)
+    snippet = (clip_text(inputs.snippets.get(doc, "")),) if inputs.snippets else ()
+    return (rank, doc, float(query.ranked_list.scores[rank - 1]), UNJUDGED_TEXT if grade is None else grade, *amounts, *snippet)
+
+
+def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
+    one, value, retrieved = query.one, query.value, len(query.ranked_list.docs)
+    if query.explained is None:
+        return (f"{one.measure} is {value:.4f} here; it is no sum over documents and cannot be taken apart by rank.",)
+    said = [_sum_sentence(one, value, query.explained)]
+    if not retrieved:
+        said.append("The system retrieved nothing for this query, so it counts 0.")
+    elif shown_rows < retrieved:
+        said.append(f"{retrieved - shown_rows} more of {retrieved} retrieved documents add nothing.")
+    if one.summary == "mean":
+        n = pluralise(one.queries, "query", "queries")
+        said.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
+    return tuple(said)
+
+
+def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
+    scale = "" if explained.scale == 1 else f"{explained.scale:.4g} x "
+    what = DENOMINATORS.get(one.measure.name)
+    over = "" if what is None else f" / {explained.denominator:.4f} ({what})"
+    count = len(explained.by_rank())
+    which = "1 document adds" if count == 1 else f"{count} documents add"
+    return f"{which} up to the value: {scale}{explained.total:.4f}{over} = {value:.4f}."
+
+
+def _facts(query: _Query) -> dict[str, Any]:
+    one, taken = query.one, query.explained
+    known = {"n": one.queries, "system": query.system, "measure": str(one.measure), "query": query.id, "value": query.value}
+    if taken is None:
+        return {**known, "taken_apart": False}
+    return {**known, "taken_apart": True, "sum": taken.total, "whole": taken.denominator, "scale": taken.scale}
+
+
+def _refuse_unknown(query: str, one: MeasureResult) -> None:
+    if query in one.query_ids:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(query[:100], one.query_ids, n=3) or list(one.query_ids[:3])
+    raise UsageError(
+        f"no judged query is called {for_message(query)}", fix=f"there is, for example, {', '.join(map(for_message, near))}"
+    )

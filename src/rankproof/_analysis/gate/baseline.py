@@ -1,0 +1,187 @@
+"""Saved baseline and its JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rankproof._analysis.inputs import AnalysisInput, checked_system, different_data
+from rankproof._data.arrays import FloatArray
+from rankproof._io import strict_json
+from rankproof._io.escape import escape_json
+from rankproof._io.strict_json import JsonObject
+from rankproof.errors import InputError, UsageError, for_message
+from rankproof.measures._parse import parse_measure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SavedValues:
+    """One system: measure to query to value, and the judged queries that its run did not have."""
+
+    name: str
+    measures: Mapping[str, Mapping[str, float]]
+    missing: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Baseline:
+    """Blessed systems, what they were measured on, how rankings were read, by which version and when.
+
+    `fingerprint` is the dataset's, empty where there were only run files.
+    """
+
+    name: str
+    fingerprint: str
+    qrels_fingerprint: str
+    rel: int
+    read_options: Mapping[str, Any]
+    systems: tuple[SavedValues, ...]
+    version: str
+    made: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures, which are the same for every system."""
+        return tuple(self.systems[0].measures)
+
+
+def make_baseline(inputs: AnalysisInput, *, version: str, made: str, systems: Collection[str] = ()) -> Baseline:
+    """The evidence as a baseline, all of its systems or those that are named."""
+    chosen = chosen_systems(inputs, systems)
+    blessed = tuple(saved_values(inputs, name) for name in chosen)
+    return Baseline(
+        name=inputs.name,
+        fingerprint=inputs.fingerprint,
+        qrels_fingerprint=inputs.qrels_fingerprint,
+        rel=inputs.rel,
+        read_options=reading_facts(inputs),
+        systems=blessed,
+        version=version,
+        made=made,
+    )
+
+
+def chosen_systems(inputs: AnalysisInput, names: Collection[str]) -> tuple[str, ...]:
+    """The systems that are named, or all."""
+    wanted = {checked_system(inputs, name) for name in names}
+    return tuple(name for name in inputs.systems if not wanted or name in wanted)
+
+
+def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
+    """One system's values, and the judged queries that its run lacks."""
+    missing = frozenset(inputs.result.queries).difference(inputs.runs[name].queries)
+    return SavedValues(name, inputs.result.per_query(name), missing)
+
+
+def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:
+    """How rankings are read, as far as values depend on it."""
+    return {name: value for name, value in asdict(inputs.read_options).items() if name != "threads"}
+
+
+def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
+    """A baseline of other data, or one that was made under other rules, says nothing."""
+    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
+    if differs := different_data(*prints):
+        raise UsageError(
+            f"the baseline {for_message(baseline.name)} is about other data than {for_message(inputs.name)} ({differs})",
+            fix="gate on the documents, queries and judgements that were blessed, or bless again",
+        )
+    if baseline.rel != inputs.rel:
+        raise UsageError(f"the baseline was made with --rel {baseline.rel}, this is {inputs.rel}", fix="use the same --rel")
+    if dict(baseline.read_options) != reading_facts(inputs):
+        raise UsageError("the baseline was made with rankings read otherwise", fix="use the options that it was blessed with")
+
+
+FORMAT = "rankproof-baseline"
+SCHEMA = 1
+_SAVE_AGAIN = "the file is damaged or was changed: bless a baseline again"
+
+
+def baseline_json(baseline: Baseline) -> str:
+    """The baseline as JSON, numbers at full precision."""
+    plain = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "rankproof": baseline.version,
+        "made": baseline.made,
+        "name": baseline.name,
+        "fingerprint": baseline.fingerprint,
+        "qrels_fingerprint": baseline.qrels_fingerprint,
+        "rel": baseline.rel,
+        "read_options": dict(baseline.read_options),
+        "systems": [_system_json(system) for system in baseline.systems],
+    }
+    return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def parse_baseline(text: str, source: str) -> Baseline:
+    """The baseline that the text holds."""
+    values = JsonObject(strict_json.parse_strict_json(text, source=source), source)
+    if values.plain.get("format") != FORMAT:
+        raise values.error("this is no baseline", "name a file that `rankproof save-baseline` wrote")
+    try:
+        return _baseline(values)
+    except InputError as error:
+        raise InputError(error.what, fix=error.fix if "schema" in error.what else _SAVE_AGAIN, source=source) from None
+
+
+def _baseline(values: JsonObject) -> Baseline:
+    if values.count("schema") != SCHEMA:
+        raise values.error(
+            f"schema {values.count('schema')} where this rankproof knows {SCHEMA}", "use the rankproof that wrote it"
+        )
+    systems = tuple(map(_system, values.each("systems")))
+    names = {system.name for system in systems}
+    if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:
+        raise values.error("systems are missing, have the same name, or different measures")
+    return Baseline(
+        name=values.text("name"),
+        fingerprint=values.text("fingerprint"),
+        qrels_fingerprint=values.text("qrels_fingerprint"),
+        rel=values.count("rel"),
+        read_options=values.inside("read_options").plain,
+        systems=systems,
+        version=values.text("rankproof"),
+        made=values.text("made"),
+    )
+
+
+def _system_json(system: SavedValues) -> dict[str, Any]:
+    measures = {
+        name: {"value": parse_measure(name).summarise(_values_json(per_query)), "per_query": dict(per_query)}
+        for name, per_query in system.measures.items()
+    }
+    return {"name": system.name, "missing": sorted(system.missing), "measures": measures}
+
+
+def _values_json(per_query: Mapping[str, float]) -> FloatArray:
+    return np.fromiter(per_query.values(), np.float64)
+
+
+def _system(values: JsonObject) -> SavedValues:
+    measures = values.inside("measures")
+    if not measures.plain:
+        raise measures.error("a system has no measure")
+    found = {name: _per_query(measures.inside(name), name) for name in measures.plain}
+    if len({frozenset(per_query) for per_query in found.values()}) > 1 or not any(found.values()):
+        raise measures.error("measures have no queries, or different ones")
+    return SavedValues(values.text("name"), found, frozenset(values.texts("missing")))
+
+
+def _per_query(values: JsonObject, name: str) -> Mapping[str, float]:
+    each = values.inside("per_query")
+    numbers = {query: each.number(query) for query in each.plain}
+    if not all(map(math.isfinite, numbers.values())):
+        raise values.error(f"{name} has a value that is no finite number")
+    try:
+        told = parse_measure(name).summarise(_values_json(numbers))
+    except UsageError as error:
+        raise values.error(error.what) from None
+    if told != values.number("value"):
+        raise values.error(f"{name} is {values.number('value')}, and its queries give {told}")
+    return numbers

@@ -1,0 +1,182 @@
+"""AnalysisInput from runs or results folders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rankproof._data.dataset import Queries
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.result import Result
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof.errors import UsageError, for_message
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AnalysisInput:
+    """Values, rankings and judgements of systems that were asked the same queries.
+
+    `fingerprint` and `dataset` are the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`.
+    `runs` may read its files when they are first asked for. `documents` is the size of the corpus, None where it is not known.
+    `skip_missing` says that means run over the queries that a run has. `drawn_up` holds what was made of these runs once
+    and may be asked for again.
+    """
+
+    name: str
+    fingerprint: str
+    qrels: Qrels
+    runs: Mapping[str, Run]
+    result: Result
+    rel: int = 1
+    read_options: ReadOptions = field(default_factory=ReadOptions)
+    texts: Queries | None = None
+    snippets: Mapping[str, str] = field(default_factory=dict)
+    system_runs: tuple[SystemRun, ...] = ()
+    documents: int | None = None
+    skip_missing: bool = False
+    ranked_lists_cache: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
+    dataset: str = ""
+
+    @property
+    def options(self) -> EvaluateOptions:
+        """How the values came about: other runs that are evaluated with these have values that may be held against them."""
+        return EvaluateOptions(self.read_options, rel=self.rel, skip_missing=self.skip_missing, queries=self.result.queries)
+
+    @property
+    def qrels_fingerprint(self) -> str:
+        """That of the judgements, which every evidence has."""
+        return self.qrels.fingerprint()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names, in their order."""
+        return tuple(system.name for system in self.result.systems)
+
+
+def checked_system(inputs: AnalysisInput, name: str) -> str:
+    """The name, refused where no system has it."""
+    return checked_system_name(inputs.systems, name)
+
+
+def checked_system_name(systems: Collection[str], name: str) -> str:
+    """The same where there are names alone."""
+    if name not in systems:
+        raise UsageError(f"no system is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, systems))}")
+    return name
+
+
+def input_from_runs(
+    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
+    measures: MeasuresLike = None,
+    *,
+    name: str = "runs",
+    options: EvaluateOptions | None = None,
+) -> AnalysisInput:
+    """The evidence in runs, by the name of their systems; judgements and runs may be ours or dicts of dicts."""
+    judged = qrels if isinstance(qrels, Qrels) else Qrels.from_dict(qrels)
+    ours = {system: run if isinstance(run, Run) else Run.from_dict(run, name=system) for system, run in runs.items()}
+    options = options or EvaluateOptions()
+    return input_from_evaluation(evaluate_runs(judged, ours, measures, options), judged, ours, options, name=name)
+
+
+def input_from_evaluation(
+    result: Result, qrels: Qrels, runs: Mapping[str, Run], options: EvaluateOptions, *, name: str
+) -> AnalysisInput:
+    """The evidence in what was evaluated with the options, beside the judgements and runs that it was evaluated from."""
+    return AnalysisInput(
+        name=name,
+        fingerprint="",
+        qrels=qrels,
+        runs=runs,
+        result=result,
+        rel=options.rel,
+        read_options=options.read_options,
+        skip_missing=options.skip_missing,
+    )
+
+
+def input_from_results(results: ExperimentResult) -> AnalysisInput:
+    """The evidence in a climb."""
+    return AnalysisInput(
+        name=results.name,
+        fingerprint=results.fingerprint,
+        qrels=results.qrels,
+        runs={system_run.name: system_run.run for system_run in results.system_runs},
+        result=results.result,
+        rel=results.rel,
+        texts=results.texts,
+        snippets=results.snippets,
+        system_runs=results.system_runs,
+        documents=_count(results.provenance.get("documents")),
+        dataset=str(results.provenance.get("dataset") or ""),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def different_data(one: tuple[str, str], other: tuple[str, str]) -> str | None:
+    """What differs, with its fingerprints, given those of judgements and dataset; None where nothing is known to."""
+    for what, mine, theirs in zip(("judgements", "datasets"), one, other, strict=True):
+        if mine and theirs and mine != theirs:
+            return f"fingerprints of {what}: {for_message(mine[:12])} and {for_message(theirs[:12])}"
+    return None
+
+
+def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
+    """All as one, systems named after their experiment where names meet; refused where they are not about the same data."""
+    first, *others = found
+    for other in others:
+        _check_same_data(first, other)
+    if not others:
+        return first
+    times = Counter(name for one in found for name in one.systems)
+    names = [{name: f"{one.name}/{name}" if times[name] > 1 else name for name in one.systems} for one in found]
+    new = Counter(name for one in names for name in one.values())
+    if twice := [name for name, count in new.items() if count > 1]:
+        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="name each folder with --name")
+    parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
+    return replace(
+        first,
+        name=f"{', '.join(one.name for one in found[:-1])} and {found[-1].name}",
+        result=Result(first.result.queries, tuple(system for one in parts for system in one.result.systems)),
+        runs={name: run for one in parts for name, run in one.runs.items()},
+        snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},
+        system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
+    )
+
+
+def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
+    names = f"{for_message(first.name)} and {for_message(other.name)}"
+    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (first, other)]
+    if differs := different_data(*prints):
+        raise UsageError(
+            f"{names} are about different data ({differs})", fix="compare systems on the same documents, queries and judgements"
+        )
+    if first.rel != other.rel:
+        raise UsageError(
+            f"{names} were evaluated with --rel {first.rel} and {other.rel}", fix="say which grade counts for both: --rel"
+        )
+    if first.result.queries != other.result.queries:
+        raise UsageError(f"{names} were asked different queries", fix="run both on the same queries")
+
+
+def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
+    systems = tuple(replace(system, name=names[system.name]) for system in one.result.systems)
+    return replace(
+        one,
+        result=Result(one.result.queries, systems),
+        runs={names[name]: run for name, run in one.runs.items()},
+        system_runs=tuple(
+            replace(system_run, name=names[system_run.name], baseline=system_run.baseline and names[system_run.baseline])
+            for system_run in one.system_runs
+        ),
+    )

@@ -1,0 +1,110 @@
+"""Which queries belong together: by a field of theirs, by length, by the number of relevant documents, or by a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.dataset import TextRecord
+from rankproof.errors import UsageError, for_message
+
+SHORT, LONG = 8, 15
+LENGTH_SEGMENTS = (f"short (under {SHORT} words)", f"medium ({SHORT}-{LONG} words)", f"long (over {LONG} words)")
+RELEVANT_SEGMENTS = ((0, "none"), (1, "1"), (5, "2-5"), (10, "6-10"))
+MANY_RELEVANT = "more than 10"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Every query in exactly one segment; those without a value have a segment of their own."""
+
+    by: str
+    segments: Mapping[str, tuple[str, ...]]
+
+
+def group_queries(inputs: AnalysisInput, by: str) -> Grouping:
+    """The queries by `length`, by `relevant` (how many relevant documents they have), or by a field of that name."""
+    return _GROUPINGS[by](inputs) if by in _GROUPINGS else by_field(inputs, by)
+
+
+def by_field(inputs: AnalysisInput, field: str) -> Grouping:
+    """By the value that each query's source has for it."""
+    texts: Mapping[str, TextRecord] = inputs.texts or {}
+    known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
+    if field not in known:
+        ways = ", ".join([*map(for_message, known), *_GROUPINGS])
+        raise UsageError(f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or name a file with --by-file")
+    found = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
+    return _grouping(field, found, f"no {field}")
+
+
+def by_length(inputs: AnalysisInput) -> Grouping:
+    """By the number of words, as white space separates them."""
+    texts = inputs.texts
+    if texts is None:
+        raise UsageError("run files do not hold the queries' text", fix="name a results folder, or a file with --by-file")
+    found = {query: _length(texts[query].text) if query in texts else None for query in inputs.result.queries}
+    return _grouping("length", found, "no text")
+
+
+def by_relevant(inputs: AnalysisInput) -> Grouping:
+    """By how many relevant documents a query has."""
+    counts = {query: sum(grade >= inputs.rel for grade in inputs.qrels[query].values()) for query in inputs.result.queries}
+    return _grouping("relevant", {query: _relevant(count) for query, count in counts.items()}, "")
+
+
+def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grouping:
+    """By a list of query and segment; queries that it lacks have a segment of their own."""
+    if not any(query in listed for query in inputs.result.queries):
+        first = ", ".join(for_message(next(iter(ids))) for ids in (listed, inputs.result.queries) if ids)
+        raise UsageError(
+            f"{name} names no judged query (first ids: {first})", fix="write a judged query's id and its segment a line"
+        )
+    found = {query: listed.get(query) or None for query in inputs.result.queries}
+    return _grouping(name, found, f"not in {name}")
+
+
+_GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {"length": by_length, "relevant": by_relevant}
+
+
+def _grouping(by: str, found: Mapping[str, str | None], missing: str) -> Grouping:
+    """The queries of each segment, in their order; the segment of those without one gets a name that no other has."""
+    names = set(found.values())
+    label = f"({missing})"
+    while label in names:
+        label = f"({label})"
+    segments: dict[str, list[str]] = {}
+    for query, name in found.items():
+        segments.setdefault(label if name is None else name, []).append(query)
+    return Grouping(by, {name: tuple(queries) for name, queries in segments.items()})
+
+
+def _field_value(query: TextRecord, field: str) -> str | None:
+    value = query.fields.get(field)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, list | dict):
+        what = f"the field {for_message(field)} of query {for_message(query.id)} is a list or a table, not one value"
+        raise UsageError(what, fix="name a field with one text, number or truth a query")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _length(text: str) -> str:
+    count = len(text.split())
+    return LENGTH_SEGMENTS[0] if count < SHORT else LENGTH_SEGMENTS[1] if count <= LONG else LENGTH_SEGMENTS[2]
+
+
+def _relevant(count: int) -> str:
+    return next((name for most, name in RELEVANT_SEGMENTS if count <= most), MANY_RELEVANT)
+
+
+def default_grouping(inputs: AnalysisInput) -> str:
+    """What queries are grouped by where nothing is said: their category, else their length, else their relevant documents."""
+    texts = inputs.texts
+    if texts is None:
+        return "relevant"
+    return (
+        "category" if any(texts[query].fields.get("category") for query in inputs.result.queries if query in texts) else "length"
+    )

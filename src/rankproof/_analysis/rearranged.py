@@ -1,0 +1,72 @@
+"""One query's hits in many arrangements at once, so that a measure's own code values each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof.measures._base import Measure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rearrangement:
+    """A query, by its place, with its hits' ranks and grades, and grades of judged documents that it has besides."""
+
+    query: int
+    ranks: IntArray
+    grades: IntArray
+    more: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+def rearranged_values(measure: Measure, hits: Hits, arrangements: Sequence[Rearrangement]) -> FloatArray:
+    """The measure's value of each arrangement, as if each were a query of its own."""
+    return measure.values(_rearranged_hits(hits, arrangements)) if arrangements else np.zeros(0)
+
+
+def query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
+    """The ranks and grades of one query's hits."""
+    mine = slice(int(hits.offsets[query]), int(hits.offsets[query + 1]))
+    return hits.ranks[mine], hits.grades[mine]
+
+
+def judged_query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
+    """The same without those of a negative grade, which count as unjudged."""
+    ranks, grades = query_hits(hits, query)
+    return ranks[grades >= 0], grades[grades >= 0]
+
+
+def _rearranged_hits(hits: Hits, arrangements: Sequence[Rearrangement]) -> Hits:
+    queries = np.array([one.query for one in arrangements])
+    lengths = np.array([len(one.ranks) for one in arrangements])
+    owners = np.repeat(np.arange(len(arrangements)), lengths)
+    ranks = np.concatenate([one.ranks for one in arrangements])
+    grades = np.concatenate([one.grades for one in arrangements])
+    order = np.lexsort((ranks, owners))
+    return Hits(
+        judged=_rearranged_judgements(hits.judged, arrangements),
+        present=hits.present[queries],
+        retrieved=hits.retrieved[queries],
+        offsets=np.concatenate(([0], np.cumsum(lengths))),
+        ranks=ranks[order],
+        grades=grades[order],
+        alignment_counts=AlignmentCounts(),
+    )
+
+
+def _rearranged_judgements(judged: JudgedQueries, arrangements: Sequence[Rearrangement]) -> JudgedQueries:
+    own = [judged.grades[judged.offsets[one.query] : judged.offsets[one.query + 1]] for one in arrangements]
+    whole = [np.concatenate((grades, one.more)) for grades, one in zip(own, arrangements, strict=True)]
+    lengths = np.array([len(grades) for grades in whole])
+    owners = np.repeat(np.arange(len(whole)), lengths)
+    grades = np.concatenate(whole)
+    return replace(
+        judged,
+        queries=tuple(judged.queries[one.query] for one in arrangements),
+        offsets=np.concatenate(([0], np.cumsum(lengths))),
+        grades=grades[np.lexsort((-grades, owners))],
+        handle=None,
+    )

@@ -1,0 +1,106 @@
+"""What options are made of: text from the command line as the values they stand for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from rankproof._data.ordering import OnDuplicate
+from rankproof.errors import for_message
+
+if TYPE_CHECKING:
+    from rankproof._llm.budget import Budget
+
+
+_TABS = ("tab", "\\t")
+_DIGITS = 18
+
+
+def add_on_duplicate_option(parser: argparse._ActionsContainer) -> None:
+    """The option that says what becomes of a document that stands twice."""
+    choices = get_args(OnDuplicate)
+    parser.add_argument("--on-duplicate", choices=choices, default="error", help="a document twice for one query (error)")
+
+
+def single_character(text: str) -> str:
+    """A delimiter."""
+    delimiter = "\t" if text in _TABS else text
+    if len(delimiter) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character (write tab for a tab)")
+    return delimiter
+
+
+def positive_int(text: str) -> int:
+    """A whole number from 1, as far as 64 bits surely go."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text)):
+        raise argparse.ArgumentTypeError(
+            f"{for_message(repr(text))} is not a whole number of at least 1 and at most {_DIGITS} digits"
+        )
+    return int(text)
+
+
+def any_float(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a number, as in 0.05") from None
+
+
+def float_list(text: str) -> list[float]:
+    """Numbers between commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, as in 1,2.5") from None
+
+
+def grade_map(text: str) -> dict[str, int]:
+    """Labels of grades and what each is worth, as in E=3,S=2,C=1,I=0."""
+    from rankproof._formats.fields import parse_grade_map
+
+    return parse_grade_map(text)
+
+
+def query_ids(path: str, encoding: str) -> tuple[str, ...]:
+    """The ids in a file, one a line, up to a tab where there is one; blank lines and comments are left out."""
+    from rankproof._formats.trec import numbered_lines
+    from rankproof._io.open import open_source
+
+    lines = numbered_lines(open_source(path, encoding=encoding))
+    return tuple(dict.fromkeys(line.split(b"\t")[0].strip().decode() for _, line in lines))
+
+
+def first_few(ids: Sequence[str], most: int = 5) -> str:
+    """How many ids there are, and the first of them, fit to be shown."""
+    from rankproof._data.text import first_ids
+
+    return f"{len(ids)} ({first_ids(ids, most)})"
+
+
+def budget_limits(text: str) -> Budget:
+    """The most that asking language models may cost, as in calls=500,tokens=2000000,money=1.50."""
+    from rankproof._llm.budget import parse_budget
+
+    return parse_budget(text)
+
+
+def name_list(text: str) -> list[str]:
+    """Names between commas."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} names nothing")
+    return found
+
+
+def nonnegative_int(text: str) -> int:
+    """A whole number from 0."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a whole number of at most {_DIGITS} digits")
+    return int(text)
+
+
+def nonnegative_ints(text: str) -> list[int]:
+    """Whole numbers from 0 between commas."""
+    return [nonnegative_int(part.strip()) for part in text.split(",")]

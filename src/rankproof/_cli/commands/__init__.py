@@ -1,0 +1,1 @@
+"""Command record, discovery."""

@@ -1,0 +1,127 @@
+"""Cache."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankproof._cli.arg_types import nonnegative_int
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import ExternalError, escape_invisible
+
+USAGE = "[list | clear] [--kind K] [--older-than DAYS]"
+EXAMPLES = """\
+examples:
+  rankproof cache                            what is kept, and where
+  rankproof cache clear --older-than 30      what was not written to for 30 days
+  rankproof cache clear --kind stages        finished systems; models stay
+
+everything here can be made again, but replies cost what they cost before: clear removes them only
+where it is told to (--kind replies); RANKPROOF_CACHE names another folder"""
+ACTIONS = ("list", "clear")
+KINDS = {
+    "models": "weights, as they are run",
+    "stages": "finished systems",
+    "journals": "unfinished work, vectors of documents",
+    "databases": "left behind by runs that were killed",
+    "replies": "what language models said",
+}
+PAID_KIND = "replies"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """List or clear, and which part."""
+    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="show it (list), or remove it")
+    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all but replies)")
+    parser.add_argument(
+        "--older-than", type=nonnegative_int, metavar="DAYS", help="only what was not written to for so many days"
+    )
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Lists or clears."""
+    import time
+
+    from rankproof._io.paths import cache_home
+    # import dropped
+
+    home = cache_home()
+    before = None if args.older_than is None else time.time() - args.older_than * 86400
+    kinds = args.kind or [kind for kind in KINDS if args.action == "list" or kind != PAID_KIND]
+    found = {kind: [one for one in cache_items(home / kind) if before is None or one.written < before] for kind in kinds}
+    if args.action == "clear":
+        gone = [one for entries in found.values() for one in remove_items(entries)]
+        terminal.note(f"{len(gone)} entries removed from {home}, {_size(sum(one.size for one in gone))} freed")
+        return 0
+    terminal.show(_table(escape_invisible(str(home)), found))
+    return 0
+
+
+def _table(home: str, found: Mapping[str, Sequence[CacheItem]]) -> str:
+    lines = [home, f"{'kind':<10} {'items':>6}  {'size':>9}"]
+    for kind, entries in found.items():
+        size = _size(sum(entry.size for entry in entries))
+        lines.append(f"{kind:<10} {len(entries):>6}  {size:>9}  {KINDS[kind]}")
+    return "\n".join(lines) + "\n"
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheItem:
+    """A file or folder of the cache: its bytes, and when it was last written to."""
+
+    path: Path
+    size: int
+    written: float
+
+
+def cache_items(folder: Path) -> list[CacheItem]:
+    """What lies in the folder; nothing where it is missing or is a link to somewhere else."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    try:
+        return [_cache_item(path) for path in sorted(folder.iterdir())]
+    except OSError as error:
+        raise _disk_error(folder, error) from None
+
+
+def remove_items(entries: Iterable[CacheItem]) -> Iterator[CacheItem]:
+    """Removes each, and gives it; of a link the link alone."""
+    for entry in entries:
+        try:
+            if entry.path.is_dir() and not entry.path.is_symlink():
+                shutil.rmtree(entry.path)
+            else:
+                entry.path.unlink()
+        except OSError as error:
+            raise _disk_error(entry.path, error) from None
+        yield entry
+
+
+def _cache_item(path: Path) -> CacheItem:
+    stats = list(_stats(path))
+    return CacheItem(path, sum(one.st_size for one in stats if stat.S_ISREG(one.st_mode)), max(one.st_mtime for one in stats))
+
+
+def _stats(path: Path) -> Iterator[os.stat_result]:
+    own = path.lstat()
+    yield own
+    if stat.S_ISDIR(own.st_mode):
+        for inner in path.iterdir():
+            yield from _stats(inner)
+
+
+def _disk_error(path: Path, error: OSError) -> ExternalError:
+    return ExternalError(escape_invisible(f"{path}: {error.strerror or error}; check that this user may read and remove it"))

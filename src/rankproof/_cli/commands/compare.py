@@ -1,0 +1,70 @@
+"""`rankproof compare`: which differences are real."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankproof._cli.arg_types import any_float, positive_int
+from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, read_input, show_tables
+from rankproof._cli.options import add_correction_option, add_sampling_options
+from rankproof._cli.output import note_machine_judgements
+from rankproof._cli.terminal import Terminal
+
+USAGE = "QRELS RUN RUN… | RESULTS… [--baseline NAME] [-m MEASURES] [options]"
+EXAMPLES = """\
+examples:
+  rankproof compare qrels.txt bm25.run dense.run hybrid.run
+  rankproof compare results/ --baseline bm25 -m nDCG@10
+  rankproof compare old-results/ new-results/ --margin 0.01
+  rankproof compare qrels.txt a.run b.run --test t --correction bh --alpha 0.01
+  rankproof compare results/ --format latex -o table.tex
+  rankproof compare results/ --format csv -o every-number.csv
+
+without -m: nDCG@10, RR@10 and R@100. Every measure and pair is one more test, and p-values are
+raised for their number: name the measures that you care about, and a baseline if you have one.
+csv is the table of all numbers alone; json has every table"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The files, the pairs, and the statistics."""
+    add_analysis_options(parser)
+    group = parser.add_argument_group("how to compare")
+    group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
+    group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="what decides (randomisation)")
+    add_correction_option(group)
+    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="the bootstrap interval (bca)")
+    group.add_argument(
+        "--margin", type=any_float, metavar="D", help="a difference that does not matter, as 0.01: tests for equivalence too"
+    )
+    add_sampling_options(group, samples=100_000, of="flips")
+    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="of the bootstrap (10000)")
+    group.add_argument("--details", action="store_true", help="also the table of all numbers")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates, compares and shows."""
+    from rankproof._analysis.compare.compare import compare
+
+    args.measures = args.measures or MAIN_MEASURES
+    result = read_input(args).result
+    tables = compare(
+        result,
+        baseline=args.baseline,
+        test=args.test,
+        correction=args.correction,
+        interval=args.interval,
+        alpha=args.alpha,
+        margin=args.margin,
+        samples=args.samples,
+        resamples=args.resamples,
+        seed=args.seed,
+    )
+    show_tables([table for table in tables if _is_wanted(table.name, args)], args, terminal)
+    note_machine_judgements(result, terminal)
+    return 0
+
+
+def _is_wanted(table: str, args: argparse.Namespace) -> bool:
+    if args.format == "csv":
+        return table == "details"
+    return table != "details" or args.details or args.format == "json"

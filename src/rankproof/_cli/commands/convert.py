@@ -1,0 +1,104 @@
+"""`rankproof convert`: one format into another."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import add_on_duplicate_option, grade_map, single_character
+from rankproof._cli.inputs import rank_note
+from rankproof._cli.output import check_output
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._formats.write import ConvertResult
+
+
+USAGE = "IN OUT [--kind K] [--from F] [--to F] [options]"
+EXAMPLES = """\
+examples:
+  rankproof convert bm25.run bm25.parquet
+  rankproof convert esci.csv esci.qrels --grade-map E=3,S=2,C=1,I=0
+  rankproof convert run.json - --to trec | head
+  rankproof convert beir/scifact scifact.qrels
+
+the input's format and kind are told by its content, the output's format by its suffix;
+.gz and .zst compress"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """From where, to where, and what is known of both."""
+    parser.add_argument("source", metavar="IN", help="a file, a dataset's folder, irds:NAME, or - for standard input")
+    parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
+    parser.add_argument(
+        "--kind", choices=("run", "qrels", "dataset"), help="what the input holds, where the content does not tell"
+    )
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="the input's format")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="the output's format")
+    parser.add_argument("--delimiter", type=single_character, metavar="D", help="what separates the input's columns; tab or \\t")
+    parser.add_argument("--encoding", default="utf-8", metavar="E", help="the input's encoding (utf-8)")
+    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="what a grade's name is worth: E=3,S=2,C=1,I=0")
+    add_on_duplicate_option(parser)
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Converts, and says what was written."""
+    check_output(args.target, [args.source])
+    if args.target != "-":
+        done = _convert(args, args.target)
+    elif args.target_format is None or args.kind == "dataset":
+        raise UsageError("standard output takes one file of a named format", fix="name the format with --to, as in --to trec")
+    else:
+        with _folder() as folder:
+            path = os.path.join(folder, "out")
+            done = _convert(args, path)
+            terminal.show_bytes(_blocks(path))
+    unit = "documents" if done.kind == "dataset" else "rows"
+    terminal.note(f"{done.kind} written as {done.format}: {done.queries} queries, {done.rows} {unit}")
+    if done.lost_queries:
+        terminal.note(f"{done.lost_queries} queries without rows are lost, for {done.format} cannot hold them; json can")
+    if done.lost_tags:
+        terminal.note(f"{done.lost_tags} different tags are lost, for a run is written with one tag or none: is it one system?")
+    if done.lost_judge_labels:
+        terminal.note(
+            f"{done.lost_judge_labels} judgements were made by a machine and no longer say so, for {done.format} has no place for it; "
+            "trec, csv, tsv and beir have"
+        )
+    if note := rank_note(done.agreement):
+        terminal.note(f"{note} (ranks are written anew, the highest score first: do not order the output by rank)")
+    return 0
+
+
+def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
+    from rankproof._data.ordering import ReadOptions
+    from rankproof._formats.write import convert
+
+    return convert(
+        args.source,
+        target,
+        kind=args.kind,
+        source_format=args.source_format,
+        target_format=args.target_format,
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        grade_map=args.grade_map,
+        read_options=ReadOptions(on_duplicate=args.on_duplicate),
+    )
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="rankproof-") as folder:
+        yield folder
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            yield block

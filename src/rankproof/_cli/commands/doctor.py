@@ -1,0 +1,115 @@
+"""`rankproof doctor`: what may be wrong with data or runs, before a number is believed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.options import check_same_dataset, is_sample, read_dataset_or_sample
+from rankproof._cli.output import check_output
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._analysis.doctor.check import DoctorInput
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._data.dataset import Queries
+
+
+USAGE = "DATASET [RUN…] | RESULTS… | QRELS RUN… [--strict] [options]"
+EXAMPLES = """\
+examples:
+  rankproof doctor my-dataset
+  rankproof doctor my-dataset bm25.run dense.run
+  rankproof doctor results --dataset my-dataset --strict
+  rankproof doctor qrels.txt bm25.run --format json
+  rankproof doctor my-dataset --train queries.train.jsonl --train-qrels qrels.train.tsv
+  rankproof doctor --list
+
+a dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or: sample;
+with --strict a severe finding ends with exit code 3"""
+SEVERE_EXIT_CODE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The inputs of every analysis, and what else is to be looked at."""
+    add_analysis_options(parser)
+    group = parser.add_argument_group("what else to look at")
+    group.add_argument("--dataset", metavar="FOLDER", help="the dataset that results or runs are about; or: sample")
+    group.add_argument("--train", metavar="FILE", help="queries that a model was trained on, as JSONL")
+    group.add_argument("--train-qrels", metavar="FILE", help="judgements that a model was trained on")
+    group.add_argument("--strict", action="store_true", help="end with exit code 3 where a finding is severe")
+    group.add_argument("--list", action="store_true", help="list the checks, and look at nothing")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Examines and shows."""
+    from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
+
+    if args.list:
+        show_tables([checks_table()], args, terminal)
+        return 0
+    check_output(args.output, [*args.files, args.dataset, args.train, args.train_qrels])
+    table = run_checks(_add_training_queries(_doctor_input(args), args))
+    show_tables([table], args, terminal)
+    return SEVERE_EXIT_CODE if args.strict and is_severe(table) else 0
+
+
+def _doctor_input(args: argparse.Namespace) -> DoctorInput:
+    from rankproof._analysis.doctor.check import doctor_input_from_analysis, doctor_input_from_dataset
+
+    first = _dataset_path(args.files[0]) if args.files else ""
+    if args.dataset is not None and _is_dataset(first):
+        raise UsageError(f"{first} and {args.dataset} are two datasets", fix="name one of them")
+    named = args.dataset or (first if _is_dataset(first) else None)
+    dataset = None if named is None else read_dataset_or_sample(named)
+    if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
+        return doctor_input_from_dataset(dataset, rel=args.rel or 1)
+    inputs = _read_input(args, first)
+    if dataset is not None and named is not None:
+        check_same_dataset(dataset, named, inputs)
+    return doctor_input_from_analysis(inputs, dataset)
+
+
+def _dataset_path(path: str) -> str:
+    """The path, written so that a folder called sample is not taken for the built-in dataset."""
+    return os.path.join(os.curdir, path) if is_sample(path) and os.path.exists(path) else path
+
+
+def _read_input(args: argparse.Namespace, first: str) -> AnalysisInput:
+    """What the files hold, the first of which may be the built-in dataset."""
+    from rankproof._sample import sample_folder
+
+    if not is_sample(first):
+        return read_input(args)
+    with sample_folder() as folder:
+        return read_input(argparse.Namespace(**{**vars(args), "files": [folder, *args.files[1:]]}))
+
+
+def _is_dataset(path: str) -> bool:
+    from rankproof._formats.read import is_irds_name
+    from rankproof._results.folder import is_results_folder
+
+    return is_sample(path) or is_irds_name(path) or (os.path.isdir(path) and not is_results_folder(path))
+
+
+def _add_training_queries(subject: DoctorInput, args: argparse.Namespace) -> DoctorInput:
+    from rankproof._formats.read import read_qrels
+
+    if args.train is not None:
+        queries = _queries(args.train, args.encoding)
+        subject = replace(subject, training=queries, parts=subject.parts | {"training queries"})
+    if args.train_qrels is not None:
+        qrels = read_qrels(args.train_qrels, encoding=args.encoding)
+        subject = replace(subject, trained_on=qrels, parts=subject.parts | {"training judgements"})
+    return subject
+
+
+def _queries(path: str, encoding: str) -> Queries:
+    from rankproof._formats.texts import read_queries
+    from rankproof._io.open import open_source
+
+    return read_queries(open_source(path, encoding=encoding))

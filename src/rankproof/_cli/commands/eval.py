@@ -1,0 +1,76 @@
+"""`rankproof eval`: run files against judgements."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from contextlib import ExitStack
+
+from rankproof._cli.arg_types import first_few
+from rankproof._cli.options import add_arguments, evaluate_options
+from rankproof._cli.output import check_output
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+__all__ = ["EXAMPLES", "USAGE", "add_arguments", "run"]
+
+USAGE = "QRELS RUN… [-m MEASURES] [-q] [--format F] [options]"
+EXAMPLES = """\
+examples:
+  rankproof eval --sample
+  rankproof eval qrels.txt bm25.run dense.run.gz
+  rankproof eval qrels.txt bm25.run -m nDCG@10 -m RR,R@100 -q
+  rankproof eval qrels.txt a.run b.run --name old --name new --format latex
+  rankproof eval esci.csv shop.run --grade-map E=3,S=2,C=1,I=0 -m "nDCG(gain='exp')@10"
+  my-search | rankproof eval qrels.txt - --format json -o result.json
+
+without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
+and nDCG(gain='exp')@10 where grades exceed 1"""
+_HINT = "nothing to evaluate; try the built-in sample: rankproof eval --sample"
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates and shows."""
+    if not args.files and not args.sample:
+        terminal.say(f"usage: rankproof eval {USAGE}\n{_HINT}; every option: rankproof eval --help")
+        return UsageError.exit_code
+    from rankproof._cli.inputs import cutoff_notes
+    from rankproof._cli.output import show_result
+    from rankproof._cli.progress import ReadProgress
+    from rankproof._evaluation.evaluate import evaluate_runs
+    from rankproof._evaluation.inputs import name_runs_uniquely
+    from rankproof._formats.read import qrels_file
+    from rankproof.measures._parse import unsupported_measures
+
+    with ExitStack() as stack:
+        qrels, *runs = _files(args, stack)
+        check_output(args.output, [qrels_file(qrels), *runs, args.queries])
+        options = evaluate_options(args, stack.enter_context(ReadProgress(terminal)))
+        result = evaluate_runs(qrels, name_runs_uniquely(runs, args.name), args.measures, options)
+    show_result(result, args, terminal)
+    for line in cutoff_notes(result):
+        terminal.note(line)
+    if absent := unsupported_measures(args.measures or ()):
+        terminal.note(f"of trec_eval's measures these are not among ours, and are left out: {', '.join(absent)}")
+    _note_unknown_queries(options.queries or (), set(result.queries), terminal)
+    return 0
+
+
+def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:
+    if args.sample:
+        if args.files:
+            raise UsageError("--sample brings its own files", fix="leave out the files, or leave out --sample")
+        from rankproof._sample import sample_files
+
+        return stack.enter_context(sample_files())
+    if "" in (*args.files, args.queries):
+        raise UsageError("a file has no name", fix="name each file, or - for standard input")
+    if len(args.files) < 2:
+        raise UsageError("there is no run", fix="pass the judgements first and at least one run after them: eval QRELS RUN…")
+    return list(args.files)
+
+
+def _note_unknown_queries(asked: Collection[str], judged: set[str], terminal: Terminal) -> None:
+    strangers = [query for query in asked if query not in judged]
+    if strangers:
+        terminal.note(f"queries of --queries that were never judged, and are left out: {first_few(strangers)}")

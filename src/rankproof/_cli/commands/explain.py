@@ -1,0 +1,146 @@
+"""Explain."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankproof._cli.arg_types import positive_int
+from rankproof._cli.inputs import add_analysis_options, are_answer_measures, read_input, show_tables
+from rankproof._cli.options import check_same_dataset, read_dataset_or_sample
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._data.run import TermPart
+    from rankproof._data.table import Table
+    from rankproof.stages._bm25 import BM25
+
+
+USAGE = "FILES… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
+EXAMPLES = """\
+examples:
+  rankproof explain results                                   the queries that make the mean
+  rankproof explain results --system bm25 --against static    those that make the difference
+  rankproof explain results --system bm25 -m AP --query 12    what each rank adds
+  rankproof explain results --system hybrid-rrf --query 12 --doc 184
+  rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
+  rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
+  rankproof explain results -m F1 --query 12                  what an answer has of its reference
+  rankproof explain --answer "Paris, of course" --reference "It is Paris"
+
+the parts add up to the number: contributions of queries to the mean, of ranks to a query's value,
+of rankings to a fused score, of terms to a BM25 score"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The files, and which number."""
+    add_analysis_options(parser)
+    group = parser.add_argument_group("which number")
+    group.add_argument("--system", metavar="S", help="whose (the best one)")
+    group.add_argument("--against", metavar="S", help="the difference to this system instead of the mean")
+    group.add_argument("--query", metavar="Q", help="the value of this query")
+    group.add_argument("--doc", metavar="D", help="the score of this document for the query, in a results folder")
+    group.add_argument("--dataset", metavar="FOLDER", help="the documents, for the terms of a BM25 score; or: sample")
+    group.add_argument("--top", type=positive_int, metavar="N", help="rows to show of each list (5 queries, 10 documents)")
+    group.add_argument("--answer", metavar="TEXT", help="an answer, whose F1 is taken apart")
+    group.add_argument("--reference", metavar="TEXT", help="what it should have said")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Shows the parts."""
+    if args.answer is not None or args.reference is not None:
+        show_tables([_answer(args)], args, terminal)
+        return 0
+    if args.doc is not None and args.query is None:
+        raise UsageError("a document's score belongs to a query", fix="name it with --query")
+    inputs = read_input(args)
+    measures = list(inputs.result.systems[0].measures)[: None if args.measures else 1]
+    system = _system(args.system, inputs, measures[0], terminal)
+    show_tables(_tables(args, inputs, system, measures), args, terminal)
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> Table:
+    from rankproof._analysis.explain.answer import explain_answer
+
+    if args.answer is None or args.reference is None or args.files:
+        raise UsageError(
+            "an answer is explained against a reference alone", fix='write --answer "…" --reference "…" and no files'
+        )
+    return explain_answer(args.answer, args.reference)
+
+
+def _system(asked: str | None, inputs: AnalysisInput, measure: str, terminal: Terminal) -> str:
+    """The system asked for, else the best one."""
+    from rankproof._analysis.inputs import checked_system
+    from rankproof._analysis.values import TIE_TOLERANCE, best_system
+
+    if asked is not None:
+        return checked_system(inputs, asked)
+    values = {one.name: one.measures[measure] for one in inputs.result.systems}
+    best = best_system(values)
+    if len(inputs.systems) > 1:
+        count = len(inputs.systems)
+        tied = sum(abs(one.value - values[best].value) <= TIE_TOLERANCE for one in values.values())
+        what = "the best" if tied == 1 else f"the first of {tied} that tie for the best"
+        terminal.note(f"explaining {best}, {what} of {count} systems by {measure}; --system names another")
+    return best
+
+
+def _tables(args: argparse.Namespace, inputs: AnalysisInput, system: str, measures: list[str]) -> list[Table]:
+    from rankproof._analysis.explain.answer import explain_answer_value
+    from rankproof._analysis.explain.mean import TOP, explain_difference, explain_mean
+    from rankproof._analysis.explain.query import ROWS, explain_query
+    from rankproof._analysis.inputs import checked_system
+
+    if args.doc is not None:
+        return [_score(args, inputs, system)]
+    if args.query is not None and are_answer_measures(measures):
+        return [explain_answer_value(inputs, system, args.query, one) for one in measures]
+    if args.query is not None:
+        each = [explain_query(inputs, system, one, args.query, rows=args.top or ROWS) for one in measures]
+        return [table for tables in each for table in tables]
+    top = args.top or TOP
+    if args.against is not None:
+        against = checked_system(inputs, args.against)
+        return [explain_difference(inputs, system, against, one, top=top) for one in measures]
+    return [explain_mean(inputs, system, one, top=top) for one in measures]
+
+
+def _score(args: argparse.Namespace, inputs: AnalysisInput, system: str) -> Table:
+    from rankproof._analysis.explain.score import explain_score, system_run_of
+    # import dropped
+
+    terms = bm25_terms(inputs, system_run_of(inputs, system).stage, args.query, args.doc, args.dataset)
+    return explain_score(inputs, system, args.query, args.doc, terms)
+
+
+def bm25_terms(inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc: str, path: str | None) -> list[TermPart] | None:
+    """What each term of the query gave to the document; None for another stage, or where the documents are not at hand."""
+    if stage.get("kind") != "BM25" or path is None or inputs.texts is None or query not in inputs.texts:
+        return None
+    dataset = read_dataset_or_sample(path)
+    check_same_dataset(dataset, path, inputs)
+    if doc not in dataset.corpus:
+        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="name the dataset that the results are about")
+    return bm25_from_identity(stage).index(dataset.corpus).parts(inputs.texts[query].text, doc)
+
+
+def bm25_from_identity(identity: Mapping[str, Any]) -> BM25:
+    """The BM25 stage that an identity names."""
+    from rankproof.stages._bm25 import BM25
+
+    words = identity["stop_words"]
+    return BM25(
+        k1=identity["k1"],
+        b=identity["b"],
+        language=identity["language"],
+        stemming=identity["stemming"],
+        stop_words=words if isinstance(words, bool) else tuple(words),
+        fields=tuple(identity["fields"]),
+        depth=identity["depth"],
+        tokens=identity.get("tokens", "words"),
+    )

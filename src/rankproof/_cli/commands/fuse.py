@@ -1,0 +1,113 @@
+"""`rankproof fuse`: several runs joined into one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import add_on_duplicate_option, first_few, float_list, single_character
+from rankproof._cli.inputs import rank_note
+from rankproof._cli.output import check_output
+from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._data.ordering import ReadOptions
+    from rankproof._data.run import Run
+
+
+USAGE = "RUN RUN… [--method M] [-o FILE] [options]"
+EXAMPLES = """\
+examples:
+  rankproof fuse bm25.run dense.run > both.run
+  rankproof fuse bm25.run dense.run --depth 100 --tag hybrid -o both.run.gz
+  rankproof fuse bm25.run dense.run --method combsum --norm z-score --weights 1,2 -o both.csv"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The runs, how they are joined, and where the result goes."""
+    from rankproof._fusion.checks import methods_with
+    from rankproof._fusion.method import METHODS
+    from rankproof._fusion.normalisations import NORMALISATIONS
+
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
+    how = parser.add_argument_group("how to join")
+    how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="the fusion method (rrf): %(choices)s")
+    how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="of scores, per query (min-max): %(choices)s")
+    how.add_argument("--k", type=float, metavar="N", help=f"the constant of {methods_with('k')} (60)")
+    how.add_argument("--weights", type=float_list, metavar="W,W…", help="one number for each run (all 1)")
+    how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
+    out = parser.add_argument_group("what to write")
+    out.add_argument("--tag", metavar="NAME", help="the fused run's tag (the method)")
+    out.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output; .gz and .zst compress")
+    out.add_argument("--format", metavar="FORMAT", help="the output's format (by the file's suffix, else trec)")
+    read_options = parser.add_argument_group("how files are read")
+    read_options.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
+    read_options.add_argument(
+        "--delimiter", type=single_character, metavar="D", help="what separates columns; tab or \\t for a tab"
+    )
+    read_options.add_argument("--encoding", default="utf-8", metavar="E", help="the files' encoding (utf-8)")
+    read_options.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
+    read_options.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
+    add_on_duplicate_option(read_options)
+
+
+def listing() -> str:
+    """The methods and normalisations with what they do, for the help page."""
+    from rankproof._fusion.method import METHODS
+    from rankproof._fusion.normalisations import NORMALISATIONS
+    from rankproof._records import summaries
+
+    return f"methods:\n{summaries(METHODS)}\n\nnormalisations:\n{summaries(NORMALISATIONS)}"
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Reads, fuses and writes."""
+    from rankproof._data.ordering import ReadOptions
+    from rankproof._formats.read import read_run
+    from rankproof._formats.write import run_blocks, write_run
+    from rankproof._fusion.fuse import fuse, partial_queries
+
+    _refuse_unused_options(args)
+    check_output(args.output, args.runs)
+    read_options = ReadOptions(order=args.order, lower_is_better=args.lower_is_better, on_duplicate=args.on_duplicate)
+    known = {"format": args.run_format, "delimiter": args.delimiter, "encoding": args.encoding}
+    runs = [read_run(path, read_options=read_options, **known) for path in args.runs]
+    fused = fuse(
+        runs,
+        args.method,
+        k=60 if args.k is None else args.k,
+        weights=args.weights,
+        norm=args.norm or "min-max",
+        depth=args.depth,
+        order=args.order,
+        lower_is_better=args.lower_is_better,
+        name=args.tag,
+    )
+    if args.output in STDOUT:
+        terminal.show_bytes(run_blocks(fused, args.format or "trec"))
+    else:
+        write_run(fused, args.output, args.format)
+    if partial := partial_queries(runs):
+        terminal.note(f"not every run has every query; fused from the runs that have it: {first_few(partial)}")
+    _note_ranks(runs, read_options, terminal)
+    return 0
+
+
+def _refuse_unused_options(args: argparse.Namespace) -> None:
+    from rankproof._fusion.checks import methods_with
+    from rankproof._fusion.method import METHODS, SETTINGS
+
+    for setting in SETTINGS:
+        if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:
+            fix = f"leave out --{setting}, or say --method {methods_with(setting)}"
+            raise UsageError(f"{args.method} does not use --{setting}", fix=fix)
+
+
+def _note_ranks(runs: Sequence[Run], read_options: ReadOptions, terminal: Terminal) -> None:
+    from rankproof._data.ordering import rank_score_agreement
+
+    for run in runs:
+        if note := rank_note(rank_score_agreement(run.rows(), read_options), lower_is_better=read_options.lower_is_better):
+            terminal.note(f"{run.name}: {note} (see --order and --lower-is-better)")

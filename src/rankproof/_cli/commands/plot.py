@@ -1,0 +1,164 @@
+"""Plot."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, get_args
+
+from rankproof._cli.arg_types import any_float, name_list
+from rankproof._cli.inputs import add_input_options, read_input
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._charts.figure import Format
+    from rankproof._plots.charts import PlotFile
+    from rankproof._plots.inputs import PlotSettings
+
+
+USAGE = "RESULTS | QRELS RUN… [--kind KINDS] [-o FOLDER|FILE] [-m MEASURES] [options]"
+EXAMPLES = """\
+examples:
+  rankproof plot results
+  rankproof plot results --kind bars,pareto -o figures --format pdf
+  rankproof plot results --kind differences --system hybrid-rrf --against bm25 -o gains.svg
+  rankproof plot results --kind segments --by category -m nDCG@10,RR@10 -o segments
+  rankproof plot qrels.txt bm25.run dense.run --kind recall,precision-recall -o curves.pdf
+
+a folder gets a file for each chart; FILE.png, FILE.svg and FILE.pdf say their format, and a PDF
+holds several charts, a page each. Charts of one measure are drawn for the first, or with -m for
+each. The same result gives the same bytes. Needs the extra plot: pip install 'rankproof[plot]'"""
+PLOT_KINDS = ("bars", "pareto", "latency", "recall", "differences", "segments", "precision-recall")
+DEFAULT_FOLDER = "plots"
+_FORMATS = ("png", "svg", "pdf")
+_WIDTHS, _DPIS, _PIXELS = (3.0, 40.0), (30.0, 1200.0), 20_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to look at, which charts, and how they are written."""
+    group = add_input_options(parser, "what to draw")
+    group.add_argument("--kind", action="extend", type=name_list, metavar="KINDS", help=f"{', '.join(PLOT_KINDS)}, or all (all)")
+    group.add_argument("--by", metavar="FIELD", help="segments by this field, length or relevant (category)")
+    group.add_argument("--system", metavar="NAME", help="differences of this system (the best)")
+    group.add_argument("--against", metavar="NAME", help="differences from this system (what the other is measured against)")
+    how = parser.add_argument_group("how to draw")
+    how.add_argument(
+        "-o", "--output", metavar="FOLDER", default=DEFAULT_FOLDER, help=f"a folder, or a file for one chart ({DEFAULT_FOLDER})"
+    )
+    how.add_argument("--format", choices=_FORMATS, help="of the files in a folder (png)")
+    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="of a chart (7)")
+    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots an inch of a PNG (200)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates, draws, writes."""
+    from rankproof._plots.charts import draw_pdf, draw_plots
+    # import dropped
+
+    kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
+    inputs = read_input(args)
+    _check(inputs, kinds, args)
+    if _is_file(args.output) and format == "pdf":
+        write_plot(draw_pdf(inputs, kinds, settings), args.output, terminal)
+        return 0
+    found = draw_plots(inputs, kinds, settings, format)
+    drawn = [one for one in found if not one.missing] if len(kinds) > 1 else found
+    if _is_file(args.output):
+        write_plot(single_plot(drawn or found[:1], args.output), args.output, terminal)
+        return 0
+    write_plots(drawn, found, args.output, format, terminal)
+    return 0
+
+
+def _kinds(asked: list[str] | None) -> list[str]:
+    chosen = list(dict.fromkeys(asked or ["all"]))
+    if strange := [kind for kind in chosen if kind not in (*PLOT_KINDS, "all")]:
+        raise UsageError(f"unknown kind {for_message(strange[0])}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
+    return list(PLOT_KINDS) if "all" in chosen else chosen
+
+
+def _is_file(output: str) -> bool:
+    return os.path.splitext(output)[1].lower().removeprefix(".") in _FORMATS and not os.path.isdir(output)
+
+
+def _format(args: argparse.Namespace) -> Format:
+    from rankproof._charts.figure import Format
+
+    suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
+    if suffix and args.format not in (None, suffix):
+        raise UsageError(f"{args.output} is no {args.format} file", fix="leave out --format, or name a folder")
+    return next(one for one in get_args(Format) if one == (suffix or args.format or "png"))
+
+
+def _settings(args: argparse.Namespace) -> PlotSettings:
+    from rankproof._plots.inputs import PlotSettings
+
+    for name, value, (low, high) in (("width", args.width, _WIDTHS), ("dpi", args.dpi, _DPIS)):
+        if not low <= value <= high:
+            raise UsageError(f"--{name} {value:g} is out of range", fix=f"choose from {low:g} to {high:g}")
+    if args.width * args.dpi > _PIXELS:
+        raise UsageError(f"{args.width:g} inches at {args.dpi:g} dpi are too many dots", fix=f"stay within {_PIXELS:,} across")
+    return PlotSettings(
+        width=args.width,
+        dpi=round(args.dpi),
+        by=args.by,
+        system=args.system,
+        against=args.against,
+        all_measures=bool(args.measures),
+    )
+
+
+def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) -> None:
+    """Refuses, before anything is drawn, a name that nothing has and a folder that is not for plots."""
+    from rankproof._analysis.inputs import checked_system
+    from rankproof._results.folder import is_results_folder
+
+    for name in (args.system, args.against):
+        if name is not None:
+            checked_system(inputs, name)
+    if args.by is not None and "segments" in kinds:
+        from rankproof._analysis.query_groups import group_queries
+
+        group_queries(inputs, args.by)
+    if args.output == "-":
+        raise UsageError("charts are files", fix="name a folder, or a file with -o")
+    place = os.path.abspath(args.output)
+    if any(is_results_folder(folder) for folder in (place, os.path.dirname(place))):
+        raise UsageError(f"{args.output} is in a results folder, which holds results alone", fix="name a folder beside it")
+
+
+def single_plot(found: list[PlotFile], output: str) -> PlotFile:
+    """The one picture there is; several are refused, as a file holds one."""
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} charts do not go into {output}", fix="name a folder, a PDF file, or one chart with --kind"
+        )
+    return found[0]
+
+
+def write_plot(picture: PlotFile, output: str, terminal: Terminal) -> None:
+    """A picture as that file; a note says where there was nothing to draw."""
+    from rankproof._io.files import write_blocks
+
+    write_blocks(output, [picture.content])
+    if picture.missing:
+        terminal.note(picture.missing)
+
+
+def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, format: str, terminal: Terminal) -> None:
+    """The drawn pictures as files of the folder, each named on standard output; notes for what could not be drawn."""
+    from rankproof._io.files import write_blocks
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be") from None
+    for picture in drawn:
+        path = os.path.join(folder, f"{picture.name}.{format}")
+        write_blocks(path, [picture.content])
+        terminal.show(f"{path}\n")
+    for picture in found:
+        if picture.missing:
+            terminal.note(f"{picture.name}: {picture.missing}")

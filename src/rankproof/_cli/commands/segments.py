@@ -1,0 +1,51 @@
+"""`rankproof segments`: the kinds of queries on which a system is weak, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.options import add_correction_option, add_sampling_options, add_segment_options, requested_groupings
+from rankproof._cli.terminal import Terminal
+
+USAGE = "FOLDER… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"
+EXAMPLES = """\
+examples:
+  rankproof segments results --by category --by length
+  rankproof segments results --by complexity -m nDCG@10,Success@5
+  rankproof segments qrels.txt bm25.run dense.run --by relevant
+  rankproof segments qrels.txt bm25.run --by-file segments.csv --format markdown
+
+length: short is under 8 words, medium 8 to 15, long over 15; queries without a value of the field
+are a segment of their own; a segment of fewer than 10 queries is shown and not tested;
+csv is one table, with a row for each segment of each system"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to look at, what a segment is, and how it is tested."""
+    add_analysis_options(parser)
+    add_segment_options(parser.add_argument_group("what a segment is"))
+    how = parser.add_argument_group("how it is tested")
+    add_correction_option(how)
+    add_sampling_options(how, samples=10_000, of="deals of the labels")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Groups, tests, shows."""
+    from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
+
+    settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
+    inputs = read_input(args)
+    measures = list(inputs.result.systems[0].measures)
+    tables = [
+        table
+        for grouping in requested_groupings(inputs, args)
+        for measure in (measures if args.measures else measures[:1])
+        for table in segments(inputs, grouping, measure, settings)
+    ]
+    if args.format == "csv":
+        tables = [flat_segments_table(tables)]
+    elif args.format != "json":
+        tables = [table.without("system") if "system" in table.facts else table for table in tables]
+    show_tables(tables, args, terminal)
+    return 0

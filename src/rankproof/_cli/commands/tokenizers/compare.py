@@ -1,0 +1,159 @@
+"""`rankproof tokenizers compare`: systems that cut texts in different ways, on the same queries."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import name_list, nonnegative_ints, positive_int
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError, escape_invisible
+
+if TYPE_CHECKING:
+    from rankproof._data.table import Table
+    from rankproof._experiment.run import RunOptions
+    from rankproof._tokenizer_lab.compare import ComparisonPlan
+    from rankproof._tokenizer_lab.comparison import TokenizerComparison
+    from rankproof.stages._base import Progress
+
+
+FORMATS = ("table", "csv", "json", "markdown")
+CHECKPOINTS_HELP = "checkpoints that `train` wrote; those of one tokenizer are repeats"
+MODELS_HELP = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trial:, bpe:, torch: before a source"
+LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    """What is compared, how, and what is shown."""
+    from rankproof.stores._registry import STORES
+
+    group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=CHECKPOINTS_HELP)
+    group.add_argument("--lexical", type=name_list, metavar="KINDS", help=f"BM25 over these tokens, or none ({LEXICAL})")
+    group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
+    group.add_argument("--store", choices=STORES.names(), help="where vectors are searched (memory)")
+    group.add_argument(
+        "--typos", type=nonnegative_ints, metavar="N,N…", help="so many random edits in each query, as in 0,1,2 (0)"
+    )
+    group.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="the first is the main one (nDCG@10,…)")
+    group.add_argument("--limit", type=positive_int, metavar="N", help="ask so many of the judged queries only")
+    group.add_argument("-j", "--jobs", type=positive_int, metavar="N", help="threads for indexing and encoding (1)")
+    group.add_argument("--cache", metavar="FOLDER", help="where finished work is kept (see rankproof cache)")
+    group.add_argument("--format", choices=FORMATS, help="how to show the comparison (table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Compares, saves, shows."""
+    import gc
+
+    from rankproof._cli.exit_codes import handle_sigterm, signal_exit_code
+    from rankproof._cli.progress import RunProgress
+    from rankproof._tokenizer_lab.compare import compare_tokenizers
+    from rankproof._tokenizer_lab.files import check_comparison_folder
+
+    # The command starts without a collector of garbage; work of minutes needs one.
+    gc.enable()
+    if args.output is not None:
+        check_comparison_folder(args.output)
+    plan = _plan(args)
+    try:
+        with handle_sigterm(), RunProgress(terminal) as progress:
+            found = compare_tokenizers(plan, _settings(args, progress))
+    except KeyboardInterrupt as stop:
+        terminal.say("stopped; run the same command again to go on")
+        return signal_exit_code(stop)
+    if args.output is not None:
+        _save(found, args.output, terminal)
+    _show(found, args, terminal)
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> ComparisonPlan:
+    from rankproof._cli.options import DEFAULT_SPLIT, read_dataset_or_sample
+    from rankproof._tokenizer_lab.compare import ComparisonPlan
+    from rankproof._tokenizer_lab.splits import read_languages
+    from rankproof._tokenizer_lab.systems import (
+        TrainedSystems,
+        encoder_system,
+        find_trained_systems,
+        lexical_system,
+        unique_names,
+    )
+    from rankproof.stores._registry import store_by_name
+
+    store = store_by_name(args.store or "memory")
+    if args.checkpoints and len(args.checkpoints) > 1:
+        raise UsageError("--checkpoints is given more than once", fix="name the folder that holds both")
+    trials = find_trained_systems(args.checkpoints[0], store, args.device or "cpu") if args.checkpoints else TrainedSystems()
+    encoders = [encoder_system(spec, store, args.device or "cpu") for spec in args.model or ()]
+    if args.device and not any(one.metadata for one in (*trials.systems, *encoders)):
+        raise UsageError(
+            "--device is that of checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints"
+        )
+    asked = LEXICAL.split(",") if args.lexical is None else [kind for kind in args.lexical if kind != "none"]
+    dataset = read_dataset_or_sample(args.dataset, args.split or DEFAULT_SPLIT)
+    return ComparisonPlan(
+        name=dataset.name,
+        systems=unique_names((*trials.systems, *encoders, *map(lexical_system, dict.fromkeys(asked)))),
+        datasets=read_languages(args.dataset, dataset, args.languages),
+        edits=args.typos or [0],
+        measures=args.measures,
+        limit=args.limit,
+        seed=args.seed,
+        store=args.store or "memory",
+        notes=trials.notes,
+    )
+
+
+def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
+    from rankproof._experiment.run import RunOptions
+    from rankproof._io.paths import cache_home
+
+    if args.cache == "":
+        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
+    return RunOptions(cache=args.cache or cache_home(), threads=args.jobs or 1, progress=progress)
+
+
+def _save(found: TokenizerComparison, folder: str, terminal: Terminal) -> None:
+    """The folder, with charts where they can be drawn."""
+    from rankproof._tokenizer_lab.files import save_comparison
+    from rankproof.errors import MissingExtraError
+
+    try:
+        from rankproof._tokenizer_lab.plots import draw_tokenizer_charts
+
+        charts = draw_tokenizer_charts(found)
+    except MissingExtraError as missing:
+        charts = {}
+        terminal.note(f"no charts: {missing}")
+    save_comparison(found, folder, conclusion=_markdown(found, terminal), charts=charts)
+
+
+def _markdown(found: TokenizerComparison, terminal: Terminal) -> str:
+    from rankproof._render.table import as_markdown
+    from rankproof._tokenizer_lab.tables import standalone_tables
+
+    return as_markdown(standalone_tables(found), terminal.render_options(to_file=True))
+
+
+def _show(found: TokenizerComparison, args: argparse.Namespace, terminal: Terminal) -> None:
+    from rankproof._tokenizer_lab.tables import comparison_tables
+
+    tables = comparison_tables(found)
+    terminal.show(_rendered(found, tables, args.format, terminal))
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        terminal.note(note)
+    if args.output is not None and not terminal.quiet:
+        parts = "comparison.csv, queries.csv (each query), conclusion.md, comparison.json, charts"
+        terminal.say(f"comparison in {escape_invisible(args.output)}: {parts}")
+
+
+def _rendered(found: TokenizerComparison, tables: Sequence[Table], format: str | None, terminal: Terminal) -> str:
+    from rankproof._render.table import as_text
+    from rankproof._tokenizer_lab.files import comparison_csv, comparison_json
+
+    if format == "csv":
+        return comparison_csv(found)
+    if format == "json":
+        return comparison_json(found)
+    return _markdown(found, terminal) if format == "markdown" else as_text(tables, terminal.render_options())

@@ -1,0 +1,212 @@
+"""Completion scripts from the commands' parsers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal
+
+from rankproof._cli.main import COMMANDS
+from rankproof._cli.parser import command_parser
+
+ValueKind = Literal["nothing", "choice", "file", "measures", "text"]
+_FILE_METAVARS = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "RUN")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandArgument:
+    """An option (or, without spellings, what stands free) and what follows it."""
+
+    spellings: tuple[str, ...]
+    takes: ValueKind
+    words: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A verb with all that it takes."""
+
+    name: str
+    summary: str
+    arguments: tuple[CommandArgument, ...]
+
+    @property
+    def options(self) -> tuple[CommandArgument, ...]:
+        """The arguments that begin with a dash."""
+        return tuple(argument for argument in self.arguments if argument.spellings)
+
+    @property
+    def positional(self) -> CommandArgument:
+        """What stands free; every verb has one such."""
+        return next(argument for argument in self.arguments if not argument.spellings)
+
+
+def all_commands() -> list[Command]:
+    """Every verb, in the order of the help page."""
+    return [_command(name, summary) for name, summary in COMMANDS.items()]
+
+
+def _command(name: str, summary: str) -> Command:
+    parser = command_parser(name, summary, import_module(f"rankproof._cli.commands.{name.replace('-', '_')}"))
+    actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    return Command(name, summary, tuple(map(_argument, actions)))
+
+
+def _argument(action: argparse.Action) -> CommandArgument:
+    takes, words = _value_kind(action)
+    return CommandArgument(tuple(action.option_strings), takes, tuple(words), str(action.help or ""))
+
+
+def _value_kind(action: argparse.Action) -> tuple[ValueKind, Sequence[str]]:
+    if action.nargs == 0:
+        return "nothing", ()
+    if action.choices:
+        return "choice", [str(choice) for choice in action.choices]
+    if action.metavar == "MEASURES":
+        from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
+
+        return "measures", tuple(dict.fromkeys((*MEASURES, *ANSWER_MEASURES)))
+    if action.metavar == "FORMAT":
+        from rankproof._formats.registry import FORMATS
+
+        return "choice", tuple(FORMATS)
+    return ("file", ()) if action.metavar in _FILE_METAVARS else ("text", ())
+
+
+_BASH = """\
+# rankproof completion for bash: source <(rankproof completion bash)
+_rankproof() {{
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" verb="${{COMP_WORDS[1]}}"
+    COMPREPLY=()
+    if [[ $COMP_CWORD -eq 1 ]]; then
+        COMPREPLY=($(compgen -W "{verbs} --help --version" -- "$cur"))
+        return
+    fi
+    case "$verb $prev" in
+{values}
+    esac
+    if [[ $cur == -* ]]; then
+        case "$verb" in
+{options}
+        esac
+        return
+    fi
+    case "$verb" in
+{free}
+    esac
+}}
+_rankproof_measures() {{
+    local cur="$1" before=""
+    [[ $cur == *,* ]] && before="${{cur%,*}},"
+    compopt -o nospace 2>/dev/null
+    COMPREPLY=($(compgen -P "$before" -W "$2" -- "${{cur##*,}}"))
+}}
+complete -o default -F _rankproof rankproof
+"""
+
+
+def bash(verbs: Sequence[Command]) -> str:
+    """A script for bash; where it has no words to offer, bash offers files."""
+    values = [
+        f"        {_patterns(verb, option)}) {_bash_reply(option)}; return ;;"
+        for verb in verbs
+        for option in verb.options
+        if option.takes != "nothing"
+    ]
+    options = [f'            {verb.name}) COMPREPLY=($(compgen -W "{_spellings(verb)}" -- "$cur")) ;;' for verb in verbs]
+    free = [f"        {verb.name}) {_bash_reply(verb.positional)} ;;" for verb in verbs]
+    return _BASH.format(
+        verbs=" ".join(verb.name for verb in verbs),
+        values="\n".join(values),
+        options="\n".join(options),
+        positional="\n".join(free),
+    )
+
+
+def _patterns(verb: Command, option: CommandArgument) -> str:
+    return "|".join(f'"{verb.name} {spelling}"' for spelling in option.spellings)
+
+
+def _spellings(verb: Command) -> str:
+    return " ".join(spelling for option in verb.options for spelling in option.spellings)
+
+
+def _bash_reply(argument: CommandArgument) -> str:
+    words = " ".join(argument.words)
+    return {
+        "choice": f'COMPREPLY=($(compgen -W "{words}" -- "$cur"))',
+        "measures": f'_rankproof_measures "$cur" "{words}"',
+    }.get(argument.takes, ":")
+
+
+def zsh(verbs: Sequence[Command]) -> str:
+    """A script for zsh's completion system."""
+    listed = "\n".join(f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in verbs)
+    cases = "\n".join(f"        {verb.name})\n            _arguments -s {_zsh_specs(verb)} ;;" for verb in verbs)
+    return (
+        "#compdef rankproof\n# rankproof completion for zsh\n_rankproof() {\n"
+        f"    local -a verbs=(\n{listed}\n    )\n"
+        "    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
+        "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
+        f"    case $verb in\n{cases}\n    esac\n}}\n"
+        'if [[ "$funcstack[1]" == _rankproof ]]; then _rankproof "$@"; else compdef _rankproof rankproof; fi\n'
+    )
+
+
+def _zsh_specs(verb: Command) -> str:
+    options = [
+        _quoted(f"*{spelling}[{_bracketed(option.summary)}]{_zsh_value(option)}")
+        for option in verb.options
+        for spelling in option.spellings
+    ]
+    return " \\\n                ".join([*options, _quoted(f"*{_zsh_value(verb.positional)}")])
+
+
+def _zsh_value(argument: CommandArgument) -> str:
+    words = " ".join(argument.words)
+    return {
+        "nothing": "",
+        "file": ":file:_files",
+        "choice": f":value:({words})",
+        "measures": f":measures:_sequence compadd - {words}",
+    }.get(argument.takes, ":value: ")
+
+
+def _bracketed(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+
+
+def fish(verbs: Sequence[Command]) -> str:
+    """A script for fish."""
+    lines = ["# rankproof completion for fish", "complete -c rankproof -f"]
+    lines += [f"complete -c rankproof -n __fish_use_subcommand -a {verb.name} -d {_fish_quoted(verb.summary)}" for verb in verbs]
+    for verb in verbs:
+        lines += [_fish_line(verb, argument) for argument in verb.arguments]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_line(verb: Command, argument: CommandArgument) -> str:
+    flags = " ".join(f"-{'l' if one.startswith('--') else 's'} {one.lstrip('-')}" for one in argument.spellings)
+    words = _fish_quoted(" ".join(argument.words))
+    comma_list = _fish_quoted(f"(__fish_append , {' '.join(argument.words)})")
+    value = {"nothing": "", "file": "-F", "choice": f"-xa {words}", "measures": f"-xa {comma_list}"}.get(argument.takes, "-x")
+    if not argument.spellings:
+        value = value.replace("-xa", "-a")
+    parts = (
+        f'complete -c rankproof -n "__fish_seen_subcommand_from {verb.name}"',
+        flags,
+        value,
+        f"-d {_fish_quoted(argument.summary)}",
+    )
+    return " ".join(part for part in parts if part)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

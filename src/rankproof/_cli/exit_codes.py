@@ -1,0 +1,125 @@
+"""Exit codes, SIGTERM, pipes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from rankproof.errors import RankproofError, escape_invisible
+
+
+def prepare_streams() -> None:
+    """Both streams write UTF-8 unless PYTHONIOENCODING says otherwise; what cannot be written is escaped."""
+    asked = os.environ.get("PYTHONIOENCODING", "").partition(":")[0]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding=None if asked else "utf-8", errors="backslashreplace")
+
+
+def flush_output() -> None:
+    """Brings out what is still in the buffer, so that a full disk is noticed while it can be reported."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def abandon_output() -> None:
+    """Points standard output at nothing, so that the interpreter's last flush cannot fail as well."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The system asked the process to end, as an interrupt does."""
+
+
+def report_error(error: BaseException, *, verbose: bool) -> int:
+    """Says on standard error what stopped the command, and gives its exit code."""
+    if isinstance(error, SystemExit):
+        return _exit_code(error)
+    if isinstance(error, BrokenPipeError):
+        abandon_output()
+        return 0
+    code, line = _code_and_line(error)
+    _print_error(line)
+    if verbose and _is_rankproof_error(error):
+        _print_error(escaped_traceback(error))
+    if isinstance(error, OSError):
+        abandon_output()
+    return code
+
+
+def signal_exit_code(stop: KeyboardInterrupt) -> int:
+    """The exit code of a command that was stopped from outside, as shells count it."""
+    return TERMINATED if isinstance(stop, TerminatedError) else INTERRUPTED
+
+
+def _exit_code(error: SystemExit) -> int:
+    return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+
+
+def _code_and_line(error: BaseException) -> tuple[int, str]:
+    if isinstance(error, RankproofError):
+        return error.exit_code, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return signal_exit_code(error), "interrupted"
+    if isinstance(error, OSError):
+        return 1, _os_error_text(error)
+    if isinstance(error, MemoryError):
+        return 1, "not enough memory; evaluate fewer files at once, or free some memory"
+    return 1, escape_invisible(f"internal error: {type(error).__name__}: {error}; please report it with -v")
+
+
+def _os_error_text(error: OSError) -> str:
+    where = f"{error.filename}: " if isinstance(error.filename, str) else "standard output: "
+    return escape_invisible(f"{where}{error.strerror or error}; check the disk, the path and its permissions")
+
+
+def _is_rankproof_error(error: BaseException) -> bool:
+    return not isinstance(error, RankproofError | KeyboardInterrupt | OSError)
+
+
+def escaped_traceback(error: BaseException) -> str:
+    """The traceback, so that no terminal obeys it."""
+    return "\n".join(escape_invisible(line) for part in traceback.format_exception(error) for line in part.splitlines())
+
+
+def _print_error(line: str) -> None:
+    """Standard error may be closed or full as well; then there is nobody left to tell."""
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+@contextmanager
+def handle_sigterm() -> Iterator[None]:
+    """While the block runs; elsewhere than in the main thread, or where somebody else hears the signal, nothing changes."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        # One is enough: a second would stop the cleaning up.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise TerminatedError
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,0 +1,277 @@
+"""AnalysisInput from arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._data.ordering import RankScoreAgreement
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._data.ordering import ReadOptions
+    from rankproof._data.run import Run
+    from rankproof._data.table import Table
+    from rankproof._evaluation.options import FileOptions
+    from rankproof._evaluation.result import MeasureResult, Result
+    from rankproof._results.experiment_result import ExperimentResult
+
+
+def are_answer_measures(measures: Sequence[str] | None) -> bool:
+    """Whether all measures are of answers; a mixture of them and of those of rankings is refused."""
+    from rankproof.measures._answers import AnswerMeasure
+    from rankproof.measures._parse import parse_measures
+
+    if not measures:
+        return False
+    found = parse_measures(list(measures))
+    of_answers = [measure for measure in found if isinstance(measure, AnswerMeasure)]
+    others = [measure for measure in found if not isinstance(measure, AnswerMeasure)]
+    if of_answers and others:
+        what = f"{of_answers[0]} measures answers and {others[0]} rankings, which have different queries"
+        raise UsageError(what, fix="ask for one kind at a time")
+    return bool(of_answers)
+
+
+def input_from_answers(results: ExperimentResult, measures: Sequence[str], queries: Collection[str] | None) -> AnalysisInput:
+    """The evidence in the answers of a climb, on a subset of the queries where one is asked for."""
+    from dataclasses import replace
+
+    from rankproof._analysis.answers.inputs import answer_input_from_results
+
+    inputs = answer_input_from_results(results, measures).inputs
+    return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
+
+
+def subset_result(result: Result, queries: Collection[str]) -> Result:
+    """The part of a result that is about these queries; refused where there is none."""
+    from dataclasses import replace
+
+    chosen = tuple(query for query in result.queries if query in queries)
+    if not chosen:
+        raise UsageError("none of the queries has a reference", fix="name queries whose answer is known (--queries)")
+    systems = (
+        replace(one, measures={name: _subset_measure(each, queries) for name, each in one.measures.items()})
+        for one in result.systems
+    )
+    return replace(result, queries=chosen, systems=tuple(systems))
+
+
+def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResult:
+    from dataclasses import replace
+
+    import numpy as np
+
+    kept = np.array([query in queries for query in one.query_ids], dtype=bool)
+    values = one.values[kept]
+    ids = tuple(query for query in one.query_ids if query in queries)
+    return replace(one, value=one.measure.summarise(values), query_ids=ids, values=values)
+
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+MAIN_MEASURES = ["nDCG@10,RR@10,R@100"]
+"""The measures of verbs that test: few, as p-values are raised for their number."""
+FILE_OPTIONS = ("queries", "by_file", "bands", "dataset", "train", "train_qrels")
+"""Options that name a file or folder which is read beside the evidence."""
+INPUTS_HELP = "a results folder or two, or the judgements and then one run or more"
+
+
+def add_analysis_options(parser: argparse.ArgumentParser) -> None:
+    """The files, the measures, what counts, and how tables are shown."""
+    group = add_input_options(parser, "what to show")
+    group.add_argument("--format", choices=FORMATS, default="table", help="how to show it (table)")
+    group.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+
+
+def add_input_options(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The files, the measures and what counts; gives the group of the measures, under that title."""
+    from rankproof._cli.options import add_file_options, add_relevance_options
+
+    parser.set_defaults(parser=parser)
+    parser.add_argument("files", nargs="*", metavar="FILE", help=INPUTS_HELP)
+    group = parser.add_argument_group(title)
+    group.add_argument(
+        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
+    )
+    group.add_argument("--name", action="append", default=[], metavar="NAME", help="a run's name, or a folder's: once for each")
+    add_relevance_options(parser.add_argument_group("what counts"))
+    add_file_options(parser.add_argument_group("how files are read"))
+    parser.set_defaults(rel=None)
+    return group
+
+
+def read_input(args: argparse.Namespace) -> AnalysisInput:
+    """What the files hold; an output that would be written over one of them is refused."""
+    if not args.files:
+        raise UsageError("nothing to look at", fix=f"name {INPUTS_HELP}")
+    check_output(args.output, [*args.files, *(getattr(args, name, None) for name in FILE_OPTIONS)])
+    from rankproof._results.folder import is_results_folder
+
+    folders = [path for path in args.files if is_results_folder(path)]
+    if len(folders) == len(args.files):
+        return _from_folders(args)
+    if folders:
+        raise UsageError("results folders and run files are mixed", fix=f"name {INPUTS_HELP}")
+    return _from_files(args)
+
+
+def check_results_folder(path: str) -> None:
+    """Says so where a results folder is not there, or is a folder of something else."""
+    fix = "name a folder that `rankproof run` wrote"
+    if path not in ("", "-") and not os.path.exists(path):
+        raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
+    if os.path.isdir(path):
+        raise UsageError(f"{for_message(path)} is no results folder", fix=fix)
+
+
+def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
+    """Renders the tables to standard output or to the file asked for, then says their notes."""
+    from rankproof._render.table import TABLE_RENDERERS
+
+    write_or_show(
+        TABLE_RENDERERS[args.format](tables, terminal.render_options(to_file=args.output not in STDOUT)), args.output, terminal
+    )
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        terminal.note(note)
+
+
+def _from_folders(args: argparse.Namespace) -> AnalysisInput:
+    from dataclasses import replace
+
+    from rankproof._analysis.inputs import input_from_results, join_inputs
+    from rankproof._data.text import pluralise
+    from rankproof._results.folder import load_results
+
+    if args.name and len(args.name) != len(args.files):
+        what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
+        raise UsageError(what, fix="give each folder a name, or none")
+    if are_answer_measures(args.measures):
+        found = [input_from_answers(load_results(path), args.measures, _subset(args)) for path in args.files]
+    else:
+        found = [reevaluate(input_from_results(load_results(path)), args) for path in args.files]
+    names = args.name or _experiment_names([one.name for one in found], args.files)
+    return join_inputs([replace(one, name=name) for one, name in zip(found, names, strict=True)])
+
+
+def _subset(args: argparse.Namespace) -> Collection[str] | None:
+    from rankproof._cli.arg_types import query_ids
+
+    return None if args.queries is None else query_ids(args.queries, args.encoding)
+
+
+def _experiment_names(experiments: list[str], paths: list[str]) -> list[str]:
+    """What the experiments are called; where two have the same name the folders', or else the paths themselves."""
+    folders = [os.path.basename(os.path.abspath(path)) for path in paths]
+    return next((names for names in (experiments, folders) if len(set(names)) == len(names)), paths)
+
+
+def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput:
+    """The evidence under the measures and options asked for, where any are."""
+    from dataclasses import replace
+
+    from rankproof._cli.options import evaluate_options
+    from rankproof._evaluation.evaluate import evaluate_runs
+
+    options = evaluate_options(_with_rel(args, inputs.rel), None)
+    measures = args.measures or [str(one.measure) for one in inputs.result.systems[0].measures.values()]
+    subset = options.queries or inputs.result.queries
+    result = evaluate_runs(inputs.qrels, inputs.runs, measures, replace(options, queries=subset))
+    return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
+
+
+def _from_files(args: argparse.Namespace) -> AnalysisInput:
+    from rankproof._analysis.inputs import input_from_evaluation
+    from rankproof._cli.options import evaluate_options
+    from rankproof._evaluation.evaluate import evaluate_runs
+    from rankproof._evaluation.inputs import name_runs_uniquely
+    from rankproof._formats.read import qrels_file, read_qrels
+    # import dropped
+
+    if len(args.files) < 2:
+        check_results_folder(args.files[0])
+        raise UsageError("there is no run", fix=f"name {INPUTS_HELP}")
+    options = evaluate_options(_with_rel(args, 1), None)
+    path, *runs = args.files
+    named = name_runs_uniquely(runs, args.name)
+    files = options.files
+    qrels = read_qrels(
+        qrels_file(path), format=files.qrels_format, delimiter=files.delimiter, encoding=files.encoding, grade_map=files.grade_map
+    )
+    read = RunFiles(named, files, options.read_options)
+    result = evaluate_runs(qrels, read.sources, args.measures, options)
+    return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path))
+
+
+def _with_rel(args: argparse.Namespace, rel: int) -> argparse.Namespace:
+    """The arguments with what counts as relevant where they do not say."""
+    return argparse.Namespace(**{**vars(args), "rel": args.rel or rel})
+
+
+class RunFiles(Mapping[str, "Run"]):
+    """Run files by system name, each read when it is first asked for; what is no file is read once, at once."""
+
+    def __init__(self, paths: Mapping[str, str], files: FileOptions, read_options: ReadOptions) -> None:
+        self._paths, self._files, self._reading = paths, files, read_options
+        self._read: dict[str, Run] = {}
+        for name, path in paths.items():
+            if path == "-" or not os.path.isfile(path):
+                self[name]
+
+    @property
+    def sources(self) -> dict[str, str | Run]:
+        """What is quickest to evaluate: a file itself, unless it was read already."""
+        return {name: self._read.get(name, path) for name, path in self._paths.items()}
+
+    def __getitem__(self, name: str) -> Run:
+        if name not in self._read:
+            from rankproof._formats.detect import open_file
+
+            files = self._files
+            opened = open_file(self._paths[name], format=files.run_format, delimiter=files.delimiter, encoding=files.encoding)
+            self._read[name] = opened.run(name=name, read_options=self._reading)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+_MIN_CUT_QUERIES = 10
+"""Rankings that end at fewer documents than this are small, not cut."""
+
+
+def cutoff_notes(result: Result) -> list[str]:
+    """A sentence for each depth at which rankings were cut, though a measure looks further."""
+    owners: dict[str, list[str]] = {}
+    for system in result.systems:
+        depth = system.depth or 0
+        deeper = [name for name, one in system.measures.items() if _cutoff(one.measure) > depth]
+        if depth >= _MIN_CUT_QUERIES and deeper:
+            said = f"no ranking has more than {depth} documents, so {', '.join(deeper)} can see no more than these"
+            owners.setdefault(said, []).append(system.name)
+    everyone = len(result.systems)
+    return [f"{'all systems' if len(names) == everyone else ', '.join(names)}: {said}" for said, names in owners.items()]
+
+
+def _cutoff(measure: object) -> int:
+    return getattr(measure, "cutoff", None) or 0
+
+
+def rank_note(agreement: RankScoreAgreement, *, lower_is_better: bool = False) -> str | None:
+    """The finding, counted, in words, where there is one."""
+    if agreement.looks_like_distances:
+        has = "higher" if lower_is_better else "lower"
+        each = "in 1 query, the only one" if agreement.backwards == 1 else f"in {agreement.backwards} queries, all"
+        return f"{each} that can tell, the better rank has the {has} score: are the scores distances?"
+    if agreement.contradictions:
+        count = agreement.contradictions
+        rows = "1 row has a rank that contradicts" if count == 1 else f"{count} rows have ranks that contradict"
+        return f"{rows} the scores, and the scores decide"
+    return None

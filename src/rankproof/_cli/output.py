@@ -1,0 +1,138 @@
+"""Write or show."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankproof._data.table import Table
+    from rankproof._evaluation.notes import Note
+    from rankproof._evaluation.result import Result
+    from rankproof._render.grid import RenderOptions
+
+
+_FOLDER_FILES = (
+    *("result.json", "summary.csv", "per_query.csv", "answers.*", "experiment.toml", "snippets.jsonl*", "runs/*"),
+    *("corpus.jsonl*", "queries*.jsonl*", "qrels*", "qrels/*"),
+)
+"""The files of a results folder and of a dataset's."""
+
+
+def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
+    """Refuses an output without a name, and one that is among the inputs or a part of one; `-` is standard input."""
+    if output in STDOUT:
+        return
+    if not output:
+        raise UsageError("the output has no name", fix="name a file, or - for standard output")
+    target = _regular_file(output)
+    if target is None:
+        return
+    for path in (part for given in inputs if given is not None for part in _input_files(given)):
+        source = _regular_file(path)
+        if source is not None and os.path.samestat(target, source):
+            name = "standard input" if path == "-" else path
+            raise UsageError(f"{output} would be written over {name}, which is read", fix="write to another file")
+
+
+def _input_files(path: str) -> Iterator[str]:
+    """The path, or the files in it where it is the folder of a dataset or of results."""
+    if not os.path.isdir(path):
+        yield path
+        return
+    from glob import glob
+
+    for pattern in _FOLDER_FILES:
+        yield from (os.path.join(path, name) for name in glob(pattern, root_dir=path))
+
+
+def write_or_show(text: str, output: str | None, terminal: Terminal) -> None:
+    """Shows a result on standard output, or writes it to the file asked for."""
+    if output is None or output in STDOUT:
+        terminal.show(text)
+        return
+    from rankproof._io.files import write_blocks
+
+    write_blocks(output, [text.encode(errors="backslashreplace")])
+
+
+def _regular_file(path: str) -> os.stat_result | None:
+    """What is known of the file, None where there is none that could be overwritten."""
+    try:
+        found = os.fstat(0) if path == "-" else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+MACHINE_JUDGEMENTS = "machine-judgements"
+_VIEW_MODULES = {"table": "as_text"}
+
+
+def _renderer(name: str) -> Callable[[Result, RenderOptions], str]:
+    if name == "trec":
+        return import_module("rankproof._render.trec").render_trec  # type: ignore[no-any-return]
+    return getattr(import_module("rankproof._render.result"), f"render_{'text' if name == 'table' else name}")  # type: ignore[no-any-return]
+
+
+def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) -> None:
+    """Renders the result to standard output or to the file asked for, then says the notes."""
+    text = _renderer(args.format)(
+        result, terminal.render_options(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel)
+    )
+    write_or_show(text, args.output, terminal)
+    for line in note_lines(result):
+        terminal.note(line)
+
+
+def note_lines(result: Result) -> list[str]:
+    """Each note once, after the names of the systems that have it."""
+    owners: dict[Note, list[str]] = {}
+    for system in result.systems:
+        for note in system.notes:
+            owners.setdefault(note, []).append(system.name)
+    everyone = len(result.systems)
+    return [f"{_system_names(names, everyone)}{note.text}" for note, names in owners.items()]
+
+
+def note_machine_judgements(result: Result, terminal: Terminal) -> None:
+    """Says where judgements were made by machines, beside analyses that leave other notes to `eval`."""
+    notes = (note for system in result.systems for note in system.notes if note.code == MACHINE_JUDGEMENTS)
+    for text in dict.fromkeys(note.text for note in notes):
+        terminal.note(text)
+
+
+def _system_names(names: list[str], everyone: int) -> str:
+    if everyone == 1:
+        return ""
+    return "all systems: " if len(names) == everyone else f"{', '.join(names)}: "
+
+
+_MORE = "shown in part; --details has every row and column, and so have --format json and csv"
+
+
+def add_details_option(group: argparse._ArgumentGroup) -> None:
+    """The option that asks for everything."""
+    group.add_argument("--details", action="store_true", help="every table with all rows and columns, as JSON and CSV have them")
+
+
+def is_summary_view(args: argparse.Namespace) -> bool:
+    """Whether a person reads, who did not ask for everything."""
+    return args.format == "table" and not args.details
+
+
+def summary_tables(tables: Sequence[Table]) -> list[Table]:
+    """The tables at a glance, with a note that there is more."""
+    brief = [table.summarised() for table in tables]
+    kept = [table for table in brief if table is not None]
+    return [replace(kept[0], notes=(*kept[0].notes, _MORE)), *kept[1:]] if kept else []

@@ -1,0 +1,116 @@
+"""Arguments: argparse whose errors say what to do, and what every verb's parser shares."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from rankproof._cli.terminal import Terminal, stream_width
+from rankproof.errors import UsageError, closest_name, for_message
+
+GLOBAL_OPTIONS = ("-v", "--verbose", "--quiet")
+_GATE_COMMANDS = ("rankproof gate", "rankproof doctor")
+EXIT_CODES = """\
+exit codes:
+  0  done
+  1  the world failed: disk, network, a library that is not there
+  2  the input or the usage is wrong; the message says where and what to do
+  3  a gate failed: gate, or doctor --strict
+  130  interrupted (143: asked to end)"""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """A help page as wide as the terminal; argparse makes one for every argument, and would load much to know the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=stream_width(sys.stdout) - 2)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError and suggests the nearest option.
+
+    `listing` writes the end of the help page, where that takes time: the parts that installed packages add are looked up.
+    """
+
+    listing: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        """The help page."""
+        if self.listing is None:
+            return super().format_help()
+        return f"{super().format_help()}\n{self.listing()}\n"
+
+    def error(self, message: str) -> NoReturn:
+        """A wrong argument."""
+        raise UsageError(message, fix=f"see {self.prog} --help")
+
+    def print_help(self, file: object = None) -> None:
+        """The help page is a result: where it cannot be written, that is said."""
+        Terminal().show(self.format_help())
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The arguments, options and files in any order."""
+        args, strange = self.parse_known_intermixed_args(_protect_dash_files(argv))
+        if strange:
+            raise self._unknown_option_error(strange[0])
+        return args
+
+    def _unknown_option_error(self, argument: str) -> UsageError:
+        option = argument.partition("=")[0]
+        if not argument.startswith("-"):
+            return UsageError(f"unexpected argument {for_message(argument)}", fix=f"see {self.prog} --help")
+        return unknown_name_error("option", option, [*self._option_string_actions], see=f"{self.prog} --help")
+
+
+def _protect_dash_files(argv: Sequence[str]) -> list[str]:
+    """The arguments, with a file after `--` that begins with a dash written as ./-file, which is never taken for an option."""
+    at = argv.index("--") + 1 if "--" in argv else len(argv)
+    return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
+
+
+def command_parser(verb: str, summary: str, module: ModuleType) -> Parser:
+    """The parser of one verb."""
+    return program_parser(f"rankproof {verb}", summary, module)
+
+
+def program_parser(program: str, summary: str, module: ModuleType) -> Parser:
+    """The parser of a command, with what every one has."""
+    parser = Parser(
+        prog=program,
+        usage=f"{program} {module.USAGE}",
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"{module.EXAMPLES}\n\n{_exit_codes(program)}",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.listing = getattr(module, "listing", None)
+    module.add_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more; show the traceback of an internal error")
+    parser.add_argument("--quiet", action="store_true", help="no notes and no progress, errors only")
+    return parser
+
+
+def _exit_codes(program: str) -> str:
+    """The exit codes that the command can end with."""
+    lines = EXIT_CODES.splitlines()
+    return "\n".join(line for line in lines if program in _GATE_COMMANDS or not line.startswith("  3 "))
+
+
+def split_command(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
+    """What stands before the verb, the verb (None where there is none), and what follows it."""
+    for at, argument in enumerate(arguments):
+        if argument not in GLOBAL_OPTIONS:
+            if argument.startswith("-"):
+                break
+            return [*arguments[:at]], argument, [*arguments[at + 1 :]]
+    return [*arguments], None, []
+
+
+def unknown_name_error(kind: str, name: str, known: Iterable[str], *, see: str) -> UsageError:
+    """An error for a name that nobody knows, with the nearest one that somebody does."""
+    near = closest_name(name, known, min_similarity=0.5)
+    fix = f"did you mean {near}? See {see}" if near else f"see {see}"
+    return UsageError(f"unknown {kind} {for_message(name)}", fix=fix)

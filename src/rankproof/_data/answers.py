@@ -1,0 +1,182 @@
+"""Answers, References."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from rankproof._data.dataset import Query, Texts
+from rankproof._data.validation import checked_id
+from rankproof.errors import InputError, UsageError, for_message
+
+AnswerState = Literal["answered", "abstained", "failed"]
+ABSTAIN_PHRASE = "NO ANSWER"
+"""What an answer says that has nothing to say, unless another phrase was agreed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer.
+
+    `given` are the ids of the passages that it was made from, best first, `cited` those of them that it names as its sources;
+    `abstained` says that the passages do not tell, `failed` that there is no answer because something went wrong.
+    """
+
+    text: str
+    cited: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    state: AnswerState = "answered"
+
+
+class Answers(Mapping[str, Answer]):
+    """Query id to answer, in the order they came; `says_given` whether every one says what it was made from, if only nothing."""
+
+    __slots__ = ("_answers", "given_known", "source")
+
+    def __init__(self, answers: Mapping[str, Answer], *, source: str = "", given_known: bool = True) -> None:
+        self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
+        self.source, self.given_known = source, given_known
+
+    def __getitem__(self, query: str) -> Answer:
+        return self._answers[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __repr__(self) -> str:
+        return f"<Answers {self.source}: {len(self)} queries>"
+
+
+def as_answer(value: Answer | str) -> Answer:
+    """The answer, which may be a text alone; an empty one abstains, and so does one that says the usual phrase."""
+    if isinstance(value, Answer):
+        return value
+    if not isinstance(value, str):
+        raise UsageError(f"an answer is a {type(value).__name__}", fix="give text, or an Answer")
+    return Answer(value, state="abstained" if is_abstention(value) else "answered")
+
+
+def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
+    """Whether the text says nothing, or nothing but the phrase, apart from case, blanks and marks around it."""
+    said, wanted = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
+    return not text.strip() or (bool(wanted) and said == wanted)
+
+
+ANSWER_FIELDS = ("answers", "answer")
+URL_FIELDS = ("expected_urls", "expected_url", "urls")
+ANSWERABLE_FIELD = "answerable"
+_MAX_LIST_LENGTH = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Any of `answers` is right; where there is none, the right thing is to abstain. `urls` are where the answer stands."""
+
+    answers: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+    @property
+    def expected_texts(self) -> tuple[str, ...]:
+        """What an answer is held against: an empty text where there is no answer."""
+        return self.answers or ("",)
+
+
+class References(Mapping[str, Reference]):
+    """Query id to reference; `without` are the queries that say nothing, `lists_as_text` those whose list was written as text."""
+
+    __slots__ = ("_found", "lists_as_text", "queries_without")
+
+    def __init__(
+        self, found: Mapping[str, Reference], *, queries_without: Sequence[str] = (), lists_as_text: Sequence[str] = ()
+    ) -> None:
+        self._found = MappingProxyType(dict(found))
+        self.queries_without, self.lists_as_text = tuple(queries_without), tuple(lists_as_text)
+
+    def __getitem__(self, query: str) -> Reference:
+        return self._found[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:
+    """References by query, each a text or a list of them, read by the same rules as the field `answers` of a query."""
+    plain = {query: one for query, one in values.items() if not isinstance(one, Reference)}
+    read = references_from_queries(Texts([Query(query, "", fields={ANSWER_FIELDS[0]: one}) for query, one in plain.items()]))
+    own = {query: one for query, one in values.items() if isinstance(one, Reference)}
+    found = {query: own[query] if query in own else read[query] for query in values if query in own or query in read}
+    return References(found, queries_without=read.queries_without, lists_as_text=read.lists_as_text)
+
+
+def references_from_queries(queries: Texts[Query]) -> References:
+    """The references in the fields `answers` or `answer`, else the URLs in `expected_urls`, `expected_url` or `urls`.
+
+    A field is always a list: one text alone is a list of one, a list inside a list gives its members, and a text that is a list
+    as Python or JSON writes it is read as that list. An empty list, an empty text, and `answerable` false: there is no answer;
+    no URL says only that nobody wrote one down.
+    """
+    found: dict[str, Reference] = {}
+    lists: dict[str, None] = {}
+    for key, query in queries.items():
+        texts = [text for name in ANSWER_FIELDS for text in _field_texts(query, name, queries.source, lists)]
+        urls = [url for name in URL_FIELDS for url in _field_texts(query, name, queries.source, lists)]
+        has_texts = any(query.fields.get(name) is not None for name in ANSWER_FIELDS)
+        answerable = query.fields.get(ANSWERABLE_FIELD)
+        if answerable is not None and not isinstance(answerable, bool):
+            raise _field_error(query, ANSWERABLE_FIELD, answerable, queries.source, "write true or false")
+        if has_texts or urls or answerable is False:
+            said = texts if has_texts else urls
+            found[key] = Reference(() if answerable is False else _distinct(said), _distinct(urls))
+    return References(found, queries_without=[key for key in queries if key not in found], lists_as_text=tuple(lists))
+
+
+def _field_texts(query: Query, name: str, source: str, lists: dict[str, None]) -> Iterator[str]:
+    """The texts in a field, those of lists inside it as well; blank ones are none."""
+    waiting = [query.fields.get(name)]
+    while waiting:
+        value = waiting.pop(0)
+        as_list = _parse_list_text(value)
+        if as_list is not None:
+            lists[query.id] = None
+            value = as_list
+        if isinstance(value, list | tuple):
+            waiting = [*value, *waiting]
+        elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield from filter(str.strip, (str(value),))
+        elif value is not None:
+            raise _field_error(query, name, value, source, "write a text, or a list of texts")
+
+
+def _parse_list_text(value: Any) -> list[str] | None:
+    """The list of texts that a text stands for, as str() of a list gives it; None for any other."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not (text.startswith("[") and text.endswith("]")) or len(text) > _MAX_LIST_LENGTH:
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
+            return found
+    return None
+
+
+def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text.strip() for text in texts))
+
+
+def _field_error(query: Query, name: str, value: object, source: str, fix: str) -> InputError:
+    what = f"{name} of query {for_message(query.id)} is {for_message(repr(value))}"
+    return InputError(what, fix=fix, source=source, line=query.line)

@@ -1,0 +1,64 @@
+"""Stable JSON identity, cache keys, library versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from rankproof.errors import UsageError, for_message
+
+NOT_IN_IDENTITY = {"identity": False}
+"""The metadata of a dataclass field that is not shown: where weights lie, or an address, which `revision()` may digest."""
+
+
+def identity(value: Any) -> Any:
+    """A frozen value as JSON: its kind, its parts and, where it has `revision()`, the version of what lies behind it."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): identity(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [identity(part) for part in value]
+    if not is_dataclass(value):
+        kind = for_message(kind_name(type(value)))
+        raise UsageError(f"{kind} is no value that can be told from others", fix="make it a frozen dataclass")
+    parts = {part.name: identity(getattr(value, part.name)) for part in fields(value) if part.metadata.get("identity", True)}
+    revision = getattr(value, "revision", None)
+    return {"kind": kind_name(type(value)), **parts, **({"revision": revision()} if callable(revision) else {})}
+
+
+def kind_name(kind: type[Any]) -> str:
+    """The class's name, with its module where that is not ours: two packages may each have a BM25."""
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return kind.__name__ if ours else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def identity_key(*parts: Any) -> str:
+    """A sha256 of the identities of the parts, in hexadecimal."""
+    text = json.dumps([identity(part) for part in parts], sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def installed_version(package: str) -> str | None:
+    """The package's version, None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def library_version(package: str) -> str:
+    """The package's name and its installed version, or that it is not installed."""
+    return f"{package} {installed_version(package) or 'not installed_version'}"
+
+
+def library_versions(*packages: str) -> str:
+    """The versions of several libraries, as a revision names them."""
+    return ", ".join(map(library_version, packages))

@@ -1,0 +1,202 @@
+"""Ranking order, duplicates, ReadOptions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Literal
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import NO_RANK, Run, RunRow
+from rankproof.errors import InputError
+
+Order = Literal["score", "rank"]
+OnDuplicate = Literal["error", "keep-best", "keep-first", "keep-last"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Order, ties and duplicates; depth and judged_only are trec_eval's -M and -J, float32 is its version 9."""
+
+    order: Order = "score"
+    lower_is_better: bool = False
+    float32: bool = False
+    on_duplicate: OnDuplicate = "error"
+    depth: int | None = None
+    judged_only: bool = False
+    threads: int = 1
+
+
+QueryColumns = tuple[Sequence[str], FloatArray, FloatArray]
+"""Documents in the order in which they came, their scores, and the keys that order them, highest first."""
+
+
+def resolve_duplicates(run: Run, read_options: ReadOptions) -> tuple[dict[str, list[RunRow]], int]:
+    """Each query's rows without duplicates, and how many rows that dropped; the duplicate on the first line is refused."""
+    groups: dict[str, list[RunRow]] = {query: [] for query in run.queries}
+    for row in run.rows():
+        groups[row.query].append(row)
+    faults = [fault for rows in groups.values() for fault in _duplicates(rows)]
+    if faults and read_options.on_duplicate == "error":
+        first, second = min(faults, key=lambda pair: pair[1].line or 0)
+        raise _duplicate_error(first, second, run.source)
+    kept = {query: _without_duplicates(rows, read_options) for query, rows in groups.items()}
+    return kept, len(faults)
+
+
+def resolve_duplicate_columns(run: Run, read_options: ReadOptions) -> dict[str, QueryColumns]:
+    """Each query's documents without duplicates; the same as `settled`, without an object for each row."""
+    spans = dict(zip(run.queries, pairwise(run.offsets.tolist()), strict=True))
+    parts = {query: run.docs[start:end] for query, (start, end) in spans.items()}
+    if len(spans) == len(run.queries) and all(len(set(docs)) == len(docs) for docs in parts.values()):
+        keys = _keys(run, read_options)
+        return {query: (parts[query], run.scores[start:end], keys[start:end]) for query, (start, end) in spans.items()}
+    return {query: _columns(rows, read_options) for query, rows in resolve_duplicates(run, read_options)[0].items()}
+
+
+def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
+    """`order_key` of every row."""
+    if read_options.order == "rank":
+        ranks = np.zeros(len(run.docs), np.int64) if run.ranks is None else run.ranks
+        return -np.where(ranks == NO_RANK, 0, ranks).astype(np.float64)
+    scores = -run.scores if read_options.lower_is_better else run.scores
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64) if read_options.float32 else scores
+
+
+def _columns(rows: Sequence[RunRow], read_options: ReadOptions) -> QueryColumns:
+    scores = np.array([row.score for row in rows], dtype=np.float64)
+    return [row.doc for row in rows], scores, np.array([order_key(row, read_options) for row in rows], dtype=np.float64)
+
+
+def _duplicates(rows: Iterable[RunRow]) -> Iterator[tuple[RunRow, RunRow]]:
+    first: dict[str, RunRow] = {}
+    for row in rows:
+        earlier = first.setdefault(row.doc, row)
+        if earlier is not row:
+            yield earlier, row
+
+
+def _duplicate_error(first: RunRow, second: RunRow, source: str) -> InputError:
+    where = f"line {first.line}" if first.line else "an earlier row"
+    scores = {"first_score": first.score, "score": second.score}
+    return row_error("duplicate", source=source, line=second.line, doc=second.doc, query=second.query, first=where, **scores)
+
+
+def _without_duplicates(rows: list[RunRow], read_options: ReadOptions) -> list[RunRow]:
+    kept: dict[str, RunRow] = {}
+    for row in rows:
+        earlier = kept.get(row.doc)
+        better = earlier is not None and order_key(row, read_options) > order_key(earlier, read_options)
+        if earlier is None or read_options.on_duplicate == "keep-last" or (read_options.on_duplicate == "keep-best" and better):
+            kept[row.doc] = row
+    return list(kept.values())
+
+
+def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
+    """The places of a query's documents in their order: key descending, then id descending by its UTF-8 bytes."""
+    if bool(np.all(keys[1:] < keys[:-1])):
+        return np.arange(len(docs))
+    if len(np.unique(keys)) == len(keys):
+        return np.argsort(-keys)
+    # Text compares by code point, which for UTF-8 is the order of the bytes.
+    by_id = np.array(sorted(range(len(docs)), key=docs.__getitem__, reverse=True))
+    return by_id[np.argsort(-keys[by_id], kind="stable")]
+
+
+def order_key(row: RunRow, read_options: ReadOptions) -> float:
+    """The number by which rows are ordered, highest first."""
+    if read_options.order == "rank":
+        return -float(row.rank or 0)
+    return oriented_score(row, read_options)
+
+
+def oriented_score(row: RunRow, read_options: ReadOptions) -> float:
+    """The score, turned round where lower is better and rounded to float32 where asked: higher is better."""
+    score = -row.score if read_options.lower_is_better else row.score
+    return _as_float32(score) if read_options.float32 else score
+
+
+def _as_float32(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+Ranking = tuple[list[str], FloatArray]
+
+
+def rank_documents(docs: list[str], scores: FloatArray) -> Ranking:
+    """The documents best first, and their scores."""
+    order = best_first_order(docs, scores)
+    return [docs[at] for at in order.tolist()], scores[order]
+
+
+MANY_QUERIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RankScoreAgreement:
+    """Rows that score higher than a row of better rank; queries whose better ranks have the lower scores, and the others."""
+
+    contradictions: int = 0
+    backwards: int = 0
+    forwards: int = 0
+
+    @property
+    def looks_like_distances(self) -> bool:
+        """Whether in every query that can tell the better rank has the lower score.
+
+        Without ranks the order of rows is weak evidence: it takes several queries that all run the wrong way.
+        """
+        return self.backwards > 0 and self.forwards == 0 and (self.contradictions > 0 or self.backwards >= MANY_QUERIES)
+
+
+def rank_score_agreement(rows: Iterable[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
+    """The directions of all queries together; the rows of a query lie together."""
+    found = [query_agreement(list(group), read_options) for _, group in groupby(rows, key=lambda row: row.query)]
+    return RankScoreAgreement(
+        contradictions=sum(one.contradictions for one in found),
+        backwards=sum(one.backwards for one in found),
+        forwards=sum(one.forwards for one in found),
+    )
+
+
+def query_agreement(rows: Sequence[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
+    """The direction of one query; a ranking by rank has none."""
+    if read_options.order == "rank":
+        return RankScoreAgreement()
+    backwards, forwards = _query_votes(rows, read_options)
+    return RankScoreAgreement(_contradictions(rows, read_options), backwards, forwards)
+
+
+def _contradictions(rows: Sequence[RunRow], read_options: ReadOptions) -> int:
+    if any(row.rank is None for row in rows):
+        return 0
+    count, lowest_above, lowest, rank_before = 0, float("inf"), float("inf"), None
+    for row in sorted(rows, key=lambda row: row.rank or 0):
+        if row.rank != rank_before:
+            lowest_above, rank_before = lowest, row.rank
+        score = oriented_score(row, read_options)
+        count += score > lowest_above
+        lowest = min(lowest, score)
+    return count
+
+
+def _query_votes(rows: Sequence[RunRow], read_options: ReadOptions) -> tuple[int, int]:
+    """(1, 0) when better ranks have the lower scores, (0, 1) when not, (0, 0) when the query cannot tell."""
+    ranks = [row.rank for row in rows if row.rank is not None]
+    if len(rows) < 3 or (ranks and len(set(ranks)) < len(rows)):
+        return 0, 0
+    by_rank = sorted(rows, key=lambda row: row.rank or 0) if ranks else rows
+    strengths = [oriented_score(row, read_options) for row in by_rank]
+    if min(strengths) == max(strengths):
+        return 0, 0
+    rising = all(left <= right for left, right in pairwise(strengths))
+    return (1, 0) if rising else (0, 1)

@@ -1,0 +1,210 @@
+"""Run, RunRow, parts of a query's time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
+from typing import Literal, get_args
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof._data.packed_ids import PackedIds
+from rankproof._data.row_errors import row_error
+from rankproof._data.validation import checked_keys
+
+
+@dataclass(frozen=True, slots=True)
+class TermPart:
+    """A query's term in one document: weight = idf x tf (k1 + 1) / (tf + norm) in 32 bits; 0 where it is absent."""
+
+    term: str
+    tf: int
+    df: int
+    idf: float
+    norm: float
+    weight: float
+
+
+NO_RANK = -(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One retrieved document; rank and line are None where the source has none."""
+
+    query: str
+    doc: str
+    score: float
+    rank: int | None = None
+    line: int | None = None
+    tag: str | None = None
+
+
+def checked_score(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> float:
+    """The value as a score: a finite number."""
+    if isinstance(value, np.floating | np.integer):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        kind = {"NoneType": "null", "str": "text"}.get(type(value).__name__, type(value).__name__)
+        raise row_error("score-type", source=source, line=line, query=query, doc=doc, kind=kind)
+    try:
+        score = float(value)
+    except OverflowError:
+        raise row_error("score-range", source=source, line=line, token=str(value)) from None
+    if not math.isfinite(score):
+        raise row_error("score-infinite", source=source, line=line, token=str(score))
+    return score
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """Rows grouped by query, in the order they came: rows of query i are offsets[i] to offsets[i + 1].
+
+    A document may stand twice here; alignment settles what that means. `docs` is a tuple, or PackedIds for a run from a large
+    file. `ranks` is None where no row has one, and holds NO_RANK for a row that lacks it; `lines` is None for rows from memory.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    offsets: IntArray
+    docs: tuple[str, ...] | PackedIds
+    scores: FloatArray
+    ranks: IntArray | None = None
+    lines: IntArray | None = None
+    tags: tuple[str, ...] = ()
+    source: str = field(default="run")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", queries: Iterable[str] = ()) -> Run:
+        """A run of checked rows in any order; `queries` come first, also those for which nothing was retrieved."""
+        groups: dict[str, list[RunRow]] = {}
+        tags: dict[str, None] = {}
+        for row in rows:
+            groups.setdefault(row.query, []).append(row)
+            if row.tag is not None:
+                tags[row.tag] = None
+        groups = {query: groups.get(query, []) for query in (*queries, *groups)}
+        flat = [row for group in groups.values() for row in group]
+        return cls(
+            name=name,
+            queries=tuple(groups),
+            offsets=read_only(np.cumsum([0, *map(len, groups.values())], dtype=np.int64)),
+            docs=tuple(row.doc for row in flat),
+            scores=read_only(np.array([row.score for row in flat], dtype=np.float64)),
+            ranks=_optional_column([row.rank for row in flat], missing=NO_RANK),
+            lines=_optional_column([row.line for row in flat], missing=0),
+            tags=tuple(tags),
+            source=source,
+        )
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], *, name: str = "run", source: str = "run") -> Run:
+        """A run of a dict of dicts; ids that are integers become their decimal text."""
+        queries: list[str] = []
+        return cls.from_rows(_rows(scores, source, queries), name=name, source=source, queries=queries)
+
+    @classmethod
+    def from_rankings(cls, name: str, queries: Sequence[str], rankings: Iterable[tuple[Sequence[str], FloatArray]]) -> Run:
+        """A run of each query's documents, best first, and their scores; places are ranks."""
+        docs: list[str] = []
+        scores: list[FloatArray] = []
+        for found, values in rankings:
+            docs.extend(found)
+            scores.append(values)
+        ranks = [np.arange(1, len(part) + 1, dtype=np.int64) for part in scores]
+        return cls(
+            name=name,
+            queries=tuple(queries),
+            offsets=read_only(np.cumsum([0, *map(len, scores)], dtype=np.int64)),
+            docs=tuple(docs),
+            scores=read_only(np.concatenate([np.zeros(0), *scores])),
+            ranks=read_only(np.concatenate([np.zeros(0, np.int64), *ranks])),
+            source=name,
+        )
+
+    def rows(self) -> Iterator[RunRow]:
+        """Every row, query by query, without its tag."""
+        for query, (start, end) in zip(self.queries, self._spans(), strict=True):
+            docs, scores = self.docs[start:end], self.scores[start:end].tolist()
+            ranks: Iterable[int | None] = repeat(None) if self.ranks is None else map(_rank, self.ranks[start:end].tolist())
+            lines: Iterable[int | None] = repeat(None) if self.lines is None else self.lines[start:end].tolist()
+            yield from map(RunRow, repeat(query), docs, scores, ranks, lines)
+
+    def restricted_to(self, queries: Container[str]) -> Run:
+        """The same without the queries that are not among these."""
+        kept = [query for query in self.queries if query in queries]
+        return self if len(kept) == len(self.queries) else self._with_queries(kept)
+
+    def beginning_with(self, queries: Iterable[str]) -> Run:
+        """The same with these queries first, also those for which nothing was retrieved."""
+        return self._with_queries(list(dict.fromkeys((*queries, *self.queries))))
+
+    def _with_queries(self, queries: list[str]) -> Run:
+        """The rows of these queries in their order, without tags; no rows of a query that the run does not have."""
+        own = dict(zip(self.queries, self._spans(), strict=True))
+        if len(own) < len(self.queries):
+            wanted = frozenset(queries)
+            rows = (row for row in self.rows() if row.query in wanted)
+            return Run.from_rows(rows, name=self.name, source=self.source, queries=queries)
+        spans = [own.get(query, (0, 0)) for query in queries]
+        offsets = read_only(np.cumsum([0, *(end - start for start, end in spans)], dtype=np.int64))
+        same_rows = replace(self, queries=tuple(queries), offsets=offsets, tags=())
+        return same_rows if offsets[-1] == len(self.docs) and _follow_on(spans) else same_rows._with_blocks(spans)
+
+    def _with_blocks(self, spans: Sequence[tuple[int, int]]) -> Run:
+        """The same with the rows in these spans alone, in that order."""
+        docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
+        places = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
+        ranks, lines = (None if column is None else known(column[places]) for column in (self.ranks, self.lines))
+        return replace(self, docs=docs, scores=read_only(self.scores[places]), ranks=ranks, lines=lines)
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        return pairwise(self.offsets.tolist())
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self.queries)} queries, {len(self.docs)} rows>"
+
+
+def known(column: IntArray) -> IntArray | None:
+    """The ranks or lines, None where no row has one."""
+    return None if bool(np.all(column == NO_RANK)) else read_only(column)
+
+
+def _rank(value: int) -> int | None:
+    return None if value == NO_RANK else value
+
+
+def _follow_on(spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether each span begins where the one before ended; empty ones do not count."""
+    full = [span for span in spans if span[0] < span[1]]
+    return all(left[1] == right[0] for left, right in pairwise(full))
+
+
+def _joined(docs: Sequence[str], spans: Iterable[tuple[int, int]]) -> Iterator[str]:
+    for start, end in spans:
+        yield from docs[start:end]
+
+
+def _optional_column(values: list[int | None], *, missing: int) -> IntArray | None:
+    if all(value is None for value in values):
+        return None
+    return read_only(np.array([missing if value is None else value for value in values], dtype=np.int64))
+
+
+def _rows(scores: Mapping[str, Mapping[str, float]], source: str, queries: list[str]) -> Iterator[RunRow]:
+    for query_id, docs in zip(checked_keys(scores, "query", source=source), scores.values(), strict=True):
+        if not isinstance(docs, Mapping):
+            raise row_error("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="a number")
+        queries.append(query_id)
+        for doc_id, score in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):
+            yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))
+
+
+Part = Literal["embed", "search", "rerank", "generate"]
+PARTS: tuple[Part, ...] = get_args(Part)

@@ -1,0 +1,140 @@
+"""Argument checks, ids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+
+from rankproof._data.row_errors import row_error
+from rankproof._registry import Setting, settings_of
+from rankproof.errors import InputError, UsageError, for_message
+
+
+def checked_integer(name: str, value: Any, least: int | None = 1, most: int | None = None) -> int:
+    """A whole number within the bounds that are given."""
+    if isinstance(value, bool) or not isinstance(value, int) or not _within(value, least, most):
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a whole number{_bounds(least, most, ',')}")
+    return value
+
+
+def checked_number(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
+    """A finite number within the bounds that are given, both included."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not _within(value, low, high):
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a number{_bounds(low, high, 'g')}")
+    return float(value)
+
+
+def fields(value: Any, name: str = "fields") -> tuple[str, ...]:
+    """The document fields that a part reads, at least one and none twice."""
+    chosen = checked_names(name, value)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise UsageError(
+            f"{name} is {for_message(str(list(chosen)))}", fix='name at least one field and none twice: ["title", "text"]'
+        )
+    return chosen
+
+
+def checked_bool(name: str, value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} is {for_message(str(value))}", fix="choose true or false")
+    return value
+
+
+def checked_text(name: str, value: Any) -> str:
+    """Text, which may be empty."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is a {type(value).__name__}", fix="give text")
+    return value
+
+
+def checked_names(name: str, value: Any) -> tuple[str, ...]:
+    """A list of texts, none of them empty; one text alone is no list."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) and one for one in value):
+        raise UsageError(f"{name} is {for_message(str(value))}", fix='give a list of names, such as ["title", "text"]')
+    return tuple(value)
+
+
+def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
+    """One of the names that are known."""
+    if value not in known:
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose one of {', '.join(known)}")
+    return str(value)
+
+
+def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> None:
+    """Checks every setting of a frozen dataclass by its type and Option, and stores numbers as float and lists as tuples.
+
+    `more` has the checks of further types; a type without a check is left alone.
+    """
+    for setting in settings_of(type(value)):
+        given = getattr(value, setting.field)
+        if not (given is None and setting.optional):
+            object.__setattr__(value, setting.field, _checked(setting, given, more or {}))
+
+
+def _checked(setting: Setting, given: Any, more: Mapping[Any, Callable[[str, Any], Any]]) -> Any:
+    name, kind, option = setting.field, setting.type, setting.option
+    if kind in more:
+        return more[kind](name, given)
+    if option.role == "fields":
+        return fields(given, name)
+    if kind is int:
+        return checked_integer(name, given, *(None if bound is None else int(bound) for bound in (option.least, option.most)))
+    if kind is float:
+        return checked_number(name, given, option.least, option.most)
+    if get_origin(kind) is Literal:
+        return checked_choice(name, given, get_args(kind))
+    if kind == bool | tuple[str, ...] and not isinstance(given, bool):
+        return checked_names(name, given)
+    plain: Mapping[Any, Callable[[str, Any], Any]] = {bool: checked_bool, str: checked_text, tuple[str, ...]: checked_names}
+    return plain[kind](name, given) if kind in plain else given
+
+
+def _within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def _bounds(least: float | None, most: float | None, form: str) -> str:
+    """The bounds in words, after "a number"; nothing where there are none."""
+    if least is None:
+        return "" if most is None else f" of at most {most:{form}}"
+    return f" of at least {least:{form}}" if most is None else f" from {least:{form}} to {most:{form}}"
+
+
+def checked_id(value: object, column: str, *, source: str = "", line: int | None = None) -> str:
+    """The value as an id: text as it is, an integer as its decimal text, anything else refused."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(int(value))
+    if not isinstance(value, str):
+        raise row_error("id-type", source=source, line=line, column=column, token=repr(value), kind=type(value).__name__)
+    if not value:
+        raise row_error("id-empty", source=source, line=line, column=column)
+    if not value.isascii():
+        _check_surrogates(value, column, source, line)
+    return value
+
+
+def checked_keys(keys: Iterable[object], column: str, *, source: str = "") -> Iterator[str]:
+    """The keys of a mapping as ids; two that are the same text, like 1 and "1", are refused."""
+    seen: set[str] = set()
+    for key in keys:
+        name = checked_id(key, column, source=source)
+        if name in seen:
+            raise row_error("id-clash", source=source, column=column, token=name)
+        seen.add(name)
+        yield name
+
+
+def _check_surrogates(value: str, column: str, source: str, line: int | None) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _surrogate_error(value, column, source, line) from None
+
+
+def _surrogate_error(value: str, column: str, source: str, line: int | None) -> InputError:
+    return row_error("id-surrogate", source=source, line=line, column=column, token=ascii(value))

@@ -1,0 +1,140 @@
+"""Evaluate(); id-mismatch errors."""
+
+from __future__ import annotations
+
+import os
+import string
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.ordering import OnDuplicate, Order
+from rankproof._evaluation.inputs import QrelsLike, RunLike, align, name_runs, prepare_judgements
+from rankproof._evaluation.notes import evaluation_notes
+from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, make_read_options
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof.errors import InputError, UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures
+from rankproof.measures._registry import default_measures
+
+_LETTERS = string.ascii_letters + "_-:"
+_MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("leading zeros differ", lambda query: query.lstrip("0")),
+    ("upper and lower case differ", str.casefold),
+    (
+        "one has a prefix that the other lacks",
+        lambda query: query.lstrip(_LETTERS),
+    ),
+)
+
+
+def no_common_query_error(hits: Hits, source: str) -> InputError:
+    """No query is in both; shows the first ids of each."""
+    judged, found = hits.queries, hits.alignment_counts.unjudged_queries
+    if not found:
+        return InputError("the run has none of the judged queries", fix="check the run and the set of queries", source=source)
+    ids = f"the run has {_first_ids(found)}, the judgements have {_first_ids(judged)}"
+    reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
+    what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
+    return InputError(what, fix="use the same query ids in both", source=source)
+
+
+def no_judged_query_error(source: str, asked: Collection[str] | None) -> InputError:
+    """There is no judged query to evaluate: none at all, or none of those asked for."""
+    if asked is None:
+        return InputError("no query is judged", fix="check the qrels", source=source)
+    what = f"none of the {len(asked)} queries asked for is judged: {_first_ids(tuple(sorted(asked)))}"
+    return InputError(what, fix="check the ids in the set of queries", source=source)
+
+
+def _first_ids(queries: tuple[str, ...]) -> str:
+    return ", ".join(for_message(query) for query in queries[:3])
+
+
+MeasuresLike = str | Measure | Sequence[str | Measure] | None
+
+
+def evaluate(
+    qrels: QrelsLike,
+    run: RunLike,
+    measures: MeasuresLike = None,
+    *,
+    rel: int = 1,
+    depth: int | None = None,
+    judged_only: bool = False,
+    skip_missing: bool = False,
+    on_duplicate: OnDuplicate = "error",
+    order: Order = "score",
+    lower_is_better: bool = False,
+    compat: Compat | None = None,
+    queries: Collection[str] | None = None,
+    grade_map: Mapping[str, int] | None = None,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    threads: int = 1,
+) -> Result:
+    """The measures of one run or of several ({name: run}); runs and judgements may be ours, dicts of dicts, paths or frames."""
+    read_options = make_read_options(
+        order=order,
+        lower_is_better=lower_is_better,
+        compat=compat,
+        on_duplicate=on_duplicate,
+        depth=depth,
+        judged_only=judged_only,
+        threads=threads,
+    )
+    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map)
+    options = EvaluateOptions(read_options, files, rel, skip_missing, queries)
+    return evaluate_runs(qrels, name_runs(run), measures, options)
+
+
+def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: MeasuresLike, options: EvaluateOptions) -> Result:
+    """The measures of every named run."""
+    if not runs:
+        raise UsageError("there is no run", fix="pass at least one")
+    asked = None if measures is None else parse_measures(measures)
+    judged = prepare_judgements(qrels, options)
+    if not judged.queries:
+        raise no_judged_query_error(judged.source, options.queries)
+    chosen = asked if asked is not None else default_measures(judged.highest)
+    fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
+    rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    systems = []
+    for name, run in runs.items():
+        hits = _aligned(judged, run, name, options)
+        systems.append(
+            SystemResult(
+                name, _measure_results(hits, fitted, options), evaluation_notes(hits, rels, options), _common_depth(hits)
+            )
+        )
+    return Result(judged.queries, tuple(systems))
+
+
+def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
+    hits = align(judged, run, name, options)
+    if not hits.present.any():
+        raise no_common_query_error(hits, os.fspath(run) if isinstance(run, str | os.PathLike) else name)
+    return hits
+
+
+def _common_depth(hits: Hits) -> int | None:
+    """How many documents the longest rankings have, where half or more of several are as long: there they were cut."""
+    lengths = hits.retrieved[hits.present]
+    longest = int(lengths.max())
+    as_long = int((lengths == longest).sum())
+    return longest if as_long > 1 and 2 * as_long >= len(lengths) else None
+
+
+def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: EvaluateOptions) -> dict[str, MeasureResult]:
+    """Every measure over all judged queries, or over those that the run has."""
+    results = {}
+    skips = options.skip_missing and not hits.present.all()
+    queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
+    for name, measure in measures.items():
+        values = measure.values(hits)[hits.present] if skips else measure.values(hits)
+        results[name] = MeasureResult(measure, measure.summarise(values), queries, values)
+    return results

@@ -1,0 +1,1 @@
+"""Experiments: systems run, timed and measured on a dataset."""

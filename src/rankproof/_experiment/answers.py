@@ -1,0 +1,118 @@
+"""The answers of a climb, measured against the references that the queries bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rankproof._data.answers import Answers, references_from_queries
+from rankproof._data.arrays import Matrix
+from rankproof._data.dataset import Corpus, Queries, chunk_separator, document_of_chunk
+from rankproof._data.qrels import Qrels
+from rankproof._data.text import pluralise
+from rankproof._evaluation.answers import evaluate_answers
+from rankproof._evaluation.result import Result
+from rankproof._results.experiment_result import SystemRun
+from rankproof.errors import for_message
+from rankproof.measures._answers import AnswerMeasure
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures
+from rankproof.models._base import Encoder
+from rankproof.models._registry import encoder_by_name
+from rankproof.stages._vectors import text_vectors
+
+MeasureChoice = Sequence[Measure | str] | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MeasuredAnswers:
+    """The values of the systems that answer, None where there is nothing to measure, and what a reader must know of that.
+
+    `wholes` has the judged document of each passage that an answer was given, where that is another.
+    """
+
+    result: Result | None
+    notes: tuple[str, ...] = ()
+    judged_documents: Mapping[str, str] = field(default_factory=dict)
+
+
+def ranking_measures(measures: MeasureChoice) -> list[Measure] | None:
+    """Those of rankings, None for the usual set."""
+    found = [] if measures is None else [one for one in parse_measures(measures) if not isinstance(one, AnswerMeasure)]
+    return found or None
+
+
+def answer_measures(measures: MeasureChoice) -> list[AnswerMeasure] | None:
+    """Those of answers, None for the usual set."""
+    found = [] if measures is None else [one for one in parse_measures(measures) if isinstance(one, AnswerMeasure)]
+    return found or None
+
+
+def evaluate_answering_systems(
+    system_runs: Iterable[SystemRun],
+    queries: Queries,
+    qrels: Qrels,
+    measures: MeasureChoice,
+    *,
+    rel: int = 1,
+    threads: int = 1,
+    document: Callable[[str], str] = str,
+) -> MeasuredAnswers:
+    """The measures of every system that answers, over the queries whose answer is known."""
+    answers: dict[str, Answers] = {
+        system_run.name: system_run.answers for system_run in system_runs if system_run.answers is not None
+    }
+    asked = answer_measures(measures)
+    if not answers:
+        names = ", ".join(map(str, asked or ()))
+        return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if asked else ())
+    given = {doc for each in answers.values() for one in each.values() for doc in (*one.given, *one.cited)}
+    wholes = {doc: whole for doc in sorted(given) if (whole := document(doc)) != doc}
+    references = references_from_queries(queries)
+    if not references:
+        return MeasuredAnswers(
+            None, ("no query says what its answer should be (answers): answers are kept, and not measured",), wholes
+        )
+    encode = Encoders(threads)
+    result = evaluate_answers(answers, references, qrels, asked, encode, rel=rel, document=document)
+    return MeasuredAnswers(result, encode.notes(), wholes)
+
+
+def document_resolver(corpus: Corpus, values: Mapping[str, str] | None = None) -> Callable[[str], str]:
+    """From a passage that an answer cites, a document or a chunk of one, to what judgements name."""
+    mark = chunk_separator(corpus)
+
+    def whole(passage: str) -> str:
+        doc = passage if passage in corpus else document_of_chunk(passage, mark) or passage
+        return doc if values is None else values.get(doc, doc)
+
+    return whole
+
+
+class Encoders:
+    """Encoders by name, each loaded once when it is first needed; counts the distinct texts that one cut."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads, self._loaded = threads, dict[str, Encoder]()
+        self._seen, self._cut = dict[str, set[str]](), dict[str, int]()
+
+    def __call__(self, name: str, texts: Sequence[str]) -> Matrix:
+        if name not in self._loaded:
+            self._loaded[name] = encoder_by_name(name).load(threads=self._threads)
+        encoder, seen = self._loaded[name], self._seen.setdefault(name, set())
+        new = [text for text in dict.fromkeys(texts) if text not in seen]
+        seen.update(new)
+        self._cut[name] = self._cut.get(name, 0) + encoder.cut(new)
+        return text_vectors(encoder, texts)
+
+    def notes(self) -> tuple[str, ...]:
+        """Texts that were not read to their end."""
+        return tuple(
+            pluralise(
+                count,
+                f"answer or reference is longer than {for_message(name)} reads and was cut",
+                f"answers or references are longer than {for_message(name)} reads and were cut",
+            )
+            for name, count in self._cut.items()
+            if count
+        )

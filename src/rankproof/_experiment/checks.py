@@ -1,0 +1,97 @@
+"""Checks before work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.ordering import Ranking
+from rankproof._experiment.experiment import stage_tree
+from rankproof._experiment.stage_output import pack_rankings
+from rankproof._llm.budget import Budget, check_model_has_price
+from rankproof._registry import settings_of
+from rankproof.errors import UsageError, for_message
+from rankproof.stages._base import EstimatesCost, Stage
+from rankproof.stages._fields import check_known_fields
+
+
+def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
+    """Refuses the first system that reads a field that no document has."""
+    for name, stage in systems.items():
+        for fields in (fields for part in stage_tree(stage) for fields in _fields_read(part)):
+            try:
+                check_known_fields(corpus, fields)
+            except UsageError as error:
+                raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
+
+
+def _fields_read(part: Any) -> Iterator[tuple[str, ...]]:
+    """The fields that a part and the scorers, models and stores in it read; the stages below are parts of their own."""
+    for setting in settings_of(type(part)):
+        value = getattr(part, setting.field)
+        if setting.option.role == "fields":
+            yield value
+        elif not hasattr(value, "inputs"):
+            yield from _fields_read(value)
+
+
+def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> None:
+    """Refuses the first system that asks a model without a price, where the budget is of money."""
+    for name, stage in systems.items():
+        for part in stage_tree(stage):
+            chat = part.chat if isinstance(part, EstimatesCost) else None
+            try:
+                if chat is not None:
+                    check_model_has_price(budget, chat)
+            except UsageError as error:
+                raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
+
+
+_FIX = "let search give documents of the corpus, each once and at most depth, and their scores, best first"
+
+
+def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage: Stage, corpus: Corpus, label: str) -> None:
+    """Refuses the first ranking that is none, and says whose it is and why."""
+    for query, ranking in zip(queries, rankings, strict=True):
+        if fault := _ranking_fault(ranking, stage.depth, corpus):
+            raise _ranking_error(label, stage, query, fault)
+    docs, scores = pack_rankings(rankings)
+    if not np.isfinite(scores).all():
+        at = int(np.argmin(np.isfinite(scores)))
+        raise _ranking_error(label, stage, queries[_ranking_of_score(docs, at)], "has a score that is not a finite number")
+    rises = np.diff(scores) > 0
+    starts = np.cumsum([len(found) for found in docs])[:-1]
+    rises[starts[(starts > 0) & (starts < len(scores))] - 1] = False
+    if rises.any():
+        raise _ranking_error(
+            label, stage, queries[_ranking_of_score(docs, int(np.argmax(rises)))], "is not in the order of its scores"
+        )
+
+
+def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus) -> str | None:
+    if not isinstance(ranking, tuple) or len(ranking) != 2 or not isinstance(ranking[0], list):
+        return "is no pair of a list of documents and an array of scores"
+    docs, scores = ranking
+    if not all(isinstance(doc, str) for doc in docs):
+        return "has a document whose id is no text"
+    if np.shape(scores) != (len(docs),) or np.asarray(scores).dtype.kind not in "fiu":
+        return f"has {len(docs)} documents, and not one number for each"
+    if len(docs) > depth:
+        return f"has {len(docs)} documents where the stage keeps {depth}"
+    if len(set(docs)) < len(docs):
+        return "has a document twice"
+    strangers = [doc for doc in docs if doc not in corpus]
+    return f"has {for_message(strangers[0])}, which is no document of the corpus" if strangers else None
+
+
+def _ranking_of_score(docs: list[list[str]], at: int) -> int:
+    """Which ranking the score at that place belongs to."""
+    return int(np.searchsorted(np.cumsum([len(found) for found in docs]), at, side="right"))
+
+
+def _ranking_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
+    what = f"{for_message(label)}: the ranking that {type(stage).__name__} gave for query {for_message(query.id)} {fault}"
+    return UsageError(what, fix=_FIX)

@@ -1,0 +1,191 @@
+"""Chunk ids to a field's value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rankproof._data.answers import References, references_from_queries
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries
+from rankproof._data.identity import identity_key
+from rankproof._data.ordering import Ranking
+from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.run import Run
+from rankproof._data.text import unspaced_pattern
+from rankproof._data.validation import checked_id
+from rankproof._results.experiment_result import COLLAPSE_KEY
+from rankproof.errors import InputError, UsageError, for_message
+from rankproof.stages._analyzer import split_words
+from rankproof.stages._chunked import collapse_ranking
+
+CHUNK_RULE = (
+    "a chunk has its document's grade where it holds an answer of the query, else 0; where the query has no answer, or the"
+    " document does not hold it word for word, every chunk has its document's grade"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChunksOfDocument:
+    """The chunks, those of each document in their order, and each document's whole text."""
+
+    chunks: Corpus
+    by_document: Mapping[str, Sequence[str]]
+    text: Callable[[str], str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChunkGrades:
+    """Judgements of chunks; `cut` are the queries whose answer stands in a relevant document and in no chunk of any."""
+
+    qrels: Qrels
+    cut: tuple[str, ...]
+
+
+def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocument, rel: int, only: Iterable[str]) -> ChunkGrades:
+    """The grades of the chunks of every judged document, for the queries `only`."""
+    references = references_from_queries(queries)
+    chunk_words = cache(lambda chunk: _words_with_blanks(document_chunks.chunks[chunk].text))
+    document_words = cache(lambda doc: _words_with_blanks(document_chunks.text(doc)))
+    grades: list[Judgement] = []
+    cut = []
+    for query in only:
+        answers = _answer_words(references, query)
+        held = {
+            doc for doc in qrels[query] if doc in document_chunks.by_document and _contains_answer(document_words(doc), answers)
+        }
+        found = []
+        for doc, grade in qrels[query].items():
+            mark = qrels.marks.get((query, doc), "")
+            # A document without chunks stays under its own id, which no ranking of chunks has.
+            for chunk in document_chunks.by_document.get(doc, (doc,)):
+                own = grade if doc not in held or _contains_answer(chunk_words(chunk), answers) else min(grade, 0)
+                found.append(Judgement(query, chunk, own, judge_label=mark))
+        lost = any(qrels[query][doc] >= rel for doc in held) and all(one.grade < rel for one in found)
+        cut += [query] if lost else []
+        grades += found
+    return ChunkGrades(Qrels(iter(grades), source=qrels.source), tuple(cut))
+
+
+def _answer_words(references: References, query: str) -> tuple[str, ...]:
+    """The query's answers as words, those without any left out."""
+    given = references[query].answers if query in references else ()
+    return tuple(_words_with_blanks(one) for one in given if split_words(one))
+
+
+def _words_with_blanks(text: str) -> str:
+    """The words with a blank before, between and behind."""
+    return f" {' '.join(split_words(text))} "
+
+
+def _contains_answer(text: str, answers: Sequence[str]) -> bool:
+    """Whether an answer's words stand there in a row; in scripts without blanks, whether its characters do."""
+    return any(
+        answer in text or (unspaced_pattern().search(answer) and answer.replace(" ", "") in text.replace(" ", ""))
+        for answer in answers
+    )
+
+
+"""The fact of a rung, and of the provenance, that says how."""
+_COLLAPSE_RULE = "every {field} has the score of its best chunk and the highest grade of its chunks"
+_COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; judgements are of the {field} itself"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CollapsedCorpus:
+    """The dataset, what each of its documents is a chunk of, and the judgements of that.
+
+    `by_value` says that the judgements already were of the field's values. `pool` keeps the first so many chunks of a ranking.
+    """
+
+    dataset: Dataset
+    field: str
+    pool: int | None
+    values: Mapping[str, str]
+    qrels: Qrels
+    by_value: bool
+
+    def ranking(self, ranking: Ranking) -> Ranking:
+        """What the ranking is of chunks, of the field's values."""
+        return collapse_ranking(ranking, self.values.__getitem__, pool=self.pool)
+
+    def fingerprint(self) -> str:
+        """That of the dataset as it is judged: the same for any pool."""
+        return identity_key(self.dataset.fingerprint(), "collapse", self.field)
+
+    @property
+    def rule(self) -> str:
+        """How chunks become what they are chunks of, in words."""
+        return (_COLLAPSE_RULE_BY_VALUE if self.by_value else _COLLAPSE_RULE).format(field=self.field)
+
+    def facts(self) -> dict[str, Any]:
+        """For the provenance."""
+        return {COLLAPSE_KEY: {"field": self.field, "pool": self.pool, "rule": self.rule, "chunks": len(self.dataset.corpus)}}
+
+    def notes(self) -> Iterator[str]:
+        """The rule, which every number rests on."""
+        pool = f"; the first {self.pool} chunks of a ranking count" if self.pool else ""
+        chunks, wholes = len(self.dataset.corpus), len(set(self.values.values()))
+        yield f"{chunks} documents are chunks of {wholes} by {self.field}: {self.rule}{pool}"
+
+    def judged(self, runs: Iterable[Run]) -> Dataset:
+        """A dataset of the field's values, each with the text of the chunk that the rankings show first, else its first one."""
+        corpus, best = self.dataset.corpus, dict[str, str]()
+        for doc in (*(doc for run in runs for doc in run.docs), *corpus):
+            best.setdefault(self.values[doc], doc)
+        documents = (Document(value, corpus[doc].text, corpus[doc].title, corpus[doc].fields) for value, doc in best.items())
+        return Dataset(self.dataset.name, Corpus(documents, source=corpus.source), self.dataset.queries, self.qrels)
+
+    def document_chunks(self) -> ChunksOfDocument:
+        """The documents as chunks of the field's values."""
+        of: dict[str, list[str]] = {}
+        for doc, value in self.values.items():
+            of.setdefault(value, []).append(doc)
+        corpus = self.dataset.corpus
+        return ChunksOfDocument(corpus, of, lambda value: "\n".join(corpus[doc].text for doc in of[value]))
+
+
+def collapse_corpus(dataset: Dataset, field: str, pool: int | None) -> CollapsedCorpus:
+    """How the dataset is brought to the field's values."""
+    values = {doc: _field_value(dataset.corpus, document, field) for doc, document in dataset.corpus.items()}
+    by_value = _is_judged_by_value(dataset, values, field)
+    qrels = dataset.qrels if by_value else _highest_grades(dataset.qrels, values)
+    return CollapsedCorpus(dataset, field, pool, values, qrels, by_value)
+
+
+def _field_value(corpus: Corpus, document: Document, field: str) -> str:
+    value = document.title if field == "title" else document.fields.get(field)
+    if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+        return checked_id(value, field, source=corpus.source, line=document.line)
+    if not any(field in each.fields for each in corpus.values()) and field != "title":
+        known = (
+            ", ".join(for_message(name) for name in sorted({name for each in corpus.values() for name in each.fields})) or "title"
+        )
+        raise UsageError(f"no document has a field called {for_message(field)} to collapse to", fix=f"choose from {known}")
+    what = f"document {for_message(document.id)} has no {for_message(field)} to collapse to"
+    raise InputError(what, fix="give every document one, or collapse nothing", source=corpus.source, line=document.line)
+
+
+def _is_judged_by_value(dataset: Dataset, values: Mapping[str, str], field: str) -> bool:
+    """Whether the judgements name the field's values and not documents; both kinds together are refused."""
+    known = set(values.values())
+    pairs = [(query, doc) for query, docs in dataset.qrels.items() for doc in docs]
+    document = next((pair for pair in pairs if pair[1] in values), None)
+    value = next((pair for pair in pairs if pair[1] in known and pair[1] not in values), None)
+    if document and value:
+        what = f"judgements of documents (query {for_message(document[0])}: {for_message(document[1])}) and of {for_message(field)} itself"
+        told = f"{what} (query {for_message(value[0])}: {for_message(value[1])}) are mixed"
+        raise InputError(told, fix="judge all by document, or all by the field", source=dataset.qrels.source)
+    return value is not None
+
+
+def _highest_grades(qrels: Qrels, values: Mapping[str, str]) -> Qrels:
+    """The highest grade of each value's chunks, with its mark; judged documents that are not there keep their own id."""
+    best: dict[tuple[str, str], Judgement] = {}
+    for query, docs in qrels.items():
+        for doc, grade in docs.items():
+            key = query, values.get(doc, doc)
+            if key not in best or grade > best[key].grade:
+                best[key] = Judgement(*key, grade, judge_label=qrels.marks.get((query, doc), ""))
+    return Qrels(iter(best.values()), source=qrels.source)

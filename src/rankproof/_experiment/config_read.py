@@ -1,0 +1,197 @@
+"""Experiment.toml to Experiment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from rankproof._experiment.config_parts import PYTHON_PREFIX, absolute_path, part_by_name
+from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
+from rankproof._experiment.experiment import MAX_STAGE_DEPTH, SAMPLE, TOO_MANY_STAGES_FIX, Experiment, stage_tree
+from rankproof._formats.read import is_irds_name
+from rankproof._io.toml_file import KeyPath, TomlFile, read_toml
+from rankproof._registry import Registry, Setting
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures
+from rankproof.stages._base import Stage
+from rankproof.stages._registry import SCORERS, STAGES
+from rankproof.stores._base import mask_secrets
+
+SYSTEMS_KEY = "systems"
+
+
+class Builder:
+    """Builds the stages of one page; `going` holds the names on the way from a system to what it refers to."""
+
+    def __init__(self, toml_file: TomlFile, tables: Mapping[str, Any]) -> None:
+        self._toml_file, self._tables = toml_file, tables
+        self._built: dict[str, Stage] = {}
+        self._going: list[str] = []
+
+    def stage(self, name: str, asked: KeyPath = ()) -> Stage:
+        """The stage of that system; `asked` is where the name stands."""
+        if name not in self._tables:
+            raise self._toml_file.unknown(asked, "no system is called", name, self._tables)
+        if name in self._going:
+            circle = " -> ".join(map(for_message, (*self._going[self._going.index(name) :], name)))
+            raise self._toml_file.error(asked, f"systems refer to each other in a circle: {circle}", "break it at one of them")
+        if name not in self._built:
+            if len(self._going) >= MAX_STAGE_DEPTH:
+                raise self._toml_file.error(
+                    asked, f"systems refer to others too deep: more than {MAX_STAGE_DEPTH} levels", TOO_MANY_STAGES_FIX
+                )
+            self._going.append(name)
+            stage = self._stage_of((SYSTEMS_KEY, name), self._tables[name])
+            self.checked((SYSTEMS_KEY, name), lambda: stage_tree(stage, whose=f"system {for_message(name)}"))
+            self._built[name] = stage
+            self._going.pop()
+        return self._built[name]
+
+    def _stage_of(self, path: KeyPath, table: Any) -> Stage:
+        if not isinstance(table, dict):
+            fix = f'write [systems.{for_message(str(path[-1]))}] and below it stage = "bm25"'
+            raise self._toml_file.error(path, f"{for_message(str(path[-1]))} is no system", fix)
+        part = self._class((*path, "stage"), table.get("stage"), STAGES)
+        given = {key: value for key, value in table.items() if key not in EVERY}
+        stage: Stage = self._value(part, path, given)
+        return stage
+
+    def _class(self, path: KeyPath, name: Any, registry: Registry[Any]) -> Any:
+        """The class of the stage or scorer that a key names."""
+        if name is None:
+            raise self._toml_file.error(path, f"{path[-1]} is missing", f'write {path[-1]} = "{registry.names()[0]}"')
+        if not isinstance(name, str):
+            raise self._toml_file.error(path, f"{path[-1]} is not text", f"choose from {', '.join(registry.names())}")
+        if name not in registry:
+            raise self._toml_file.unknown(path, f"no {registry.kind} is called", name, registry.names())
+        return registry.load(name)
+
+    def _value(self, part: Any, path: KeyPath, given: Mapping[str, Any]) -> Any:
+        """The part with its settings; the settings of a scorer are in the table of the stage that it belongs to."""
+        keys = keys_of(part)
+        scorers = {key: self._class((*path, key), given.get(key), SCORERS) for key, one in keys.items() if is_scorer(one)}
+        theirs = {key: keys_of(scorer) for key, scorer in scorers.items()}
+        self._refuse_unknown([*keys, *(key for each in theirs.values() for key in each)], path, given)
+        found = {keys[key].field: self._part(keys[key], (*path, key), given[key]) for key in given if key in keys}
+        for key, scorer in scorers.items():
+            own = {one: value for one, value in given.items() if one in theirs[key]}
+            found[keys[key].field] = self._value(scorer, path, own)
+        self._refuse_missing(keys, path, given)
+        return self.checked(path, lambda: part(**found), keys)
+
+    def _part(self, setting: Setting, path: KeyPath, value: Any) -> Any:
+        words, fits = takes(setting)
+        if not fits(value):
+            raise self._toml_file.error(path, f"{path[-1]} is {_toml_type_name(value)}", f"write {words}")
+        if is_system(setting):
+            return self.stage(value, path)
+        if is_systems(setting):
+            return tuple(self.stage(name, (*path, at)) for at, name in enumerate(value))
+        if kind := part_kind(setting):
+            return self.checked(path, partial(part_by_name, kind, value, self._toml_file.folder))
+        return tuple(value) if isinstance(value, list) else value
+
+    def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
+        """What `make` gives; its refusal is told at the line of the key that it speaks of, else of the path."""
+        try:
+            return make()
+        except UsageError as error:
+            key, what = self._spoken_of(error.what, path, keys or {})
+            raise self._toml_file.error((*path, *key), mask_secrets(what, ()), error.fix) from None
+        except TypeError as error:
+            raise self._toml_file.error(path, f"a setting does not fit ({error})", "see docs/experiments.md") from None
+
+    def _spoken_of(self, what: str, path: KeyPath, keys: Mapping[str, Setting]) -> tuple[list[str], str]:
+        """The key whose part a message begins with, or whose value it shows, and the message with that key's name."""
+        table = self._toml_file.inside(path) if keys else {}
+        for name, setting in keys.items():
+            if what.startswith(f"{setting.field} "):
+                return [name], name + what.removeprefix(setting.field)
+        shows = [name for name in keys if isinstance(table.get(name), str) and table[name] and for_message(table[name]) in what]
+        return shows[:1], what
+
+    def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, given: Mapping[str, Any]) -> None:
+        for key in given:
+            if key not in keys:
+                raise self._toml_file.unknown((*path, key), "unknown key", key, dict.fromkeys([*EVERY, *keys]))
+
+    def _refuse_missing(self, keys: Mapping[str, Setting], path: KeyPath, given: Mapping[str, Any]) -> None:
+        for key, setting in keys.items():
+            if setting.required and key not in given:
+                raise self._toml_file.error(path, f"{key} is missing", f"give {setting.option.description or 'it'}")
+
+
+def _toml_type_name(value: Any) -> str:
+    """What a value of TOML is called."""
+    kinds = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or time")
+
+
+def read_experiment(path: str | os.PathLike[str]) -> Experiment:
+    """The experiment in the file; relative paths in it begin at the file's own folder."""
+    page = read_toml(path)
+    _check_top_level(page)
+    top = page.values
+    builder = Builder(page, top[SYSTEMS_KEY])
+    asked = {
+        "name": os.path.splitext(os.path.basename(page.source))[0],
+        **{key: value for key, value in top.items() if key != SYSTEMS_KEY},
+        "systems": _build_systems(page, builder),
+    }
+    if "dataset" in top:
+        asked["dataset"] = _dataset_path(page, top["dataset"])
+    if "measures" in top:
+        asked["measures"] = _parse_measures(builder, top["measures"])
+    experiment: Experiment = builder.checked((), lambda: Experiment(**asked), TOP)
+    return experiment
+
+
+def _check_top_level(toml_file: TomlFile) -> None:
+    for key, value in toml_file.values.items():
+        if key == SYSTEMS_KEY:
+            continue
+        if key not in TOP:
+            raise toml_file.unknown((key,), "unknown key", key, [*TOP, SYSTEMS_KEY])
+        words, fits = takes(TOP[key])
+        if not fits(value):
+            raise toml_file.error((key,), f"{key} is not {words}", f"write {words}")
+    systems = toml_file.values.get(SYSTEMS_KEY)
+    if not isinstance(systems, dict) or not systems:
+        raise toml_file.error((SYSTEMS_KEY,), "there is no system", 'write [systems.bm25] and below it stage = "bm25"')
+
+
+def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]:
+    """Every system but the hidden ones; those are read as well, for a fault in them is one."""
+    tables = toml_file.values[SYSTEMS_KEY]
+    stages = {name: builder.stage(name, (SYSTEMS_KEY, name)) for name in tables}
+    for name in tables:
+        if not isinstance(tables[name].get("hidden", False), bool):
+            raise toml_file.error((SYSTEMS_KEY, name, "hidden"), "hidden is not true or false", "write true or false")
+        if not name:
+            raise toml_file.error((SYSTEMS_KEY, name), "a system has no name", "name it, as in [systems.bm25]")
+    found = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
+    if not found:
+        raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "show at least one: leave out hidden")
+    return found
+
+
+def _dataset_path(toml_file: TomlFile, name: str) -> str:
+    """The dataset's absolute path, or the name of one that is no path."""
+    if name == SAMPLE or is_irds_name(name):
+        return name
+    if name.startswith(PYTHON_PREFIX):
+        raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", "name a folder, or sample")
+    path = absolute_path(name, toml_file.folder)
+    if not name or "\0" in name or not os.path.exists(path):
+        raise toml_file.error(("dataset",), f"there is no dataset {name}", "name a folder, relative to this file, or sample")
+    return path
+
+
+def _parse_measures(builder: Builder, names: Any) -> list[Measure]:
+    found: list[Measure] = []
+    for at, name in enumerate(names):
+        found += builder.checked(("measures", at), lambda name=name: parse_measures(name))  # type: ignore[misc]
+    return builder.checked(("measures",), lambda: parse_measures(found))  # type: ignore[no-any-return]

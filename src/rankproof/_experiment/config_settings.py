@@ -1,0 +1,102 @@
+"""The keys of an experiment file and what each takes, derived from the dataclass fields of stages, scorers and experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_origin
+
+from rankproof._experiment.experiment import Experiment
+from rankproof._registry import Option, Setting, settings_of
+from rankproof.models._base import CrossEncoderModel, EncoderModel
+from rankproof.models._chat.base import ChatModel
+from rankproof.stages._base import Scorer, Stage
+from rankproof.stores._base import Store
+
+PartKind = Literal["encoder", "pair model", "chat", "store"]
+Takes = tuple[str, Callable[[Any], bool]]
+"""What a key takes in words, and whether a value fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """The keys of every system."""
+
+    stage: Annotated[str, Option("the kind of system")]
+    hidden: Annotated[bool, Option("true for a system that only others use and that gets no results of its own (false)")] = False
+
+
+def keys_of(part: Any) -> dict[str, Setting]:
+    """The settings of a part by their keys."""
+    return {setting.key: setting for setting in settings_of(part)}
+
+
+EVERY: Mapping[str, Setting] = keys_of(SystemTable)
+_TOP = keys_of(Experiment)
+TOP: Mapping[str, Setting] = {"name": _TOP["name"], **{key: _TOP[key] for key in _TOP if key != "systems"}}
+
+
+def part_kind(setting: Setting) -> PartKind | None:
+    """Which kind of model or store a setting takes, None for any other setting."""
+    return _PARTS.get(setting.type)
+
+
+def is_system(setting: Setting) -> bool:
+    """Whether a setting takes another system."""
+    return isinstance(setting.type, type) and all(hasattr(setting.type, name) for name in ("inputs", "build"))
+
+
+def is_systems(setting: Setting) -> bool:
+    """Whether a setting takes several other systems."""
+    return bool(setting.type == tuple[Stage, ...])
+
+
+def is_scorer(setting: Setting) -> bool:
+    """Whether a setting takes a scorer, whose settings are in the same table."""
+    return setting.type is Scorer
+
+
+def takes(setting: Setting) -> Takes:
+    """What a key takes; a type that no file can hold takes anything, and is left to the part to check."""
+    if part_kind(setting):
+        return 'a name, or a table like {name = "…"}', _is_named
+    if is_system(setting):
+        return "the name of a system", _is_text
+    if is_systems(setting):
+        return "a list of names of systems", _all(_is_text)
+    if is_scorer(setting):
+        return "a name", _is_text
+    is_choice = get_origin(setting.typed) is Literal
+    return _PLAIN.get(str if is_choice else setting.typed, ("a value", lambda value: True))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_named(value: Any) -> bool:
+    """A name, or a table with a name and settings."""
+    return _is_text(value) or (isinstance(value, dict) and _is_text(value.get("name")))
+
+
+def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+_PARTS: Mapping[Any, PartKind] = {EncoderModel: "encoder", CrossEncoderModel: "pair model", ChatModel: "chat", Store: "store"}
+_PLAIN: Mapping[Any, Takes] = {
+    str: ("text", _is_text),
+    float: ("a number", _is_number),
+    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    tuple[str, ...]: ("a list of texts", _all(_is_text)),
+    tuple[float, ...]: ("a list of numbers", _all(_is_number)),
+    bool | tuple[str, ...]: (
+        "true, false, or a list of words",
+        lambda value: isinstance(value, bool) or _all(_is_text)(value),
+    ),
+}

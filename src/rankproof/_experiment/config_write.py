@@ -1,0 +1,164 @@
+"""And back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankproof._data.dataset import Dataset
+from rankproof._experiment.config_parts import PYTHON_PREFIX, absolute_path, part_table
+from rankproof._experiment.config_read import SYSTEMS_KEY
+from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind
+from rankproof._experiment.experiment import SAMPLE, Experiment, stage_with_inputs
+from rankproof._formats.read import is_irds_name
+from rankproof._io.open import StrPath, path_text
+from rankproof._io.toml_file import toml_key, toml_value
+from rankproof._registry import Setting, settings_of
+from rankproof.stages._base import Stage
+from rankproof.stages._registry import SCORERS, STAGES
+
+
+@dataclass(frozen=True, slots=True)
+class TomlTable:
+    """A system's keys, and what a reader must know of those that are not there."""
+
+    values: Mapping[str, Any]
+    remarks: tuple[str, ...] = ()
+
+
+def top_table(experiment: Experiment) -> dict[str, Any]:
+    """What stands above the systems; None where nothing was asked for."""
+    values = {key: getattr(experiment, setting.field) for key, setting in TOP.items()}
+    measures = None if experiment.measures is None else [str(measure) for measure in experiment.measures]
+    return values | {"dataset": _dataset_name(experiment.dataset), "measures": measures}
+
+
+def system_tables(systems: Mapping[str, Stage]) -> dict[str, TomlTable]:
+    """Every system in order; a part that is none of them stands before the first that needs it, under a name of its own."""
+    names = {stage: name for name, stage in reversed(list(systems.items()))}
+    taken = set(systems)
+    tables: dict[str, TomlTable] = {}
+    for name, stage in systems.items():
+        for part in stage_with_inputs(stage)[:-1]:
+            if part not in names:
+                names[part] = _unused_name(taken)
+                taken.add(names[part])
+                tables[names[part]] = _system_table(part, names, hidden=True)
+        tables[name] = _system_table(stage, names, hidden=False)
+    return tables
+
+
+def _system_table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> TomlTable:
+    shown = {"hidden": True} if hidden else {}
+    name = STAGES.name_of(type(stage))
+    if name is None:
+        return TomlTable({"stage": f"{PYTHON_PREFIX}{type(stage).__name__}", **shown}, ("this stage was made in Python",))
+    values, remarks = _component_values(stage, names)
+    return TomlTable({"stage": name, **shown, **values}, remarks)
+
+
+def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The keys of a stage or scorer; those of a scorer follow the key that names it."""
+    found: dict[str, Any] = {}
+    remarks: tuple[str, ...] = ()
+    for setting in settings_of(type(part)):
+        value = getattr(part, setting.field)
+        if value is None:
+            continue
+        if is_scorer(setting):
+            values, more = _scorer(setting.key, value, names)
+        else:
+            plain, more = _toml_plain(setting, value, names)
+            values = {setting.key: plain}
+        found |= values
+        remarks += more
+    return found, remarks
+
+
+def _scorer(key: str, scorer: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    name = SCORERS.name_of(type(scorer))
+    if name is None:
+        return {key: f"{PYTHON_PREFIX}{type(scorer).__name__}"}, ("this scorer was made in Python",)
+    values, remarks = _component_values(scorer, names)
+    return {key: name, **values}, remarks
+
+
+def _toml_plain(setting: Setting, value: Any, names: Mapping[Stage, str]) -> tuple[Any, tuple[str, ...]]:
+    if is_system(setting):
+        return names[value], ()
+    if is_systems(setting):
+        return [names[one] for one in value], ()
+    if kind := part_kind(setting):
+        return part_table(kind, value)
+    return (list(value) if isinstance(value, tuple) else value), ()
+
+
+def _unused_name(taken: set[str]) -> str:
+    return next(name for number in range(1, len(taken) + 2) if (name := f"part-{number}") not in taken)
+
+
+def _dataset_name(dataset: Dataset | StrPath) -> str:
+    if isinstance(dataset, Dataset):
+        return f"{PYTHON_PREFIX}{dataset.name}"
+    path = path_text(dataset)
+    return path if path == SAMPLE or is_irds_name(path) else absolute_path(path, "")
+
+
+_FILE_COMMENT = """\
+# An experiment of rankproof: systems by name, each a stage, on one dataset.
+# Systems refer to each other by name, in any order. Only `stage`, `of`, `by` and `model` are needed:
+# what else stands here is what holds without it.
+"""
+_EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
+_COMMENT_COLUMN = 44
+
+
+def experiment_toml(experiment: Experiment) -> str:
+    """The whole experiment with every setting; passwords, and what was made in Python, are not in it, and a comment says so."""
+    lines = [f"{key} = {toml_value(value)}" for key, value in top_table(experiment).items() if value is not None]
+    for name, table in system_tables(experiment.systems).items():
+        lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *(f"# {remark}" for remark in table.remarks)]
+        lines += [f"{key} = {toml_value(value)}" for key, value in table.values.items()]
+    return "\n".join(lines) + "\n"
+
+
+def starter_toml() -> str:
+    """The default ladder on the sample, each key explained where it comes first."""
+    from rankproof._experiment.experiment import default_systems
+
+    experiment = Experiment(default_systems(wordllama=True, minilm=True))
+    told: set[tuple[str, str]] = set()
+    lines = [_FILE_COMMENT, *_top_lines(experiment)]
+    for name, table in system_tables(experiment.systems).items():
+        lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *_explain_keys(table, told)]
+    return "\n".join(lines) + "\n"
+
+
+def _top_lines(experiment: Experiment) -> Iterator[str]:
+    """Every key above the systems; what is not asked for stands there as a comment."""
+    for key, value in top_table(experiment).items():
+        asked = value is not None
+        line = f"{key} = {toml_value(value if asked else _EXAMPLE_VALUES[key])}"
+        yield _with_comment(line if asked else f"# {line}", TOP[key].option.description)
+
+
+def _explain_keys(table: TomlTable, told: set[tuple[str, str]]) -> Iterator[str]:
+    stage = table.values["stage"]
+    keys = _possible_options(table.values)
+    for key, value in table.values.items():
+        line = f"{key} = {toml_value(value)}"
+        about = STAGES.summary(stage) if key == "stage" else keys[key].option.description
+        yield line if (stage, key) in told else _with_comment(line, about)
+        told.add((stage, key))
+
+
+def _possible_options(values: Mapping[str, Any]) -> Mapping[str, Setting]:
+    """Everything that may stand in the table."""
+    own = keys_of(STAGES.load(values["stage"]))
+    scorers = [keys_of(SCORERS.load(values[key])) for key, setting in own.items() if is_scorer(setting)]
+    return {**EVERY, **own, **{key: setting for keys in scorers for key, setting in keys.items()}}
+
+
+def _with_comment(line: str, about: str) -> str:
+    return f"{line:<{_COMMENT_COLUMN}}  # {about}"

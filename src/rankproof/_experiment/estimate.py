@@ -1,0 +1,82 @@
+"""What an experiment would ask of language models, counted before anything is built or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rankproof._experiment.cache import MemoryBlockCache
+from rankproof._experiment.checks import check_fields_exist
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.queries import select_queries
+from rankproof._experiment.run import load_dataset
+from rankproof._llm.budget import Budget, Estimate
+from rankproof._llm.session import LLMSession
+from rankproof.models._chat.base import ChatModel, chat_name
+from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
+
+_ModelRequests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel, Estimate]]
+"""By the documents, what changed the queries, and the stage: the model, and what it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCost:
+    """Calls, tokens and money of a system and all that it rests on; not `is_priced` where a model that it asks has no price."""
+
+    models: tuple[str, ...]
+    estimate: Estimate
+    money: float
+    is_priced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """Every system by name, and all together: what two systems share is asked for once. `queries` is how many are asked."""
+
+    systems: dict[str, SystemCost]
+    total: SystemCost
+    queries: int
+
+
+def estimate_cost(experiment: Experiment) -> CostEstimate:
+    """The most that each system asks, but for attempts that a reply of no use leads to; what journals hold costs nothing."""
+    dataset = load_dataset(experiment)
+    check_fields_exist(experiment.systems, dataset.corpus)
+    queries = select_queries(experiment, dataset).queries(dataset)
+    with LLMSession(budget=Budget(calls=0)) as session, MemoryBlockCache(lambda label, done, total: None) as block_cache:
+        context = BuildContext(dataset.corpus, dataset.corpus.fingerprint(), block_cache, session=session)
+        found: dict[str, _ModelRequests] = {}
+        for name, stage in experiment.systems.items():
+            found[name] = {
+                (on.corpus_key, changed, part): (part.chat, part.estimate(queries, on))
+                for part, on, changed in _stages_in_context(stage, context)
+                if isinstance(part, EstimatesCost) and part.chat is not None
+            }
+    systems = {name: _system_cost(requests) for name, requests in found.items()}
+    together = {key: asked for requests in found.values() for key, asked in requests.items()}
+    return CostEstimate(systems, _system_cost(together), len(queries))
+
+
+def _stages_in_context(
+    stage: Stage, context: BuildContext, changed: tuple[Stage, ...] = ()
+) -> Iterator[tuple[Stage, BuildContext, tuple[Stage, ...]]]:
+    """The stage and all that it rests on, each with the documents that it searches and the stages that change its queries."""
+    yield stage, context, changed
+    inputs = stage.inputs()
+    if inputs and isinstance(stage, ReplacesCorpus):
+        context = stage.input_context(context)
+    if isinstance(stage, ReplacesQueries):
+        changed = (*changed, stage)
+    for part in inputs:
+        yield from _stages_in_context(part, context, changed)
+
+
+def _system_cost(requests: _ModelRequests) -> SystemCost:
+    estimate, money, models = Estimate(), 0.0, dict[str, None]()
+    is_priced = True
+    for model, asked in requests.values():
+        estimate += asked
+        money += asked.usage(model.price_in, model.price_out).money
+        is_priced = is_priced and bool(model.price_in or model.price_out or not asked.calls)
+        models[chat_name(model)] = None
+    return SystemCost(tuple(models), estimate, money, is_priced)

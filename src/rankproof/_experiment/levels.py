@@ -1,0 +1,233 @@
+"""Document and chunk level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankproof._data.dataset import Dataset
+from rankproof._data.ordering import Ranking
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.result import Result, SystemResult
+from rankproof._experiment.answers import ranking_measures
+from rankproof._experiment.collapse import CHUNK_RULE, ChunkGrades, ChunksOfDocument, CollapsedCorpus, chunk_grades
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.runner import StageRun, StageRunner
+from rankproof.measures._base import CutoffMeasure, Measure
+from rankproof.stages._base import Stage
+from rankproof.stages._chunked import Chunked
+from rankproof.stages._chunking import DOCUMENT
+
+CHUNKS_JUDGED_NOTE = "chunks are judged as the dataset judges them"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChunkRanks:
+    """A system's rankings of chunks, and where the judgements of those come from: None where they are the dataset's own.
+
+    `most` is how many of the first chunks the documents were taken from, `keeps` how many of those documents were kept.
+    """
+
+    rankings: Sequence[Ranking]
+    document_chunks: ChunksOfDocument | None
+    key: str
+    max_chunks: int
+    depth: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChunkLevel:
+    """The values of the systems that rank chunks; None where there is none. `qrels` are the judgements, by system."""
+
+    result: Result | None = None
+    qrels: Mapping[str, Qrels] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def chunk_rankings(
+    stage_runs: Mapping[str, StageRun], runner: StageRunner, collapse: CollapsedCorpus | None
+) -> dict[str, ChunkRanks]:
+    """Every system that ranks chunks: all of them where the documents are chunks, else those with a Chunked on top."""
+    if collapse:
+        pieces = collapse.document_chunks() if collapse.by_value else None
+        each = {name: _max_chunks(collapse.pool, stage_run.stage.depth) for name, stage_run in stage_runs.items()}
+        return {
+            name: ChunkRanks(stage_runs[name].output.rankings, pieces, "", most, len(collapse.values))
+            for name, most in each.items()
+        }
+    found = {name: _chunk_ranks_of(stage_run, runner) for name, stage_run in stage_runs.items()}
+    return {name: ranks for name, ranks in found.items() if ranks}
+
+
+def evaluate_chunks(
+    ranks: Mapping[str, ChunkRanks],
+    dataset: Dataset,
+    measures: Sequence[Measure],
+    queries: Sequence[str],
+    options: EvaluateOptions,
+) -> ChunkLevel:
+    """The measures of every system that ranks chunks; `queries` are those asked, in the order of the rankings."""
+    known: dict[str, ChunkGrades] = {}
+    systems: list[SystemResult] = []
+    judged: tuple[str, ...] = ()
+    for name, one in ranks.items():
+        if one.key not in known:
+            known[one.key] = _chunk_qrels(one.document_chunks, dataset, options)
+        run = Run.from_rankings(name, queries, one.rankings).restricted_to(known[one.key].qrels)
+        result = evaluate_runs(known[one.key].qrels, {name: run}, measures, options)
+        systems += result.systems
+        judged = result.queries
+    if not systems:
+        return ChunkLevel()
+    rule = CHUNKS_JUDGED_NOTE if all(one.document_chunks is None for one in ranks.values()) else CHUNK_RULE
+    qrels = {name: known[one.key].qrels for name, one in ranks.items()}
+    return ChunkLevel(Result(judged, tuple(systems)), qrels, {"chunk_rule": rule}, tuple(_cut_notes(ranks, known)))
+
+
+def _chunk_qrels(document_chunks: ChunksOfDocument | None, dataset: Dataset, options: EvaluateOptions) -> ChunkGrades:
+    if document_chunks is None:
+        return ChunkGrades(dataset.qrels, ())
+    only = dataset.qrels if options.queries is None else options.queries
+    return chunk_grades(dataset.qrels, dataset.queries, document_chunks, options.rel, only)
+
+
+def _chunk_ranks_of(stage_run: StageRun, runner: StageRunner) -> ChunkRanks | None:
+    """The ranking below the first Chunked, where nothing above it changes its order: an answer, another wording of the query."""
+    while not isinstance(stage_run.stage, Chunked):
+        if len(stage_run.inputs) != 1 or not _same_order(stage_run, stage_run.inputs[0]):
+            return None
+        runner, stage_run = runner.inputs(stage_run.stage), stage_run.inputs[0]
+    stage, context = stage_run.stage, runner.inputs(stage_run.stage).context
+    of: dict[str, list[str]] = {}
+    for chunk in context.corpus.values():
+        of.setdefault(chunk.fields[DOCUMENT], []).append(chunk.id)
+    documents = runner.context.corpus
+    pieces = ChunksOfDocument(context.corpus, of, lambda doc: documents[doc].text)
+    most = _max_chunks(stage.pool, stage.stage.depth)
+    return ChunkRanks(stage_run.inputs[0].output.rankings, pieces, context.corpus_key, most, stage.depth)
+
+
+def _max_chunks(pool: int | None, depth: int) -> int:
+    return depth if pool is None else min(pool, depth)
+
+
+def _same_order(above: StageRun, inputs: StageRun) -> bool:
+    pairs = zip(above.output.rankings, inputs.output.rankings, strict=True)
+    return all(own[0] == under[0] for own, under in pairs)
+
+
+def _cut_notes(ranks: Mapping[str, ChunkRanks], known: Mapping[str, ChunkGrades]) -> Iterator[str]:
+    for key, grades in known.items():
+        if count := len(grades.cut):
+            names = ", ".join(name for name, one in ranks.items() if one.key == key)
+            fate = "query in two: it counts 0" if count == 1 else "queries in two: they count 0"
+            yield f"{names}: chunking cut the answer of {count} {fate} at chunk level; a larger overlap keeps answers whole"
+
+
+def dataset_notes(dataset: Dataset, selected: Sequence[str]) -> Iterator[str]:
+    """Judged documents that are not there, and drawn queries that cannot be asked."""
+    if missing := len(dataset.missing_documents()):
+        noun, verb, them = ("document", "is", "it") if missing == 1 else ("documents", "are", "them")
+        yield f"{missing} judged {noun} {verb} not in the corpus: no system can find {them}"
+    if missing := sum(query not in dataset.queries for query in selected):
+        asked = "query has no text: it counts 0" if missing == 1 else "queries have no text: they count 0"
+        yield f"{missing} judged {asked} for every system"
+
+
+def depth_notes(systems: Mapping[str, Stage], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:
+    """For each depth at which rankings were cut, the measures that would have looked further."""
+    cut: dict[int, list[str]] = {}
+    for name, stage in systems.items():
+        if stage.depth < documents and _longest_ranking(runs[name]) >= stage.depth:
+            cut.setdefault(stage.depth, []).append(name)
+    for depth, names in cut.items():
+        measures = [one.measure for one in result.systems[0].measures.values()]
+        if deeper := [str(measure) for measure in measures if isinstance(measure, CutoffMeasure) and measure.depth > depth]:
+            verb = "looks" if len(deeper) == 1 else "look"
+            whose = f"the rankings of {', '.join(names)}"
+            yield f"{', '.join(deeper)} {verb} deeper than the {depth} documents that {whose} keep: raise depth to see more"
+
+
+def _longest_ranking(run: Run) -> int:
+    return int((run.offsets[1:] - run.offsets[:-1]).max(initial=0))
+
+
+def pool_notes(ranks: Mapping[str, ChunkRanks], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:
+    """For each system whose chunks came to fewer documents than a measure looks at, how often and which measures."""
+    measures = [one.measure for one in result.systems[0].measures.values() if isinstance(one.measure, CutoffMeasure)]
+    for name, one in ranks.items():
+        short = _short_rankings(one, runs[name], min(documents, one.depth))
+        if deeper := [measure for measure in measures if short and measure.depth > min(short)]:
+            wanted = min(max(measure.depth for measure in deeper), documents)
+            queries = f"{sum(count < wanted for count in short)} of {len(one.rankings)} queries"
+            few = f"fewer than {wanted} documents ({min(short)} at the fewest)"
+            told = f"for {queries} the first {one.max_chunks} chunks come from {few}, and {', '.join(map(str, deeper))} would look further"
+            yield f"{name}: {told}: raise pool, or the depth of what ranks chunks"
+
+
+def _short_rankings(ranks: ChunkRanks, run: Run, enough: int) -> Sequence[int]:
+    """How many documents were found where the chunks ran out first."""
+    found = (run.offsets[1:] - run.offsets[:-1]).tolist()
+    pairs = zip(found, ranks.rankings, strict=True)
+    return [count for count, (chunks, _) in pairs if len(chunks) >= ranks.max_chunks and count < enough]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Levels:
+    """Every system's ranking and values at the level of the judgements, and at that of chunks where it ranks any.
+
+    `dataset` is what the rankings are judged by: documents and judgements of the same ids as theirs.
+    """
+
+    dataset: Dataset
+    fingerprint: str
+    runs: Mapping[str, Run]
+    result: Result
+    chunks: ChunkLevel
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def evaluate_levels(
+    experiment: Experiment,
+    dataset: Dataset,
+    collapse: CollapsedCorpus | None,
+    stage_runs: Mapping[str, StageRun],
+    runner: StageRunner,
+    selected: Sequence[str],
+) -> Levels:
+    """The systems' outcomes, collapsed where the experiment says so, and evaluated."""
+    ids = [query.id for query in runner.queries]
+    options = EvaluateOptions(rel=experiment.rel, queries=selected if len(selected) < len(dataset.qrels) else None)
+    runs = {name: Run.from_rankings(name, ids, stage_run.output.rankings) for name, stage_run in stage_runs.items()}
+    judged = collapse.judged(runs.values()) if collapse else dataset
+    if collapse:
+        runs = {name: _collapse_run(collapse, name, ids, stage_run) for name, stage_run in stage_runs.items()}
+    counted = {name: run.restricted_to(judged.qrels) for name, run in runs.items()}
+    result = evaluate_runs(judged.qrels, counted, ranking_measures(experiment.measures), options)
+    ranks = chunk_rankings(stage_runs, runner, collapse)
+    chunks = evaluate_chunks(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
+    return Levels(
+        dataset=judged,
+        fingerprint=collapse.fingerprint() if collapse else dataset.fingerprint(),
+        runs=runs,
+        result=result,
+        chunks=chunks,
+        facts={**(collapse.facts() if collapse else {}), **chunks.facts},
+        notes=(
+            *dataset_notes(judged, selected),
+            *depth_notes(experiment.systems, runs, result, len(judged.corpus)),
+            *(collapse.notes() if collapse else ()),
+            *pool_notes(ranks, runs, result, len(judged.corpus)),
+            *chunks.notes,
+        ),
+    )
+
+
+def _collapse_run(collapse: CollapsedCorpus, name: str, ids: Sequence[str], stage_run: StageRun) -> Run:
+    return Run.from_rankings(name, ids, map(collapse.ranking, stage_run.output.rankings))

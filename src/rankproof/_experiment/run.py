@@ -1,0 +1,241 @@
+"""Run(), RunOptions, SystemRuns put together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.answers import Answers
+from rankproof._data.dataset import Dataset, Queries, Query
+from rankproof._data.identity import identity, kind_name
+from rankproof._data.run import Run
+from rankproof._data.validation import checked_integer
+from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
+from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
+from rankproof._experiment.checks import check_fields_exist, check_systems_have_prices
+from rankproof._experiment.collapse import collapse_corpus
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.experiment import SAMPLE, Experiment, baselines_of, system_kind
+from rankproof._experiment.levels import Levels, evaluate_levels
+from rankproof._experiment.queries import select_queries
+from rankproof._experiment.runner import StageRun, StageRunner
+from rankproof._formats.read import read_dataset
+from rankproof._io.open import path_text
+from rankproof._io.paths import cache_home
+from rankproof._llm.budget import Budget
+from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.session import LLMSession
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.provenance import provenance
+from rankproof.errors import UsageError
+from rankproof.stages._base import BuildContext, Cost, Progress, Stage
+
+
+def total_cost(costs: Iterable[Cost]) -> Cost:
+    """The sum, with everything shared in it once."""
+    seconds, size = 0.0, 0
+    shared: dict[str, tuple[float, int]] = {}
+    for cost in costs:
+        seconds += cost.seconds - sum(part[0] for part in cost.shared.values())
+        size += cost.bytes - sum(part[1] for part in cost.shared.values())
+        for key, part in cost.shared.items():
+            known = shared.get(key, (0.0, 0))
+            shared[key] = max(known[0], part[0]), max(known[1], part[1])
+    return Cost(seconds + sum(part[0] for part in shared.values()), size + sum(part[1] for part in shared.values()), shared)
+
+
+def build_system_runs(
+    systems: Mapping[str, Stage], stage_runs: Mapping[str, StageRun], levels: Levels, facts: Mapping[str, Any]
+) -> tuple[SystemRun, ...]:
+    """One for each system, in their order."""
+    baseline, runs = baselines_of(systems, levels.result), levels.runs
+    named = {id(stage_run) for stage_run in stage_runs.values()}
+    system_runs = []
+    for name, stage in systems.items():
+        own, every = stage_runs[name].output, tuple(stage_runs[name].all_runs())
+        cost = total_cost(each.output.cost for each in every)
+        times = _sum_by_name([each.output.times for each in every])
+        system_runs.append(
+            SystemRun(
+                name=name,
+                kind=system_kind(stage),
+                stage=identity(stage),
+                run=runs[name],
+                times={**times, "total": np.sum(list(times.values()), axis=0)},
+                index_seconds=cost.seconds,
+                index_bytes=cost.bytes,
+                throughput=own.throughput,
+                baseline=baseline[name],
+                facts={**own.facts, **facts},
+                notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], named))),
+                computed=own.computed,
+                from_cache=own.from_cache,
+                counts=_sum_by_name([each.output.counts for each in every]),
+                money=sum(each.money() for each in every),
+                answers=None if own.answers is None else Answers(dict(zip(runs[name].queries, own.answers, strict=True))),
+            )
+        )
+    return tuple(system_runs)
+
+
+def _input_notes(stage_run: StageRun, named: Collection[int]) -> Iterator[str]:
+    """What stages below it say that have no rung of their own to say it at."""
+    for each in stage_run.all_runs():
+        if each is not stage_run and id(each) not in named:
+            yield from (f"{kind_name(type(each.stage))}: {note}" for note in each.output.notes)
+
+
+def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """By name, the arrays of all added."""
+    return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """`cache` None keeps nothing beyond the process; `threads` are for building, queries are asked one at a time.
+
+    `budget` is the most that asking language models may cost.
+    """
+
+    cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
+    threads: int = 1
+    progress: Progress = field(default=lambda label, done, total: None)
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        checked_integer("threads", self.threads)
+        if self.cache is not None:
+            object.__setattr__(self, "cache", Path(path_text(self.cache)).expanduser().absolute())
+        if not callable(self.progress):
+            raise UsageError(f"progress is a {type(self.progress).__name__}", fix="give a function of label, done and total")
+
+    @property
+    def home(self) -> Path | None:
+        """The cache folder as an absolute path, None where nothing is to be kept."""
+        return None if self.cache is None else Path(self.cache)
+
+
+_SNIPPET_LENGTH = 300
+_SNIPPET_DEPTH = 20
+
+
+def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
+    """Title and the first 300 characters of every judged document and of each ranking's first 20."""
+    wanted = {doc: None for docs in dataset.qrels.values() for doc in docs}
+    for run in runs:
+        for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
+            wanted.update(dict.fromkeys(run.docs[start : min(end, start + _SNIPPET_DEPTH)]))
+    return {doc: _document_snippet(dataset, doc) for doc in sorted(wanted) if doc in dataset.corpus}
+
+
+def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
+    """How many characters of each snippet are the document's title, for those that have one."""
+    titles = ((doc, dataset.corpus[doc].title) for doc in snippets if doc in dataset.corpus)
+    return {doc: min(len(title), len(snippets[doc])) for doc, title in titles if title}
+
+
+def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
+    """The field `url` of those of the documents that have one."""
+    found = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
+    return {doc: url for doc, url in found if isinstance(url, str) and url.strip()}
+
+
+def _document_snippet(dataset: Dataset, doc: str) -> str:
+    document = dataset.corpus[doc]
+    whole = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)
+    return whole if len(whole) <= _SNIPPET_LENGTH else f"{whole[:_SNIPPET_LENGTH]}…"
+
+
+def run_experiment(experiment: Experiment, settings: RunOptions | None = None) -> ExperimentResult:
+    """Climbs every system of the experiment, in order, and evaluates it."""
+    settings = settings or RunOptions()
+    start = time.monotonic()
+    written = experiment_toml(experiment)
+    dataset = load_dataset(experiment)
+    check_fields_exist(experiment.systems, dataset.corpus)
+    check_systems_have_prices(experiment.systems, settings.budget)
+    drawn = select_queries(experiment, dataset)
+    queries = drawn.queries(dataset)
+    collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
+    with _open_runner(dataset, queries, settings) as runner:
+        stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
+        levels = evaluate_levels(experiment, dataset, collapse, stage_runs, runner, drawn.judged)
+        refusals = runner.context.session.notes()
+    system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
+    texts = Queries(queries, source=dataset.queries.source)
+    snippets = build_snippets(levels.dataset, levels.runs.values())
+    document = document_resolver(dataset.corpus, collapse.values if collapse else None)
+    answers = _evaluate_answers(experiment, system_runs, texts, levels, settings.threads, document)
+    return ExperimentResult(
+        name=experiment.name,
+        fingerprint=levels.fingerprint,
+        queries=tuple(query.id for query in queries),
+        result=levels.result,
+        system_runs=system_runs,
+        qrels=levels.dataset.qrels,
+        texts=texts,
+        snippets=snippets,
+        titles=title_lengths(levels.dataset, snippets),
+        urls=document_urls(levels.dataset, snippets),
+        experiment=written,
+        provenance=_provenance(experiment, levels, settings, time.monotonic() - start),
+        notes=(*drawn.notes(), *levels.notes, *answers.notes, *refusals),
+        rel=experiment.rel,
+        chunks=levels.chunks.result,
+        answers=answers.result,
+        judged_documents=answers.judged_documents,
+    )
+
+
+def _evaluate_answers(
+    experiment: Experiment,
+    system_runs: Sequence[SystemRun],
+    texts: Queries,
+    levels: Levels,
+    threads: int,
+    document: Callable[[str], str],
+) -> MeasuredAnswers:
+    qrels, measures = levels.dataset.qrels, experiment.measures
+    return evaluate_answering_systems(system_runs, texts, qrels, measures, rel=experiment.rel, threads=threads, document=document)
+
+
+def _provenance(experiment: Experiment, levels: Levels, settings: RunOptions, seconds: float) -> dict[str, Any]:
+    return {
+        **provenance(),
+        "seconds": seconds,
+        "dataset": levels.dataset.name,
+        "documents": len(levels.dataset.corpus),
+        "seed": experiment.seed,
+        "limit": experiment.limit,
+        "threads": settings.threads,
+        **levels.facts,
+    }
+
+
+def load_dataset(experiment: Experiment) -> Dataset:
+    """The dataset, read where it is a path."""
+    if isinstance(experiment.dataset, Dataset):
+        return experiment.dataset
+    if experiment.dataset == SAMPLE:
+        from rankproof._sample import sample_folder
+
+        with sample_folder() as folder:
+            return read_dataset(folder)
+    return read_dataset(experiment.dataset, split=experiment.split)
+
+
+@contextmanager
+def _open_runner(dataset: Dataset, queries: Sequence[Query], settings: RunOptions) -> Iterator[StageRunner]:
+    home = settings.home
+    session = LLMSession(ResponseCaches(home) if home else None, settings.budget, threads=settings.threads)
+    with session, DiskBlockCache(home, settings.progress) if home else MemoryBlockCache(settings.progress) as block_cache:
+        corpus_key = dataset.corpus.fingerprint()
+        context = BuildContext(dataset.corpus, corpus_key, block_cache, settings.threads, settings.progress, session)
+        yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)

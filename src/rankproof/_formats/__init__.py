@@ -1,0 +1,1 @@
+"""File formats: reading, writing, detection by content."""

@@ -1,0 +1,237 @@
+"""Arrow columns and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankproof._data.ordering import Order
+from rankproof._data.qrels import Judgement
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import RunRow
+from rankproof._extras import extra
+from rankproof._formats.columns import Columns, find_columns
+from rankproof._formats.fields import GradeMap, id_of_value, rank_of_value
+from rankproof._formats.rows import judgement, run_row
+from rankproof._io.file_errors import file_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
+_TEXTS = ("string", "large_string", "string_view")
+
+
+def load_pyarrow() -> Any:
+    """The library, or the error that says how to get it."""
+    with extra("parquet"):
+        import pyarrow
+    return pyarrow
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of the type holds text, perhaps by dictionary."""
+    values = kind.value_type if load_pyarrow().types.is_dictionary(kind) else kind
+    return str(values) in _TEXTS
+
+
+def id_column(column: Any, role: str, name: str, source: str, done: int) -> Any:
+    """The column, where it holds text (perhaps by dictionary, perhaps as bytes) or integers; `done` rows came before it."""
+    kind = column.type
+    types = load_pyarrow().types
+    if is_text(kind):
+        return text_column(column)
+    if types.is_integer(kind):
+        return column
+    if types.is_dictionary(kind):
+        return id_column(column.dictionary_decode(), role, name, source, done)
+    if str(kind).partition("[")[0] in _BYTES:
+        ids = [
+            None if one is None else id_of_value(one, role, source=source, line=line)
+            for line, one in _enumerate_rows(column, done)
+        ]
+        return load_pyarrow().array(ids, load_pyarrow().large_string())
+    if len(column) and (types.is_floating(kind) or types.is_null(kind)):
+        id_of_value(column[0].as_py(), role, source=source, line=done + 1)
+    raise file_error("column-type", source=source, role=role, name=name, kind=str(kind), expected="text or integers")
+
+
+def text_column(column: Any) -> Any:
+    """The column; views of text are copied, as pyarrow before 25 can end the process where it hands them on."""
+    pa = load_pyarrow()
+    if "string_view" not in str(column.type):
+        return column
+    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.large_string())
+
+
+def score_column(column: Any, name: str, source: str) -> Any:
+    """The column as float64, where it holds numbers."""
+    pa = load_pyarrow()
+    kind = column.type
+    if pa.types.is_float64(kind):
+        return column
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return column.cast(pa.float64(), safe=False)
+    raise file_error("column-type", source=source, role="score", name=name, kind=str(kind), expected="numbers")
+
+
+def rank_column(column: Any) -> Any:
+    """The column as integers, with null for what is no whole number."""
+    pa = load_pyarrow()
+    if pa.types.is_integer(column.type):
+        return column
+    if not pa.types.is_floating(column.type):
+        return pa.array([rank_of_value(value) for value in column.to_pylist()], pa.int64())
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    whole = (np.abs(values) < 2.0**63) & (np.floor(values) == values)
+    return pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole)
+
+
+def scores_from_ranks(ranks: Any) -> Any:
+    """Minus the ranks, for a run that has no scores; 0 for a rank that is missing, which alignment refuses."""
+    pa = load_pyarrow()
+    values = ranks.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+    return pa.array(-values)
+
+
+def _enumerate_rows(column: Any, done: int) -> Any:
+    return enumerate(column.to_pylist(), start=done + 1)
+
+
+class StreamColumns(NamedTuple):
+    """Where the parts of a row stand in a run's stream; rank and tag are -1 where there are none."""
+
+    query: int = 0
+    doc: int = 1
+    score: int = 2
+    rank: int = -1
+    tag: int = -1
+
+
+Batches = Callable[[], Iterable["pa.RecordBatch"]]
+
+
+class RowStream:
+    """A run's batches as an Arrow stream that begins anew each time that it is asked for, so that nobody has to keep them.
+
+    It is opened once when made, so that columns of a wrong type are refused then. `error` is what stopped it, which Arrow's
+    interface hands on as text only.
+    """
+
+    reopens = True
+
+    def __init__(self, batches: Batches, names: list[str], places: StreamColumns, source: str) -> None:
+        self.error: BaseException | None = None
+        self._batches, self._names, self._places, self._source = batches, names, places, source
+        self._ready = [self._opened()]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader: Any = self._ready.pop() if self._ready else self._opened()
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _opened(self) -> pa.RecordBatchReader:
+        rows = self._rows()
+        first = next(rows, None)
+        if first is None:
+            raise row_error("no-rows", source=self._source)
+        reader: pa.RecordBatchReader = load_pyarrow().RecordBatchReader.from_batches(first.schema, chain((first,), rows))
+        return reader
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        arrow, labels = load_pyarrow(), _column_names(self._places)
+        try:
+            for columns in stream_batches(self._batches(), self._names, self._places, self._source):
+                yield arrow.record_batch(columns, names=labels)
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+def stream_layout(schema: pa.Schema, source: str, order: Order) -> tuple[StreamColumns, list[str]]:
+    """Where the stream's columns will stand, and the names of those that it takes; tags must be text.
+
+    Where the run has no scores, its ranks are named in their place.
+    """
+    columns = find_columns(schema.names, "run", source=source, order=order)
+    taken = [columns.query, columns.doc, columns.value]
+    rank = tag = -1
+    if columns.rank is not None:
+        rank = len(taken)
+        taken.append(columns.rank)
+    if columns.tag is not None and is_text(schema.field(columns.tag).type):
+        tag = len(taken)
+        taken.append(columns.tag)
+    return StreamColumns(rank=rank, tag=tag), [schema.names[place] for place in taken]
+
+
+def stream_batches(
+    batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str
+) -> Iterator[list[Any]]:
+    """The columns of each batch, in the stream's order and types."""
+    done = 0
+    for batch in batches:
+        query, doc, score, *rest = (batch.column(name) for name in names)
+        if places.rank >= 0:
+            rest[0] = rank_column(rest[0])
+        if places.tag >= 0:
+            rest[-1] = text_column(rest[-1])
+        unscored = places.rank >= 0 and names[places.score] == names[places.rank]
+        yield [
+            id_column(query, "query", names[0], source, done),
+            id_column(doc, "document", names[1], source, done),
+            scores_from_ranks(rest[0]) if unscored else score_column(score, names[2], source),
+            *rest,
+        ]
+        done += batch.num_rows
+
+
+def _column_names(places: StreamColumns) -> list[str]:
+    return [name for name, place in zip(StreamColumns._fields, places, strict=True) if place >= 0]
+
+
+def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str) -> Iterator[RunRow]:
+    """The rows of a run, of the columns of these names, which `places` lays out."""
+    rank, tag = (None if place < 0 else place for place in (places.rank, places.tag))
+    columns = Columns(places.query, places.doc, places.score, rank, tag)
+    for line, cells in _numbered_rows(stream_batches(batches, names, places, source), source):
+        yield run_row(cells, columns, source=source, line=line)
+
+
+def judgements(
+    batches: Iterable[pa.RecordBatch], names: list[str], source: str, grade_map: GradeMap | None
+) -> Iterator[Judgement]:
+    """The judgements of qrels, of the columns of these names: query, document and grade."""
+    for line, cells in _numbered_rows(_with_id_columns(batches, names, source), source):
+        yield judgement(cells, Columns(0, 1, 2), grade_map, source=source, line=line)
+
+
+def _with_id_columns(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[list[Any]]:
+    done = 0
+    for batch in batches:
+        query, doc, grade = (batch.column(name) for name in names)
+        yield [
+            id_column(query, "query", names[0], source, done),
+            id_column(doc, "document", names[1], source, done),
+            grade,
+        ]
+        done += batch.num_rows
+
+
+def _numbered_rows(batches: Iterable[Any], source: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    line = 0
+    for batch in batches:
+        for cells in zip(*(_to_list(column, source) for column in batch), strict=True):
+            line += 1
+            yield line, cells
+
+
+def _to_list(column: Any, source: str) -> list[Any]:
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError as error:
+        raise file_error("encoding", source=source, encoding="UTF-8", reason=error.reason) from None
+    return values

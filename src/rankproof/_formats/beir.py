@@ -1,0 +1,79 @@
+"""BEIR's rows: `query-id corpus-id score` in tab-separated text, with that header or, where the format is named, without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import checked_id
+from rankproof._formats.columns import Kind, is_header
+from rankproof._formats.csv import TSV, qrels_table
+from rankproof._formats.fields import grade_of_text, parse_score
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run
+from rankproof._formats.trec import numbered_lines
+from rankproof._io.file_errors import file_error
+from rankproof._io.streams import ByteSource
+
+HEADER = ("query-id", "corpus-id", "score")
+
+
+class BeirFormat:
+    """Three columns; the third is a grade in qrels, a score in a run."""
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        if _has_header(source):
+            return TSV.read_qrels(source, options)
+        return build_qrels(_judgements(source, options), source=source.name)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        if _has_header(source):
+            return TSV.read_run(source, name, options)
+        if options.read_options.order == "rank":
+            raise row_error("rank-missing", source=source.name)
+        return build_run(_run_rows(source), name=name, source=source.name, read_options=options.read_options)
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        return "qrels"
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        raise file_error("convert-beir-run")
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        return qrels_table(qrels, HEADER, "\t")
+
+
+def _has_header(source: ByteSource) -> bool:
+    line = next(numbered_lines(source), (0, b""))[1].decode()
+    return is_header(line.split("\t"))
+
+
+def _fields(source: ByteSource) -> Iterator[tuple[int, str, str, str]]:
+    """Rows without a header: columns between tabs where the first row has any, else between white space."""
+    tabs: bool | None = None
+    for line, text in numbered_lines(source):
+        tabs = b"\t" in text if tabs is None else tabs
+        fields = text.split(b"\t") if tabs else text.split()
+        if len(fields) != len(HEADER):
+            raise file_error("columns-beir", source=source.name, line=line, found=len(fields))
+        query, doc, value = (field.decode() for field in fields)
+        yield (
+            line,
+            checked_id(query, "query", source=source.name, line=line),
+            checked_id(doc, "document", source=source.name, line=line),
+            value,
+        )
+
+
+def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
+    for line, query, doc, value in _fields(source):
+        yield Judgement(query, doc, grade_of_text(value, options.grade_map, source=source.name, line=line), line)
+
+
+def _run_rows(source: ByteSource) -> Iterator[RunRow]:
+    for line, query, doc, value in _fields(source):
+        yield RunRow(query, doc, parse_score(value.encode(), source=source.name, line=line), None, line)
+
+
+BEIR = BeirFormat()

@@ -1,0 +1,150 @@
+"""The names that columns and fields go by, said once, and which column of a table plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rankproof._data.ordering import Order
+from rankproof._data.row_errors import row_error
+from rankproof._io.file_errors import file_error
+from rankproof.errors import for_message
+
+Kind = Literal["run", "qrels"]
+MAX_COLUMNS_SHOWN = 12
+
+# In order of preference: where a table has both `query_id` and `query`, the latter is the text.
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("query_id", "queryid", "qid", "q_id", "topic_id", "topicid", "topic", "query", "q"),
+    "document": (
+        *("doc_id", "docid", "did", "d_id", "docno", "doc_no", "document_id", "documentid", "corpus_id", "corpusid"),
+        *("passage_id", "pid", "p_id", "product_id", "item_id", "doc", "document", "passage", "d"),
+    ),
+    "score": ("score", "scores", "sim", "similarity", "retrieval_score", "relevance_score"),
+    "grade": (
+        *("grade", "rel", "relevance", "label", "relevance_label", "relevance_grade", "esci_label", "judgement", "judgment"),
+        *("gain", "score"),
+    ),
+    "rank": ("rank", "position"),
+    "tag": ("tag", "run_id", "runid", "run_name", "run_tag", "system"),
+    "mark": ("judged_by",),
+}
+# In texts, unlike in rows, `query` and `document` name the text itself.
+TEXT_ID_NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("_id", "id", *COLUMN_NAMES["query"][:6]),
+    "document": ("_id", "id", *COLUMN_NAMES["document"][:15]),
+}
+TEXT_NAMES = ("text", "contents", "content", "body", "query", "question", "document", "passage", "doc")
+_BEIR = ("query_id", "corpus_id", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the parts of a row stand; `value` is the score of a run or the grade of qrels.
+
+    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank. `mark` is who judged.
+    """
+
+    query: int
+    doc: int
+    value: int
+    rank: int | None = None
+    tag: int | None = None
+    scored: bool = True
+    judge_label: int | None = None
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The columns that play a part, each once."""
+        parts = (self.query, self.doc, self.value, self.rank, self.tag)
+        return tuple(dict.fromkeys(place for place in parts if place is not None))
+
+    def compacted(self) -> Columns:
+        """Where the parts stand once the columns of `places` are taken out, in that order."""
+        at = self.places.index
+        rank, tag = (None if place is None else at(place) for place in (self.rank, self.tag))
+        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
+
+
+def normalised_name(name: str) -> str:
+    """A column's name as the table above has it."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_").replace(".", "_")
+
+
+def column_of_role(role: str, names: Sequence[str]) -> int | None:
+    """The column that plays the role, the best-named one where several could."""
+    plain = [normalised_name(name) for name in names]
+    return next((plain.index(name) for name in COLUMN_NAMES[role] if name in plain), None)
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Whether the names are those of a table of rows: a query and a document among them."""
+    return column_of_role("query", names) is not None and column_of_role("document", names) is not None
+
+
+def find_columns(
+    names: Sequence[str], kind: Kind, *, source: str = "", line: int | None = None, order: Order = "score"
+) -> Columns:
+    """Which column is which; a part that is missing or named twice is refused."""
+    _check_repeats(names, source, line)
+    value_role = "score" if kind == "run" else "grade"
+    value = column_of_role(value_role, names)
+    rank, tag = (column_of_role(role, names) if kind == "run" else None for role in ("rank", "tag"))
+    scored = value is not None or rank is None or order == "score"
+    if scored:
+        _check_swapped(names, kind, value, source, line)
+    places = {
+        "query": column_of_role("query", names),
+        "document": column_of_role("document", names),
+        value_role: value if scored else rank,
+    }
+    _check_missing(names, places, rank, source, line)
+    if kind == "run" and order == "rank" and rank is None:
+        raise row_error("rank-missing", source=source, line=line)
+    query, doc, number = (place for place in places.values() if place is not None)
+    return Columns(query, doc, number, rank, tag, scored, column_of_role("mark", names) if kind == "qrels" else None)
+
+
+def kind_from_names(names: Sequence[str]) -> Kind | None:
+    """Whether such columns are a run's or qrels', None where nothing tells."""
+    plain = [normalised_name(name) for name in names]
+    if all(name in plain for name in _BEIR) and column_of_role("rank", names) is None:
+        return "qrels"
+    if "score" in plain or column_of_role("score", names) is not None:
+        return "run"
+    return "qrels" if column_of_role("grade", names) is not None else None
+
+
+def names_for_message(names: Sequence[str]) -> str:
+    """The names as a message shows them."""
+    few = ", ".join(for_message(name) or '""' for name in names[:MAX_COLUMNS_SHOWN])
+    return f"{few}, …" if len(names) > MAX_COLUMNS_SHOWN else few or "none"
+
+
+def _check_repeats(names: Sequence[str], source: str, line: int | None) -> None:
+    seen: set[str] = set()
+    known = {name for role in COLUMN_NAMES.values() for name in role}
+    for name in map(normalised_name, names):
+        if name in seen and name in known:
+            raise file_error("header-repeated", source=source, line=line, name=name)
+        seen.add(name)
+
+
+def _check_missing(names: Sequence[str], places: dict[str, int | None], rank: int | None, source: str, line: int | None) -> None:
+    for role, place in places.items():
+        if place is None and role == "score" and rank is not None:
+            raise file_error("header-unscored", source=source, line=line, found=names_for_message(names))
+        if place is None:
+            example = "relevance" if "grade" in places else "score"
+            found, known = names_for_message(names), COLUMN_NAMES[role]
+            raise file_error("header-missing", source=source, line=line, role=role, found=found, example=example, known=known)
+
+
+def _check_swapped(names: Sequence[str], kind: Kind, value: int | None, source: str, line: int | None) -> None:
+    if kind == "run" and value is None and (grade := column_of_role("grade", names)) is not None:
+        raise file_error("swapped-run", source=source, line=line, name=names[grade])
+    if kind == "qrels" and value is not None and normalised_name(names[value]) == "score":
+        ranked = column_of_role("rank", names)
+        if ranked is not None:
+            raise file_error("swapped-qrels", source=source, line=line, name=names[ranked])

@@ -1,0 +1,211 @@
+"""CSV, TSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, label_of
+from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
+from rankproof._data.run import Run, RunRow
+from rankproof._data.validation import checked_id
+from rankproof._formats.columns import Columns, Kind, find_columns, kind_from_names
+from rankproof._formats.fields import grade_of_text, parse_score, rank_of_value, score_of_rank
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import numbered_text_lines
+from rankproof._io.streams import ByteSource
+from rankproof.errors import UsageError, for_message
+
+Lines = Iterator[tuple[int, str]]
+Row = tuple[int, list[str], bool]
+_QUOTE = '"'
+
+
+def split_rows(lines: Lines, delimiter: str, source: str) -> Iterator[Row]:
+    """Each row that is not blank: its first line, its fields, and whether it begins with a bare #."""
+    for number, line in lines:
+        text = line.rstrip("\r\n")
+        if not text.strip():
+            continue
+        fields = text.split(delimiter) if _QUOTE not in text else _QuotedRow(number, line, lines, delimiter, source).fields()
+        yield number, fields, text.startswith("#")
+
+
+class _QuotedRow:
+    """One row with quotes in it, read on over as many lines as they need."""
+
+    def __init__(self, number: int, line: str, lines: Lines, delimiter: str, source: str) -> None:
+        self.number, self.line, self.lines, self.delimiter, self.source = number, line, lines, delimiter, source
+        self.first, self.at = number, 0
+
+    def fields(self) -> list[str]:
+        found: list[str] = []
+        while True:
+            found.append(self._quoted() if self.line.startswith(_QUOTE, self.at) else self._bare())
+            rest = self.line[self.at :]
+            if not rest.strip("\r\n"):
+                return found
+            if not rest.startswith(self.delimiter):
+                raise file_error("quote-text", source=self.source, line=self.number, column=self.at + 1)
+            self.at += len(self.delimiter)
+
+    def _bare(self) -> str:
+        end = self.line.find(self.delimiter, self.at)
+        field = self.line[self.at :].rstrip("\r\n") if end < 0 else self.line[self.at : end]
+        self.at += len(field)
+        return field
+
+    def _quoted(self) -> str:
+        opened, parts, size = self.number, [], 0
+        self.at += 1
+        while True:
+            end = self.line.find(_QUOTE, self.at)
+            if end < 0:
+                parts.append(self.line[self.at :])
+                size += len(parts[-1])
+                self._next_line(opened, size)
+                continue
+            parts.append(self.line[self.at : end])
+            doubled = self.line.startswith(_QUOTE, end + 1)
+            self.at = end + 1 + doubled
+            if not doubled:
+                return "".join(parts)
+            parts.append(_QUOTE)
+
+    def _next_line(self, opened: int, size: int) -> None:
+        if size > MAX_LINE_BYTES:
+            raise file_error("field-long", source=self.source, line=opened)
+        following = next(self.lines, None)
+        if following is None:
+            raise file_error("quote-open", source=self.source, line=opened)
+        self.number, self.line = following
+        self.at = 0
+
+
+def checked_delimiter(delimiter: str | None) -> str | None:
+    """The delimiter as one character; `\\t` in letters is a tab."""
+    char = "\t" if delimiter in ("\\t", "tab") else delimiter
+    if char is not None and not isinstance(char, str):
+        raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='name one character, like ";" or "\\t"')
+    if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
+        raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='name one character, like ";" or "\\t"')
+    return char
+
+
+def delimited_line(fields: Iterable[str], delimiter: str) -> str:
+    """One row, with its end; fields that need quotes have them."""
+    return delimiter.join(_quote_field(field, delimiter) for field in fields) + "\n"
+
+
+def _quote_field(field: str, delimiter: str) -> str:
+    plain = field and not field.startswith(("#", "\ufeff")) and not any(char in field for char in (delimiter, _QUOTE, "\n", "\r"))
+    return field if plain else _QUOTE + field.replace(_QUOTE, _QUOTE * 2) + _QUOTE
+
+
+JUDGE_LABEL_COLUMN = "judged-by"
+_OTHER_DELIMITERS = (";", "\t", ",", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedFormat:
+    """A table in text; the delimiter is the format's own unless another is named."""
+
+    delimiter: str
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        return build_qrels(self._judgements(source, options), source=source.name)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        return build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        return kind_from_names(next(self._table(source, options))[1])
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        tag = run.tags[0] if len(run.tags) == 1 else None
+        tail = [] if tag is None else [tag]
+        yield delimited_line(["query_id", "doc_id", "rank", "score", *(["tag"] if tail else [])], self.delimiter).encode()
+        for row in ranked_rows(run):
+            fields = [row.query, row.doc, str(row.rank), repr(row.score), *tail]
+            yield delimited_line(fields, self.delimiter).encode()
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        yield from qrels_table(qrels, ("query_id", "doc_id", "relevance"), self.delimiter)
+
+    def _rows(self, source: ByteSource, options: ParseOptions) -> Iterator[RunRow]:
+        table = self._table(source, options)
+        header, names = next(table)
+        columns = find_columns(names, "run", source=source.name, line=header, order=options.read_options.order)
+        for line, fields in table:
+            query, doc = _ids(fields, columns, source.name, line)
+            rank = None if columns.rank is None else rank_of_value(fields[columns.rank])
+            if columns.scored:
+                score = _score(fields[columns.value], source.name, line)
+            else:
+                score = score_of_rank(rank, source=source.name, line=line)
+            yield RunRow(query, doc, score, rank, line, None if columns.tag is None else fields[columns.tag])
+
+    def _judgements(self, source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
+        table = self._table(source, options)
+        header, names = next(table)
+        columns = find_columns(names, "qrels", source=source.name, line=header)
+        for line, fields in table:
+            query, doc = _ids(fields, columns, source.name, line)
+            grade = grade_of_text(fields[columns.value], options.grade_map, source=source.name, line=line)
+            yield Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(fields[columns.judge_label]))
+
+    def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:
+        """The header, then every row, all with as many fields; comments are left out."""
+        delimiter = options.delimiter or self.delimiter
+        header: list[str] = []
+        count = 0
+        for line, fields, comment in split_rows(numbered_text_lines(source), delimiter, source.name):
+            if comment and len(fields) != len(header):
+                continue
+            if comment:
+                raise file_error("comment-or-row", source=source.name, line=line)
+            if not header:
+                _check_column_count(fields, source.name, line)
+                header = fields
+            elif len(fields) != len(header):
+                raise file_error("columns", source=source.name, line=line, found=len(fields), expected=len(header))
+            count += 1
+            yield line, fields
+        if count < 2:
+            raise file_error("header-only", source=source.name) if count else row_error("no-rows", source=source.name)
+
+
+def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
+    """Judgements under a header of three names; a fourth says who made each, where any was made by a machine."""
+    yield delimited_line([*header, *([JUDGE_LABEL_COLUMN] if qrels.marks else [])], delimiter).encode()
+    for query, docs in qrels.items():
+        for doc, grade in docs.items():
+            mark = [qrels.marks.get((query, doc), HUMAN_JUDGE)] if qrels.marks else []
+            yield delimited_line([query, doc, str(grade), *mark], delimiter).encode()
+
+
+def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[str, str]:
+    return (
+        checked_id(fields[columns.query], "query", source=source, line=line),
+        checked_id(fields[columns.doc], "document", source=source, line=line),
+    )
+
+
+def _score(token: str, source: str, line: int) -> float:
+    whole, comma, part = token.partition(",")
+    if comma and part.isdigit() and whole.lstrip("+-").isdigit():
+        raise file_error("decimal-comma", source=source, line=line, token=token)
+    return parse_score(token.encode(), source=source, line=line)
+
+
+def _check_column_count(fields: list[str], source: str, line: int) -> None:
+    other = next((char for char in _OTHER_DELIMITERS if char in fields[0]), None)
+    if len(fields) == 1 and other is not None:
+        raise file_error("header-one", source=source, line=line, delimiter="\\t" if other == "\t" else other)
+    if len(fields) == 1 and len(fields[0].split()) > 2:
+        raise file_error("header-blanks", source=source, line=line)
+
+
+CSV = DelimitedFormat(",")
+TSV = DelimitedFormat("\t")

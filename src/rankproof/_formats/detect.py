@@ -1,0 +1,179 @@
+"""Format by content; OpenedFile."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankproof._data.ordering import Order, ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import Run
+from rankproof._formats.columns import Kind, is_header
+from rankproof._formats.csv import checked_delimiter
+from rankproof._formats.fields import GradeMap
+from rankproof._formats.registry import format_named, format_of_suffix, system_name
+from rankproof._formats.rows import ParseOptions
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import BOM, PARQUET_MAGIC, UTF16_MARKS, StrPath, first_bytes, open_source, path_text
+from rankproof._io.streams import ByteSource, ProgressCallback
+
+if TYPE_CHECKING:
+    from rankproof._formats.arrow import RowStream, StreamColumns
+
+
+SHORT_HEAD_BYTES = 1 << 12
+HEAD_BYTES = 1 << 16
+_JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
+_LINE = re.compile(rb"[^\r\n]+")
+_DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
+
+# Where in the file, which bytes, what such a file is, and what to give instead.
+_UNSUPPORTED_TYPES = (
+    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
+    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
+    (0, b"PK\x03\x04", "a zip archive (an .xlsx sheet is one too)", "unpack it, or save the sheet as CSV in UTF-8"),
+    (0, b"BZh", "bzip2-compressed", "unpack it, or compress it with gzip or zstd"),
+    (0, b"\xfd7zXZ", "xz-compressed", "unpack it, or compress it with gzip or zstd"),
+    (0, b"7z\xbc\xaf", "a 7-Zip archive", "unpack it, or compress it with gzip or zstd"),
+    (257, b"ustar", "a tar archive", "unpack it and name a file of it"),
+    (0, b"ARROW1", "an Arrow IPC file", "write it as Parquet"),
+    (0, b"SQLite format 3\x00", "an SQLite database", "export the table as CSV"),
+    (0, b"\x80\x04", "a Python pickle, which is never opened", "write it as JSON, CSV or Parquet"),
+    (0, b"\x80\x05", "a Python pickle, which is never opened", "write it as JSON, CSV or Parquet"),
+    (0, b"%PDF-", "a PDF", "name the file of rows"),
+)
+
+
+def detect(source: ByteSource) -> str:
+    """The name of the source's format; an empty file and one of a kind that we do not read are refused."""
+    head = _head(source)
+    if not head:
+        raise row_error("empty", source=source.name)
+    if head.startswith(PARQUET_MAGIC):
+        return "parquet"
+    _check_supported(head, source.name)
+    suffix = format_of_suffix(source.name)
+    text = head.removeprefix(BOM)
+    line, rest = _first_row(text)
+    if _JSON_START.match(line):
+        return _json_or_jsonl(line, rest, suffix)
+    return _delimited_format(line, suffix) or "trec"
+
+
+def has_delimited_header(source: ByteSource, delimiter: str) -> bool:
+    """Whether the first row is a header between such delimiters."""
+    line, _ = _first_row(_head(source).removeprefix(BOM))
+    return _is_header(line, delimiter.encode())
+
+
+def _head(source: ByteSource) -> bytes:
+    """The start of the source: a little where that holds the first row and more, else more of it."""
+    head = first_bytes(source.open, SHORT_HEAD_BYTES)
+    whole = len(head) < SHORT_HEAD_BYTES or _first_row(head.removeprefix(BOM))[1]
+    return head if whole else first_bytes(source.open, HEAD_BYTES)
+
+
+def _is_header(line: bytes, delimiter: bytes) -> bool:
+    if delimiter not in line:
+        return False
+    names = [field.strip(b'" ').decode(errors="replace") for field in line.split(delimiter)]
+    return is_header(names)
+
+
+def _check_supported(head: bytes, name: str) -> None:
+    for offset, magic, what, instead in _UNSUPPORTED_TYPES:
+        if head.startswith(magic, offset):
+            raise file_error("foreign", source=name, what=what, instead=instead)
+    if head.startswith(UTF16_MARKS):
+        raise row_error("utf16", source=name)
+
+
+def _first_row(text: bytes) -> tuple[bytes, bytes]:
+    """The first line that is neither blank nor a comment, and what follows it."""
+    for found in _LINE.finditer(text):
+        line = found.group()
+        if line.strip() and not line.startswith(b"#"):
+            return line.strip(b" "), text[found.end() :]
+    return b"", b""
+
+
+def _json_or_jsonl(line: bytes, rest: bytes, suffix: str | None) -> str:
+    if suffix == "jsonl":
+        return suffix
+    import json
+
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return "json"
+    if rest.strip():
+        return "jsonl"
+    row = isinstance(value, dict) and is_header(tuple(value)) and not any(isinstance(cell, dict) for cell in value.values())
+    return "jsonl" if row else "json"
+
+
+def _delimited_format(line: bytes, suffix: str | None) -> str | None:
+    """A table where the line names a query and a document, or where it is no row of TREC text and looks like one of a table."""
+    for delimiter, name in _DELIMITERS.items():
+        if _is_header(line, delimiter):
+            return name
+    columns = len(line.split())
+    if columns == 4 or columns >= 6:
+        return None
+    if suffix in ("csv", "tsv"):
+        return suffix
+    lone = columns == 1 and max(line.count(b","), line.count(b";")) >= 2
+    return "csv" if lone else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A source, the name of its format, and what a run in it is called."""
+
+    source: ByteSource
+    format: str
+    name: str
+    delimiter: str | None = None
+
+    def qrels(self, *, grade_map: GradeMap | None = None) -> Qrels:
+        """The judgements in it."""
+        return format_named(self.format).read_qrels(self.source, ParseOptions(self.delimiter, grade_map))
+
+    def run(self, *, name: str | None = None, read_options: ReadOptions | None = None) -> Run:
+        """The run in it with every row it has, duplicates included: alignment settles and counts those."""
+        options = ParseOptions(self.delimiter, read_options=read_options or ReadOptions())
+        return format_named(self.format).read_run(self.source, name or self.name, options)
+
+    def run_stream(self, order: Order = "score") -> tuple[RowStream, StreamColumns] | None:
+        """The run in it as an Arrow stream for alignment, where the format has one."""
+        stream = getattr(format_named(self.format), "run_stream", None)
+        return None if stream is None else stream(self.source, order)
+
+    def kind(self) -> Kind | None:
+        """Whether it holds a run or qrels, None where its content does not tell."""
+        return format_named(self.format).kind(self.source, ParseOptions(self.delimiter))
+
+
+def open_file(
+    path: StrPath,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    progress: ProgressCallback | None = None,
+) -> OpenedFile:
+    """The file at the path, its format told by content unless it is named.
+
+    A delimiter counts where the format is named or the first line is a header between such delimiters, so that one for a run does
+    no harm to qrels of another format.
+    """
+    if format is not None:
+        format_named(format)
+    char = checked_delimiter(delimiter)
+    source = open_source(path, encoding=encoding, progress=progress)
+    name = system_name(path_text(path))
+    if format is None and char is not None and has_delimited_header(source, char):
+        return OpenedFile(source, "csv", name, char)
+    return OpenedFile(source, format or detect(source), name, char if format is not None else None)

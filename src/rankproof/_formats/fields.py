@@ -1,0 +1,203 @@
+"""Text or cell to id, score, rank, grade; grade maps."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.qrels import Qrels, bounded_grade, checked_grade
+from rankproof._data.row_errors import MAX_GRADE, row_error
+from rankproof._data.run import checked_score
+from rankproof._data.validation import checked_id
+from rankproof._io.file_errors import file_error
+from rankproof.errors import UsageError, for_message
+
+_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+_INTEGER_trec = re.compile(rb"[+-]?[0-9]+")
+
+
+_NOT_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+
+
+def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> float:
+    """A decimal in ASCII as a float64; nothing else that Python or C would take for a number."""
+    if not _DECIMAL.fullmatch(token):
+        code = "score-infinite" if _NOT_FINITE.fullmatch(token) else "score-text"
+        raise row_error(code, source=source, line=line, token=token.decode())
+    score = float(token)
+    if not math.isfinite(score):
+        raise row_error("score-range", source=source, line=line, token=token.decode())
+    return score
+
+
+def parse_rank(token: bytes) -> int | None:
+    """The rank column where it is a whole number of at most 18 digits, else None."""
+    return int(token) if _INTEGER_trec.fullmatch(token) and len(token.lstrip(b"+-")) <= 18 else None
+
+
+def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> int:
+    """An integer in ASCII as a grade."""
+    if not _INTEGER_trec.fullmatch(token):
+        raise row_error("grade-text", source=source, line=line, token=token.decode())
+    if len(token) > 4000:
+        raise row_error("grade-bits", source=source, line=line, token=token.decode())
+    return bounded_grade(int(token), source=source, line=line)
+
+
+def id_of_value(value: object, column: str, *, source: str, line: int | None) -> str:
+    """The value as an id: text as it is, bytes as UTF-8, an integer as its decimal text; null and floats are refused."""
+    if value is None or is_nan(value):
+        raise file_error("id-null", source=source, line=line, column=column)
+    if isinstance(value, bytes):
+        value = _decoded(value, column, source, line)
+    if isinstance(value, float):
+        raise file_error("id-float", source=source, line=line, column=column, token=repr(value))
+    return checked_id(value, column, source=source, line=line)
+
+
+def score_of_json(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
+    """The number in JSON as a score; an infinity there can only be one that a float64 cannot hold."""
+    if isinstance(value, float) and math.isinf(value):
+        raise row_error("score-range", source=source, line=line, token=f"of document {doc} for query {query}")
+    return checked_score(value, query=query, doc=doc, source=source, line=line)
+
+
+def score_of_cell(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
+    """The value of a typed column as a score; null is refused."""
+    if value is None:
+        raise file_error("score-null", source=source, line=line)
+    if type(value).__name__ == "Decimal":
+        value = float(str(value))
+    return checked_score(value, query=query, doc=doc, source=source, line=line)
+
+
+def score_of_rank(rank: int | None, *, source: str, line: int | None) -> float:
+    """What stands for the score in a table that has ranks only: minus the rank, so that the better rank is the higher."""
+    if rank is None:
+        raise row_error("rank-text", source=source, line=line)
+    return -float(rank)
+
+
+def rank_of_value(value: object) -> int | None:
+    """The value as a rank where it is a whole number, be it a float or text, else None."""
+    if isinstance(value, str):
+        whole, _, part = value.partition(".")
+        return None if part.strip("0") else parse_rank(whole.encode(errors="replace"))
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 63:
+        return None
+    return value
+
+
+def is_nan(value: object) -> bool:
+    """Whether the value is the float that is no number."""
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _decoded(value: bytes, column: str, source: str, line: int | None) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise file_error("encoding", source=source, line=line, encoding="UTF-8", reason=f"in a {column} id") from None
+
+
+def json_type_name(value: object) -> str:
+    """What a value is, in JSON's words."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+GradeMap = Mapping[str, int]
+_EXAMPLE = "write it like E=3,S=2,C=1,I=0"
+_MAPPING_FIX = 'pass a mapping of text to integers, like {"E": 3, "S": 2, "C": 1, "I": 0}'
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def parse_grade_map(text: str) -> dict[str, int]:
+    """The map that `E=3,S=2` says; its labels are case-sensitive."""
+    grades: dict[str, int] = {}
+    for part in text.split(","):
+        label, equals, grade = part.strip().rpartition("=")
+        if not equals or not label or not _INTEGER.fullmatch(grade):
+            raise UsageError(
+                f'grade map "{for_message(text)}" has a part "{for_message(part)}" that is no label=integer', fix=_EXAMPLE
+            )
+        if label in grades:
+            raise UsageError(f'grade map names "{for_message(label)}" twice', fix="give each label one grade")
+        if int(grade) > MAX_GRADE:
+            raise UsageError(f"grade map has {grade}, above the limit of {MAX_GRADE}", fix=_EXAMPLE)
+        grades[label] = int(grade)
+    return grades
+
+
+def checked_grade_map(grades: Any) -> GradeMap | None:
+    """The map, where it is one of text to grades."""
+    if grades is None:
+        return None
+    if not isinstance(grades, Mapping):
+        raise UsageError(f"the grade map is a {type(grades).__name__}", fix=_MAPPING_FIX)
+    for label, grade in grades.items():
+        if not isinstance(label, str):
+            raise UsageError(f"the grade map has the label {for_message(repr(label))}, which is not text", fix=_MAPPING_FIX)
+        if not isinstance(grade, int) or isinstance(grade, bool) or not -(1 << 63) <= grade <= MAX_GRADE:
+            what = f'the grade map gives "{for_message(label)}" {for_message(repr(grade))}'
+            raise UsageError(f"{what}, which is no integer up to {MAX_GRADE}", fix=_MAPPING_FIX)
+    return grades
+
+
+def mapped_qrels(qrels: Mapping[Any, Any], grades: GradeMap, *, name: str) -> Qrels:
+    """Judgements in memory, their grades mapped."""
+    checked_grade_map(grades)
+    mapped = {query: _mapped(query, docs, grades, name) for query, docs in qrels.items()}
+    found = Qrels.from_dict(mapped, source=name)
+    found.repeats += getattr(qrels, "repeats", 0)
+    found.marks = getattr(qrels, "marks", {})
+    return found
+
+
+def _mapped(query: object, docs: Any, grades: GradeMap, name: str) -> Any:
+    if not isinstance(docs, Mapping):
+        return docs
+    return {
+        doc: grade_of_value(value, grades, query=str(query), doc=str(doc), source=name, line=None) for doc, value in docs.items()
+    }
+
+
+def grade_of_text(token: str, grades: GradeMap | None, *, source: str, line: int | None) -> int:
+    """The grade that the text stands for: mapped where the map has it, else an integer."""
+    if grades is not None and token in grades:
+        return grades[token]
+    if not token.strip():
+        raise file_error("grade-empty", source=source, line=line)
+    if grades is not None and not _INTEGER.fullmatch(token):
+        raise file_error("grade-unmapped", source=source, line=line, token=token)
+    return parse_grade(token.encode(), source=source, line=line)
+
+
+def grade_of_value(value: object, grades: GradeMap | None, *, query: str, doc: str, source: str, line: int | None) -> int:
+    """The grade that a value of JSON, Parquet, a frame or a dict stands for; a map may know a whole float as an integer."""
+    if value is None or is_nan(value):
+        raise file_error("grade-null", source=source, line=line, query=query, doc=doc)
+    if grades is not None and not isinstance(value, bool):
+        label = next((label for label in _labels(value) if label in grades), None)
+        if label is not None:
+            return grades[label]
+        if isinstance(value, str):
+            return grade_of_text(value, grades, source=source, line=line)
+    return checked_grade(value, query=query, doc=doc, source=source, line=line)
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    plain = value.item() if isinstance(value, np.integer | np.floating) else value
+    if isinstance(plain, float) and plain.is_integer():
+        return str(plain), str(int(plain))
+    return (str(plain),) if isinstance(plain, str | int | float) else ()

@@ -1,0 +1,177 @@
+"""JSON, JSONL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
+from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
+from rankproof._data.run import Run, RunRow
+from rankproof._formats import rows as records
+from rankproof._formats.columns import Kind, kind_from_names
+from rankproof._formats.fields import grade_of_value, id_of_value, json_type_name, score_of_json
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._io import strict_json
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import BOM, decode_line, numbered_text_lines, read_all_bytes
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+_Row = TypeVar("_Row")
+_EXPECTED = "query to document to number, or an array of row objects"
+
+
+class JsonFormat:
+    """One JSON value a file."""
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        found = _JsonContent(source)
+        if found.is_array:
+            return build_qrels(records.judgements(found.items(), source.name, options), source=source.name)
+        return build_qrels(found.with_item_lines(_judgements(found, options)), source=source.name)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        found = _JsonContent(source)
+        made = partial(build_run, name=name, source=source.name, read_options=options.read_options)
+        if found.is_array:
+            return made(records.run_rows(found.items(), source.name, options))
+        if options.read_options.order == "rank":
+            raise row_error("rank-missing", source=source.name)
+        return made(found.with_item_lines(_run_rows(found)), queries=list(found.value))
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        value = _JsonContent(source).value
+        if isinstance(value, list):
+            return kind_from_names(tuple(value[0])) if value and isinstance(value[0], dict) else None
+        numbers = [number for docs in value.values() if isinstance(docs, dict) for number in docs.values()]
+        return "run" if any(isinstance(number, float) for number in numbers) else None
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        scores: dict[str, dict[str, float]] = {query: {} for query in run.queries}
+        for row in ranked_rows(run):
+            scores[row.query][row.doc] = row.score
+        return _json_blocks(scores)
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        return _json_blocks({query: dict(docs) for query, docs in qrels.items()})
+
+
+class _JsonContent:
+    """A file's JSON value and the path of the item that is looked at, so that a fault is told with its line."""
+
+    def __init__(self, source: ByteSource) -> None:
+        data = read_all_bytes(source)
+        if not data:
+            raise row_error("empty", source=source.name)
+        self.source, self.path = source.name, ()
+        self.text = _decode_utf8(data.removeprefix(BOM), source.name)
+        self.value = strict_json.parse_strict_json(self.text, source=source.name)
+        if not isinstance(self.value, dict | list):
+            raise file_error("json-shape", source=source.name, kind=json_type_name(self.value), expected=_EXPECTED)
+
+    value: Any
+    path: strict_json.JsonPath
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.value, list)
+
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """The items of an array of rows, with the line of each."""
+        return zip(strict_json.item_lines(self.text, source=self.source), self.value, strict=True)
+
+    def cells(self, expected: str) -> Iterator[tuple[str, str, Any]]:
+        """Query, document and number of a mapping of mappings."""
+        for query, docs in self.value.items():
+            self.path = (query,)
+            id_of_value(query, "query", source=self.source, line=None)
+            if not isinstance(docs, dict):
+                raise row_error("not-a-mapping", source=self.source, query=query, kind=json_type_name(docs), value=expected)
+            for doc, number in docs.items():
+                self.path = (query, doc)
+                yield query, id_of_value(doc, "document", source=self.source, line=None), number
+
+    def with_item_lines(self, rows: Iterator[_Row]) -> Iterator[_Row]:
+        """The rows; a fault among them gets the line of the item that has it."""
+        try:
+            yield from rows
+        except InputError as error:
+            line = strict_json.line_of(self.text, self.path)
+            raise InputError(error.what, fix=error.fix, source=self.source, line=line) from None
+
+
+def _run_rows(found: _JsonContent) -> Iterator[RunRow]:
+    for query, doc, number in found.cells("a number"):
+        yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=found.source, line=None))
+
+
+def _judgements(found: _JsonContent, options: ParseOptions) -> Iterator[Judgement]:
+    for query, doc, number in found.cells("an integer grade"):
+        grade = grade_of_value(number, options.grade_map, query=query, doc=doc, source=found.source, line=None)
+        yield Judgement(query, doc, grade)
+
+
+def _decode_utf8(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        return decode_line(data[start : error.end], data.count(b"\n", 0, error.start) + 1, name)
+
+
+def _json_blocks(table: dict[str, Any]) -> Iterator[bytes]:
+    import json
+
+    yield b"{"
+    for index, (query, docs) in enumerate(table.items()):
+        line = f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(docs, ensure_ascii=False, allow_nan=False)}"
+        yield (",\n" if index else "\n").encode() + line.encode()
+    yield b"\n}\n"
+
+
+JSON = JsonFormat()
+
+
+def parsed_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, Any]]:
+    """The value of every line that is neither blank nor a comment, with its number."""
+    for line, text in numbered_text_lines(source, limit=limit):
+        if text.strip() and not text.startswith("#"):
+            yield line, strict_json.parse_strict_json(text.rstrip("\r\n"), source=source.name, line=line)
+
+
+class JsonLinesFormat:
+    """One row a line."""
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        return build_qrels(records.judgements(parsed_lines(source), source.name, options), source=source.name)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        rows = records.run_rows(parsed_lines(source), source.name, options)
+        return build_run(rows, name=name, source=source.name, read_options=options.read_options)
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        first = next(parsed_lines(source), (0, None))[1]
+        return kind_from_names(tuple(first)) if isinstance(first, dict) else None
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        tag = {"tag": run.tags[0]} if len(run.tags) == 1 else {}
+        for row in ranked_rows(run):
+            yield json_line({"query_id": row.query, "doc_id": row.doc, "rank": row.rank, "score": row.score, **tag})
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        for query, docs in qrels.items():
+            for doc, grade in docs.items():
+                mark = {"judged_by": qrels.marks.get((query, doc), HUMAN_JUDGE)} if qrels.marks else {}
+                yield json_line({"query_id": query, "doc_id": doc, "rel": grade, **mark})
+
+
+def json_line(record: dict[str, Any]) -> bytes:
+    """One line of JSONL, with its end."""
+    import json
+
+    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+JSONL = JsonLinesFormat()

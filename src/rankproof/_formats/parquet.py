@@ -1,0 +1,113 @@
+"""Parquet, by pyarrow: only the columns that are needed, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rankproof._data.ordering import Order
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._extras import extra
+from rankproof._formats.arrow import RowStream, StreamColumns, judgements, load_pyarrow, run_rows, stream_layout
+from rankproof._formats.columns import Kind, find_columns, kind_from_names
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import read_all_bytes
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_BATCH_ROWS = 1 << 16
+
+
+class ParquetFormat:
+    """A table of typed columns."""
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        file = _open_parquet(source)
+        columns = find_columns(file.schema_arrow.names, "qrels", source=source.name)
+        names = [file.schema_arrow.names[place] for place in columns.places]
+        rows = judgements(_batches(file, names, source.name), names, source.name, options.grade_map)
+        return build_qrels(rows, source=source.name)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        file = _open_parquet(source)
+        places, names = stream_layout(file.schema_arrow, source.name, options.read_options.order)
+        rows = run_rows(_batches(file, names, source.name), names, places, source.name)
+        return build_run(rows, name=name, source=source.name, read_options=options.read_options)
+
+    def run_stream(self, source: ByteSource, order: Order) -> tuple[RowStream, StreamColumns]:
+        """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
+        places, names = stream_layout(_open_parquet(source).schema_arrow, source.name, order)
+        dictionaries = [names[0], *names[places.tag :][: places.tag >= 0]]
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            return _batches(_open_parquet(source, dictionaries), names, source.name)
+
+        return RowStream(batches, names, places, source.name), places
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        return kind_from_names(_open_parquet(source).schema_arrow.names)
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        pa = load_pyarrow()
+        rows = list(ranked_rows(run))
+        columns = {
+            "query_id": pa.array([row.query for row in rows], pa.string()),
+            "doc_id": pa.array([row.doc for row in rows], pa.string()),
+            "rank": pa.array([row.rank for row in rows], pa.int64()),
+            "score": pa.array([row.score for row in rows], pa.float64()),
+        }
+        if len(run.tags) == 1:
+            columns["tag"] = pa.array([run.tags[0]] * len(rows), pa.string())
+        yield _parquet_blocks(pa.table(columns))
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        pa = load_pyarrow()
+        rows = [(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()]
+        queries, docs, grades = zip(*rows, strict=True) if rows else ((), (), ())
+        columns = {"query_id": pa.array(queries, pa.string()), "doc_id": pa.array(docs, pa.string())}
+        yield _parquet_blocks(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
+
+
+def _open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> Any:
+    pa = load_pyarrow()
+    with extra("parquet"):
+        import pyarrow.parquet as pq
+
+    place = source.path if source.path is not None else pa.BufferReader(read_all_bytes(source))
+    try:
+        return pq.ParquetFile(place, read_dictionary=dictionaries, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise _read_error(error, source.name) from None
+
+
+def _batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
+    pa = load_pyarrow()
+    try:
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=list(dict.fromkeys(names)), use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _read_error(error, source) from None
+    finally:
+        file.close()
+
+
+def _read_error(error: Exception, source: str) -> InputError:
+    return file_error("parquet", source=source, reason=str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+
+def _parquet_blocks(table: pa.Table) -> bytes:
+    with extra("parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return sink.getvalue().to_pybytes()
+
+
+PARQUET = ParquetFormat()

@@ -1,0 +1,232 @@
+"""Read_qrels, read_run, read_dataset, ir_datasets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query, TextRecord
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.run import Run
+from rankproof._extras import extra
+from rankproof._formats.beir import BEIR
+from rankproof._formats.detect import open_file
+from rankproof._formats.fields import GradeMap, checked_grade_map, grade_of_value, id_of_value
+from rankproof._formats.registry import COMPRESSED_SUFFIXES
+from rankproof._formats.rows import build_qrels, run_without_duplicates
+from rankproof._formats.texts import read_corpus, read_queries, text_blocks
+from rankproof._io.file_errors import file_error
+from rankproof._io.files import write_blocks
+from rankproof._io.open import StrPath, open_source, path_text
+from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible
+
+IRDS_PREFIX = "irds:"
+
+
+def read_qrels(
+    path: StrPath,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    grade_map: GradeMap | None = None,
+) -> Qrels:
+    """The judgements in a file, in a dataset's folder, or of `irds:NAME`."""
+    name = path_text(path)
+    if is_irds_name(name):
+        # import dropped
+
+        return read_irds_qrels(name, grade_map=grade_map)
+    return open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding).qrels(grade_map=grade_map)
+
+
+def read_run(
+    path: StrPath,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    name: str | None = None,
+    read_options: ReadOptions | None = None,
+) -> Run:
+    """The run in a file, named after the file, its duplicates settled as the reading says."""
+    how = read_options or ReadOptions()
+    file = open_file(path, format=format, delimiter=delimiter, encoding=encoding)
+    return run_without_duplicates(file.run(name=name, read_options=how), how)
+
+
+def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
+    """Documents, queries and judgements of a folder or of `irds:NAME`; `split` chooses among several files of qrels."""
+    name = path_text(path)
+    if is_irds_name(name):
+        # import dropped
+
+        return read_irds_dataset(name)
+    # import dropped
+
+    return read_folder(name, split=split)
+
+
+def is_irds_name(path: str) -> bool:
+    """Whether the path names a dataset of ir_datasets, and no file."""
+    return path.startswith(IRDS_PREFIX)
+
+
+def qrels_file(path: str) -> str:
+    """The file of judgements that the path means: itself, or the one in the folder that it names."""
+    if not os.path.isdir(path):
+        return path
+    # import dropped
+
+    return qrels_path(path)
+
+
+DEFAULT_SPLIT = "test"
+_SUFFIXES = ("tsv", "jsonl", "txt")
+
+
+def read_folder(folder: str, *, split: str = DEFAULT_SPLIT) -> Dataset:
+    """The dataset in the folder."""
+    corpus, queries = read_folder_texts(folder, split=split)
+    return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, read_folder_qrels(folder, split=split))
+
+
+def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT) -> tuple[Corpus, Queries]:
+    """The documents and queries in the folder, which may lack judgements."""
+    corpus = read_folder_corpus(folder)
+    return corpus, read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
+
+
+def read_folder_corpus(folder: str) -> Corpus:
+    """The documents in the folder, which may lack everything else."""
+    if not os.path.isdir(folder):
+        raise file_error("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
+    return read_corpus(open_source(_existing_file(folder, ("corpus.jsonl",), "documents")))
+
+
+def read_folder_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> Qrels:
+    """The judgements in the folder."""
+    return open_file(qrels_path(folder, split=split)).qrels()
+
+
+def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> frozenset[str]:
+    """The queries that other splits of the folder judge; a file that cannot be read judges none."""
+    found: set[str] = set()
+    for path in other_qrels(folder, split=split):
+        with suppress(RankproofError):
+            found.update(open_file(path).qrels())
+    return frozenset(found)
+
+
+def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
+    """The files in the folder that hold judgements of other splits."""
+    own = os.path.realpath(qrels_path(folder, split=split))
+    endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED_SUFFIXES))
+    beside = os.path.join(folder, "qrels")
+    listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
+    listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
+    return [path for path in listed if path.endswith(endings) and os.path.realpath(path) != own]
+
+
+def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
+    """The file in the folder that holds the judgements; one that names no split holds those of the split `test`."""
+    stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == DEFAULT_SPLIT else ()))
+    return _existing_file(folder, [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems], "qrels")
+
+
+def write_folder(dataset: Dataset, folder: str) -> None:
+    """The dataset as a BEIR folder, which must not exist yet; it appears whole or not at all."""
+    import shutil
+
+    if os.path.exists(folder):
+        raise UsageError(f"{folder} exists", fix="name a folder that does not exist yet")
+    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
+    try:
+        os.makedirs(os.path.join(beside, "qrels"))
+        write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
+        write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))
+        write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
+        os.rename(beside, folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be written to") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _existing_file(folder: str, names: Iterable[str], what: str) -> str:
+    candidates = [os.path.join(folder, name) for name in names]
+    for path in candidates:
+        for suffix in ("", *COMPRESSED_SUFFIXES):
+            if os.path.exists(path + suffix):
+                return path + suffix
+    code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
+    raise file_error(code, source=folder, what=what, expected=os.path.relpath(candidates[0], folder))
+
+
+_T = TypeVar("_T")
+_Record = TypeVar("_Record", bound=TextRecord)
+_TEXT_FIELDS = ("text", "title")
+
+
+def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None) -> Qrels:
+    """The judgements of `irds:NAME`."""
+    checked_grade_map(grade_map)
+    name = path.removeprefix(IRDS_PREFIX)
+    dataset = _load_dataset(name, "qrels")
+    return _with_download_errors(name, lambda: build_qrels(_judgements(dataset.qrels_iter(), path, grade_map), source=path))
+
+
+def read_irds_dataset(path: str) -> Dataset:
+    """Documents, queries and judgements of `irds:NAME`."""
+    name = path.removeprefix(IRDS_PREFIX)
+    dataset = _load_dataset(name, "docs", "queries", "qrels")
+    corpus = _with_download_errors(name, lambda: Corpus(_records(dataset.docs_iter(), Document, "doc_id"), source=path))
+    queries = _with_download_errors(name, lambda: Queries(_records(dataset.queries_iter(), Query, "query_id"), source=path))
+    return Dataset(name, corpus, queries, read_irds_qrels(path))
+
+
+def _load_dataset(name: str, *parts: str) -> Any:
+    with extra("datasets"):
+        import ir_datasets  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError:
+        raise file_error("irds-unknown", source=IRDS_PREFIX + name, token=name) from None
+    for part in parts:
+        if not getattr(dataset, f"has_{part}")():
+            raise file_error("irds-lacks", source=IRDS_PREFIX + name, token=name, what=part)
+    return dataset
+
+
+def _with_download_errors(name: str, work: Callable[[], _T]) -> _T:
+    """What the work gives; ir_datasets fetches while it is read, and fails in as many ways as networks and disks do."""
+    try:
+        return work()
+    except RankproofError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        text = f"{IRDS_PREFIX}{name}: ir_datasets could not fetch it ({reason}); check the network and the disk"
+        raise ExternalError(escape_invisible(text)) from None
+
+
+def _judgements(rows: Iterable[Any], source: str, grade_map: GradeMap | None) -> Iterator[Judgement]:
+    for line, row in enumerate(rows, start=1):
+        query = id_of_value(row.query_id, "query", source=source, line=line)
+        doc = id_of_value(row.doc_id, "document", source=source, line=line)
+        grade = grade_of_value(row.relevance, grade_map, query=query, doc=doc, source=source, line=line)
+        yield Judgement(query, doc, grade, line)
+
+
+def _records(rows: Iterable[Any], make: type[_Record], key: str) -> Iterator[_Record]:
+    for row in rows:
+        fields = {name: value for name, value in row._asdict().items() if name != key and name not in _TEXT_FIELDS}
+        title = getattr(row, "title", "")
+        text = getattr(row, "text", None)
+        yield make(
+            id=getattr(row, key), text=row.default_text() if text is None else text, title=title, fields=MappingProxyType(fields)
+        )

@@ -1,0 +1,160 @@
+"""Rows to Run and Qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from rankproof._data.ordering import ReadOptions, best_first_order, resolve_duplicates
+from rankproof._data.qrels import Judgement, Qrels, label_of
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import Run, RunRow
+from rankproof._formats.columns import Columns, Kind, find_columns
+from rankproof._formats.fields import (
+    GradeMap,
+    checked_grade_map,
+    grade_of_value,
+    id_of_value,
+    json_type_name,
+    rank_of_value,
+    score_of_cell,
+    score_of_json,
+    score_of_rank,
+)
+from rankproof._io.file_errors import DamagedFileError, file_error
+from rankproof.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """What is known of a file beyond its content."""
+
+    delimiter: str | None = None
+    grade_map: GradeMap | None = None
+    read_options: ReadOptions = field(default_factory=ReadOptions)
+
+    def __post_init__(self) -> None:
+        checked_grade_map(self.grade_map)
+
+
+def build_run(rows: Iterable[RunRow], *, name: str, source: str, read_options: ReadOptions, queries: Iterable[str] = ()) -> Run:
+    """The run of the rows as they came; one without rows is refused.
+
+    A duplicate is told before a fault further down, but not before a damaged file.
+    """
+    kept: list[RunRow] = []
+    try:
+        for row in rows:
+            if read_options.order == "rank" and row.rank is None:
+                raise row_error("rank-text", source=source, line=row.line)
+            kept.append(row)
+    except DamagedFileError:
+        raise
+    except InputError:
+        resolve_duplicates(Run.from_rows(kept, source=source), read_options)
+        raise
+    run = Run.from_rows(kept, name=name, source=source, queries=queries)
+    if not run.queries:
+        raise row_error("no-rows", source=source)
+    return run
+
+
+def build_qrels(rows: Iterator[Judgement], *, source: str) -> Qrels:
+    """The qrels of the rows; qrels without rows are refused."""
+    qrels = Qrels(rows, source=source)
+    if not qrels:
+        raise row_error("no-rows", source=source)
+    return qrels
+
+
+def run_without_duplicates(run: Run, read_options: ReadOptions) -> Run:
+    """The run without duplicates, as the reading wants them settled."""
+    if not _has_duplicates(run):
+        return run
+    groups, _ = resolve_duplicates(run, read_options)
+    rows = [row for group in groups.values() for row in group]
+    kept = Run.from_rows(rows, name=run.name, source=run.source, queries=run.queries)
+    return replace(kept, tags=run.tags)
+
+
+def _has_duplicates(run: Run) -> bool:
+    ends = run.offsets.tolist()
+    return any(len(set(run.docs[start:end])) < end - start for start, end in pairwise(ends))
+
+
+def ranked_rows(run: Run) -> Iterator[RunRow]:
+    """Every row, query by query, best first; ranks count from 1."""
+    infinite = run.scores[~np.isfinite(run.scores)]
+    if len(infinite):
+        raise row_error("score-infinite", source=run.source, token=str(infinite[0]))
+    for index, query in enumerate(run.queries):
+        start, end = int(run.offsets[index]), int(run.offsets[index + 1])
+        docs, scores = run.docs[start:end], run.scores[start:end].tolist()
+        for rank, at in enumerate(best_first_order(docs, run.scores[start:end]).tolist(), start=1):
+            yield RunRow(query, docs[at], scores[at], rank)
+
+
+class ScoreReader(Protocol):
+    """What turns a value into a score."""
+
+    def __call__(self, value: object, /, *, query: str, doc: str, source: str, line: int | None) -> float: ...
+
+
+def run_row(
+    cells: Sequence[Any], columns: Columns, *, source: str, line: int | None, score_of: ScoreReader = score_of_cell
+) -> RunRow:
+    """The row of a run whose cells stand where the columns say."""
+    query = id_of_value(cells[columns.query], "query", source=source, line=line)
+    doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
+    rank = None if columns.rank is None else rank_of_value(cells[columns.rank])
+    tag = None if columns.tag is None else cells[columns.tag]
+    if columns.scored:
+        score = score_of(cells[columns.value], query=query, doc=doc, source=source, line=line)
+    else:
+        score = score_of_rank(rank, source=source, line=line)
+    return RunRow(query, doc, score, rank, line, tag if isinstance(tag, str) else None)
+
+
+def judgement(cells: Sequence[Any], columns: Columns, grade_map: GradeMap | None, *, source: str, line: int | None) -> Judgement:
+    """The judgement whose cells stand where the columns say."""
+    query = id_of_value(cells[columns.query], "query", source=source, line=line)
+    doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
+    grade = grade_of_value(cells[columns.value], grade_map, query=query, doc=doc, source=source, line=line)
+    return Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(str(cells[columns.judge_label])))
+
+
+NumberedItems = Iterable[tuple[int | None, Any]]
+_EXAMPLES: dict[Kind, str] = {
+    "run": '{"query_id": "q1", "doc_id": "d1", "score": 12.5}',
+    "qrels": '{"query_id": "q1", "doc_id": "d1", "rel": 1}',
+}
+
+
+def run_rows(items: NumberedItems, source: str, options: ParseOptions) -> Iterator[RunRow]:
+    """The rows of a run, with the line of each."""
+    for line, values, columns in _row_parts(items, "run", source, options):
+        yield run_row(values, columns, source=source, line=line, score_of=score_of_json)
+
+
+def judgements(items: NumberedItems, source: str, options: ParseOptions) -> Iterator[Judgement]:
+    """The judgements of qrels, with the line of each."""
+    for line, values, columns in _row_parts(items, "qrels", source, options):
+        yield judgement(values, columns, options.grade_map, source=source, line=line)
+
+
+def _row_parts(
+    items: NumberedItems, kind: Kind, source: str, options: ParseOptions
+) -> Iterator[tuple[int | None, list[Any], Columns]]:
+    found: dict[tuple[str, ...], Columns] = {}
+    for line, item in items:
+        if not isinstance(item, dict):
+            raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=_EXAMPLES[kind])
+        names = tuple(item)
+        columns = found.get(names)
+        if columns is None:
+            columns = found[names] = find_columns(names, kind, source=source, line=line, order=options.read_options.order)
+        yield line, list(item.values()), columns

@@ -1,0 +1,186 @@
+"""Corpus, queries, answers JSONL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, get_args
+
+from rankproof._data.answers import Answer, Answers, AnswerState, is_abstention
+from rankproof._data.dataset import Corpus, Document, Queries, Query, TextRecord
+from rankproof._data.row_errors import row_error
+from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
+from rankproof._formats.fields import id_of_value, json_type_name
+from rankproof._formats.json import json_line, parsed_lines
+from rankproof._io.escape import escape_json
+from rankproof._io.file_errors import file_error
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError, closest_name, for_message
+
+MAX_TEXT_BYTES = 1 << 26
+_Record = TypeVar("_Record", bound=TextRecord)
+
+
+def read_corpus(source: ByteSource) -> Corpus:
+    """The documents of `corpus.jsonl`."""
+    return build_corpus(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+
+
+def read_queries(source: ByteSource) -> Queries:
+    """The queries of `queries.jsonl`."""
+    return build_queries(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+
+
+def build_corpus(items: Iterable[tuple[int, Any]], source: str) -> Corpus:
+    """The documents of numbered items like {"_id": "d1", "title": "…", "text": "…"}."""
+    return _check_not_empty(Corpus(_records(items, Document, "document", source), source=source))
+
+
+def build_queries(items: Iterable[tuple[int, Any]], source: str) -> Queries:
+    """The queries of numbered items like {"_id": "q1", "text": "…"}."""
+    return _check_not_empty(Queries(_records(items, Query, "query", source), source=source))
+
+
+def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
+    """The records as lines of BEIR's JSONL."""
+    for record in texts.values():
+        yield json_line({"_id": record.id, "title": record.title, "text": record.text, **record.fields})
+
+
+def _records(items: Iterable[tuple[int, Any]], make: type[_Record], column: str, source: str) -> Iterator[_Record]:
+    for line, item in items:
+        if not isinstance(item, dict):
+            expected = '{"_id": …, "text": …}'
+            raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=expected)
+        yield _record(item, make, column, source, line)
+
+
+def _record(item: dict[str, Any], make: type[_Record], column: str, source: str, line: int) -> _Record:
+    rest = dict(item)
+    key = _pop_first_key(rest, TEXT_ID_NAMES[column])
+    if key is None:
+        raise file_error("text-missing", source=source, line=line, what="id", found=names_for_message(tuple(item)), name="_id")
+    identity = id_of_value(item[key], column, source=source, line=line)
+    title = _pop_first_key(rest, ("title",))
+    text = _pop_first_key(rest, TEXT_NAMES)
+    if text is None:
+        raise file_error("text-missing", source=source, line=line, what="text", found=names_for_message(tuple(item)), name="text")
+    return make(
+        id=identity,
+        text=_text(item[text], "text", identity, source, line),
+        title="" if title is None or item[title] is None else _text(item[title], "title", identity, source, line),
+        fields=MappingProxyType(rest),
+        line=line,
+    )
+
+
+def _pop_first_key(rest: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """The best-named key, taken out of what is left."""
+    plain = {normalised_name(key): key for key in rest}
+    key = next((plain[name] for name in names if name in plain), None)
+    if key is not None:
+        del rest[key]
+    return key
+
+
+def _text(value: object, role: str, identity: str, source: str, line: int) -> str:
+    if not isinstance(value, str):
+        raise file_error("text-type", source=source, line=line, role=role, token=identity, kind=json_type_name(value))
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise file_error("text-surrogate", source=source, line=line, role=role, token=identity) from None
+    return value
+
+
+_Texts = TypeVar("_Texts", Corpus, Queries)
+
+
+def _check_not_empty(texts: _Texts) -> _Texts:
+    if not texts:
+        raise row_error("no-rows", source=texts.source)
+    return texts
+
+
+_QUERY_KEYS = ("query", "_id", "query_id", "id")
+_TEXT_KEYS = ("answer", "text")
+_EXAMPLE = '{"query": "q1", "answer": "Paris", "cited": ["d1"]}'
+
+
+def read_answers(source: ByteSource, known: Collection[str] | None = None) -> Answers:
+    """The answers of a file; a query that stands twice, or is not among the known ones, is refused with its line."""
+    found: dict[str, Answer] = {}
+    lines: dict[str, int] = {}
+    says_given = True
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        if not isinstance(item, dict):
+            raise file_error("json-shape", source=source.name, line=line, kind=json_type_name(item), expected=_EXAMPLE)
+        query = _query(item, source.name, line)
+        if query in found:
+            raise row_error("id-twice", source=source.name, line=line, column="query", token=query, first=f"line {lines[query]}")
+        if known is not None and query not in known:
+            raise _unknown_query_error(query, known, source.name, line)
+        found[query], lines[query] = _answer(item, query, source.name, line), line
+        says_given = says_given and (item.get("given") is not None or found[query].state == "failed")
+    if not found:
+        raise row_error("no-rows", source=source.name)
+    return Answers(found, source=source.name, given_known=says_given)
+
+
+def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
+    """Every system's answers, a line each."""
+    for system, answers in systems:
+        for query, one in answers.items():
+            parts = {"answer": one.text, "cited": list(one.cited), "given": list(one.given), "state": one.state}
+            line = json.dumps({"system": system, "query": query, **parts}, ensure_ascii=False)
+            yield escape_json(line).encode() + b"\n"
+
+
+def _query(item: dict[str, Any], source: str, line: int) -> str:
+    key = next((name for name in _QUERY_KEYS if name in item), None)
+    if key is None:
+        raise file_error(
+            "text-missing", source=source, line=line, what="query", found=names_for_message(tuple(item)), name="query"
+        )
+    return id_of_value(item[key], "query", source=source, line=line)
+
+
+def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
+    state: AnswerState = item.get("state", "answered")
+    if state not in get_args(AnswerState):
+        raise _field_error("state", query, state, f"write one of {', '.join(get_args(AnswerState))}", source, line)
+    key = next((name for name in _TEXT_KEYS if name in item), None)
+    if key is None and state == "answered":
+        raise file_error(
+            "text-missing", source=source, line=line, what="answer", found=names_for_message(tuple(item)), name="answer"
+        )
+    value = "" if key is None else item[key]
+    if value is None:
+        value, state = "", "abstained" if state == "answered" else state
+    if not isinstance(value, str):
+        raise file_error("text-type", source=source, line=line, role="answer", token=query, kind=json_type_name(value))
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise file_error("text-surrogate", source=source, line=line, role="answer", token=query)
+    if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
+        state = "abstained"
+    return Answer(value, _ids(item, "cited", query, source, line), _ids(item, "given", query, source, line), state)
+
+
+def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...]:
+    value = item.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise _field_error(name, query, value, 'write a list of document ids, as ["d1"]', source, line)
+    return tuple(dict.fromkeys(id_of_value(one, "document", source=source, line=line) for one in value))
+
+
+def _field_error(name: str, query: str, value: object, fix: str, source: str, line: int) -> InputError:
+    return InputError(f"{name} of query {for_message(query)} is {for_message(repr(value))}", fix=fix, source=source, line=line)
+
+
+def _unknown_query_error(query: str, known: Collection[str], source: str, line: int) -> InputError:
+    near = closest_name(query, known)
+    fix = f"did you mean {for_message(near)}?" if near else "answer queries of the queries file, by their ids"
+    return InputError(f"no query has the id {for_message(query)}", fix=fix, source=source, line=line)

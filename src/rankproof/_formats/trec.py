@@ -1,0 +1,205 @@
+"""TREC run and qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, Protocol
+
+import numpy as np
+
+from rankproof import _engine_choice
+from rankproof._data.packed_ids import PackedIds
+from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of
+from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
+from rankproof._data.run import NO_RANK, Run, RunRow, known
+from rankproof._formats.columns import Kind
+from rankproof._formats.fields import _DECIMAL, grade_of_text, parse_grade, parse_rank, parse_score
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import decode_line, raw_lines
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+
+def numbered_lines(source: ByteSource) -> Iterator[tuple[int, bytes]]:
+    """Every line that holds a row, with its number from 1."""
+    for number, line in raw_lines(source):
+        row = line.rstrip(b"\r\n")
+        if row.startswith(b"#") or not row.strip():
+            continue
+        if not row.isascii():
+            decode_line(row, number, source.name)
+        yield number, row
+
+
+def run_columns_error(found: int, *, source: str, line: int) -> InputError:
+    """The error for a line of a run that has not its six columns."""
+    code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
+    return row_error(code, source=source, line=line, found=found)
+
+
+def run_rows(source: ByteSource) -> Iterator[RunRow]:
+    """The rows of a TREC run.
+
+    The tag is the rest of the line. Where that makes more than six columns, a rank that is no whole number or a tag that begins
+    with a number is refused: then an id holds white space, and the columns are not where they should be.
+    """
+    for line, text in numbered_lines(source):
+        found = text.split()
+        if len(found) < 6 or (len(found) > 6 and (parse_rank(found[3]) is None or _DECIMAL.fullmatch(found[5]))):
+            raise run_columns_error(len(found), source=source.name, line=line)
+        query, _, doc, rank, score, tag = text.split(maxsplit=5)
+        value = parse_score(score, source=source.name, line=line)
+        yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
+
+
+class GradeReader(Protocol):
+    """What turns the text of a grade into the grade."""
+
+    def __call__(self, token: bytes, /, *, source: str, line: int | None) -> int: ...
+
+
+def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
+    """The error for a line of qrels that has not four columns."""
+    code = {3: "qrels-three", 6: "qrels-is-run"}.get(found, "qrels-columns")
+    return row_error(code, source=source, line=line, found=found)
+
+
+def qrels_rows(source: ByteSource, grade_of: GradeReader = parse_grade) -> Iterator[Judgement]:
+    """The judgements of TREC qrels; the second column counts where it names a machine."""
+    for line, text in numbered_lines(source):
+        columns = text.split()
+        if len(columns) != 4:
+            raise qrels_columns_error(len(columns), source=source.name, line=line)
+        query, mark, doc, grade = columns
+        value = grade_of(grade, source=source.name, line=line)
+        yield Judgement(query.decode(), doc.decode(), value, line, label_of(mark.decode()) if len(mark) > SHORTEST_PREFIX else "")
+
+
+BLOCK_BYTES: Final = 1 << 18
+WIDEST_SCAN: Final = 3
+Table = tuple[tuple[str, ...], bytes, bytes, bytes, bytes, bytes, bytes, tuple[str, ...], bool]
+
+
+def native_run(
+    source: ByteSource, name: str, *, ranked: bool = False, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
+) -> Run | None:
+    """The run in the text; `ranked` says that every row must have a rank. `block` and `level` change how it is read alone."""
+    table = _table(source, block, level, run=True)
+    if table is None:
+        return None
+    queries, offsets, text, bounds, scores, ranks, lines, tags, _ = table
+    found = np.frombuffer(ranks, dtype=np.int64)
+    if ranked and NO_RANK in found:
+        return None
+    return Run(
+        name=name,
+        queries=queries,
+        offsets=np.frombuffer(offsets, dtype=np.int64),
+        docs=PackedIds(text, np.frombuffer(bounds, dtype=np.int64)),
+        scores=np.frombuffer(scores, dtype=np.float64),
+        ranks=known(found),
+        lines=np.frombuffer(lines, dtype=np.int64),
+        tags=tags,
+        source=source.name,
+    )
+
+
+def native_qrels(source: ByteSource, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN) -> Qrels | None:
+    """The judgements in the text; None also where a document stands twice or a machine's mark is to be kept."""
+    table = _table(source, block, level, run=False)
+    if table is None or table[-1]:
+        return None
+    queries, offsets, text, bounds, grades, *_ = table
+    docs, values = PackedIds(text, np.frombuffer(bounds, dtype=np.int64)), np.frombuffer(grades, dtype=np.int64).tolist()
+    spans = list(pairwise(np.frombuffer(offsets, dtype=np.int64).tolist()))
+    found = {query: dict(zip(docs[a:b], values[a:b], strict=True)) for query, (a, b) in zip(queries, spans, strict=True)}
+    if sum(map(len, found.values())) < len(values):
+        return None
+    return Qrels.of_checked(found, source=source.name)
+
+
+def _table(source: ByteSource, block: int, level: int, *, run: bool) -> Table | None:
+    if _engine_choice.chosen_name() != "native":
+        return None
+    native = _engine_choice.loaded(_engine_choice.READER)
+    stream = source.open()
+    try:
+        table: Table = native.read_table(stream.readinto, run, block, level)
+    except (native.Refused, InputError):
+        return None
+    finally:
+        stream.close()
+    return table
+
+
+_SPACE = frozenset(" \t\n\r\x0b\x0c")
+
+
+class TrecFormat:
+    """Columns between white space: four in qrels, six in a run."""
+
+    def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        found = native_qrels(source) if options.grade_map is None else None
+        return build_qrels(_judgements(source, options), source=source.name) if found is None else found
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        found = native_run(source, name, ranked=options.read_options.order == "rank")
+        return self._plain_run(source, name, options) if found is None else found
+
+    def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        return build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
+
+    def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
+        found = len(next(numbered_lines(source), (0, b""))[1].split())
+        kinds: dict[int, Kind] = {4: "qrels", 6: "run"}
+        return kinds.get(min(found, 6))
+
+    def run_blocks(self, run: Run) -> Iterator[bytes]:
+        tag = _tag(run)
+        for row in ranked_rows(run):
+            _check_writable(row.query, row.doc)
+            yield _line(row.query, row.doc, f"{row.query} Q0 {row.doc} {row.rank} {row.score!r} {tag}\n")
+
+    def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        for query, docs in qrels.items():
+            for doc, grade in docs.items():
+                _check_writable(query, doc)
+                mark = qrels.marks.get((query, doc), "0")
+                yield _line(query, doc, f"{query} {mark} {doc} {grade}\n")
+
+
+def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
+    if options.grade_map is None:
+        return qrels_rows(source)
+
+    def mapped(token: bytes, *, source: str, line: int | None) -> int:
+        return grade_of_text(token.decode(), options.grade_map, source=source, line=line)
+
+    return qrels_rows(source, mapped)
+
+
+def _tag(run: Run) -> str:
+    """The rest of the line: the run's one tag as it is, else the run's name in one word."""
+    if len(run.tags) == 1:
+        return run.tags[0].replace("\r", " ").replace("\n", " ").strip(" \t\x0b\x0c") or "run"
+    return "_".join(run.name.split()) or "run"
+
+
+def _check_writable(query: str, doc: str) -> None:
+    for column, text in (("query", query), ("document", doc)):
+        if not _SPACE.isdisjoint(text):
+            raise file_error("unwritable-id", column=column, token=text, reason="holds white space")
+    if query.startswith(("#", "\ufeff")):
+        raise file_error("unwritable-id", column="query", token=query, reason="begins with # or a byte-order mark")
+
+
+def _line(query: str, doc: str, text: str) -> bytes:
+    line = text.encode()
+    if len(line) > MAX_LINE_BYTES:
+        raise file_error("unwritable-line", query=query, doc=doc)
+    return line
+
+
+TREC = TrecFormat()

@@ -1,0 +1,214 @@
+"""RuleGenerator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from rankproof._data.dataset import Corpus, Document
+from rankproof._data.qrels import make_judge_label
+from rankproof._generate.draft import FailedDocument, QueryDraft, SourceDocument
+from rankproof._generate.filters import TermStatistics
+from rankproof._llm.budget import Estimate
+from rankproof._version import __version__
+from rankproof.stages._analyzer import split_words
+from rankproof.stages._chunking import sentences
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*%?(?![\w])")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}(?: [A-Z][a-z]+)*")
+_PURPOSE = re.compile(
+    r"\b(?:order|used?|ways?|how|needed|want|easy|easier|time|able|possible|enough|try|helps?|allows?|required|necessary|designed"
+    r"|aim(?:s|ed)?|sought|intended|wish|remember|safe|best) to ((?:[a-z]+ ){1,2}[a-z]+)"
+)
+_COMMAND = re.compile(r"[A-Z][a-z]+ (?:the|a|an|your) [a-z]{3,}")
+_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_QUESTIONS = (
+    "what is known about {0} and {1}",
+    "how does {0} relate to {1}",
+    "what does {0} have to do with {1} and {2}",
+    "why does {0} matter for {1}",
+)
+_MAX_FACT_WORDS = 6
+_MIN_LETTERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInput:
+    """What a rule looks at: a document, the text of it that counts, the words of the collection, and a die."""
+
+    document: Document
+    text: str
+    term_statistics: TermStatistics
+    random: Random
+
+
+def keyword_query(rule_input: RuleInput) -> QueryDraft | None:
+    """Two to four of the most telling words, in the order of the text."""
+    chosen = rule_input.term_statistics.top_terms(rule_input.text, rule_input.random.randint(2, 4))
+    return QueryDraft(" ".join(rule_input.term_statistics.in_text_order(rule_input.text, chosen))) if len(chosen) > 1 else None
+
+
+def factual_query(rule_input: RuleInput) -> QueryDraft | None:
+    """The other telling words of a sentence that has a number or a name; words in a row are no question, so it has no answer."""
+    body = rule_input.document.text.strip() or rule_input.text
+    facts = [
+        (sentence, found) for sentence in sentences(body) for found in (*_NUMBER.finditer(sentence), *_NAME.finditer(sentence))
+    ]
+    rule_input.random.shuffle(facts)
+    for sentence, found in facts:
+        rest = sentence[: found.start()] + " " + sentence[found.end() :]
+        chosen = rule_input.term_statistics.top_terms(
+            rest, _MAX_FACT_WORDS, without=rule_input.term_statistics.terms.tokenize(found.group())
+        )
+        if len(chosen) > 1:
+            return QueryDraft(
+                f"{_question_word(found.group())} {' '.join(rule_input.term_statistics.in_text_order(rest, chosen))}"
+            )
+    return None
+
+
+def how_to_query(rule_input: RuleInput) -> QueryDraft | None:
+    """What the text says something is done for, or tells the reader to do, and the most telling word besides."""
+    each = sentences(rule_input.document.text.strip() or rule_input.text)
+    found = [purpose for sentence in each for purpose in _PURPOSE.findall(sentence)]
+    found += [command.group().lower() for sentence in each if (command := _COMMAND.match(sentence))]
+    fit = [purpose for words_of in found if len(purpose := _strip_stop_words(words_of.split(), rule_input.term_statistics)) > 1]
+    if not fit:
+        return None
+    purpose = rule_input.random.choice(fit)
+    besides = rule_input.term_statistics.top_terms(
+        rule_input.text, 1, without=map(rule_input.term_statistics.terms.__getitem__, purpose)
+    )
+    return QueryDraft(" ".join(("how to", *purpose, *besides)))
+
+
+def paraphrase_query(rule_input: RuleInput) -> QueryDraft | None:
+    """Four to six telling words that the title lacks, in the order of the text."""
+    title = rule_input.term_statistics.terms.tokenize(rule_input.document.title)
+    chosen = rule_input.term_statistics.top_terms(rule_input.text, rule_input.random.randint(4, 6), without=title)
+    return QueryDraft(" ".join(rule_input.term_statistics.in_text_order(rule_input.text, chosen))) if len(chosen) > 3 else None
+
+
+def question_query(rule_input: RuleInput) -> QueryDraft | None:
+    """A question of a fixed form about the most telling words."""
+    chosen = rule_input.term_statistics.top_terms(rule_input.text, 3)
+    return QueryDraft(rule_input.random.choice(_QUESTIONS).format(*chosen)) if len(chosen) > 2 else None
+
+
+def misspelt_query(rule_input: RuleInput) -> QueryDraft | None:
+    """A query of keywords with a slip in its longest word."""
+    draft = keyword_query(rule_input)
+    if draft is None:
+        return None
+    right = max(draft.text.split(), key=len)
+    wrong = _misspell(right, rule_input.random)
+    return None if wrong == right else QueryDraft(draft.text.replace(right, wrong, 1))
+
+
+Rule = Callable[[RuleInput], QueryDraft | None]
+RULES: Mapping[str, Rule] = {
+    "factual": factual_query,
+    "how-to": how_to_query,
+    "keyword": keyword_query,
+    "misspelt": misspelt_query,
+    "paraphrase": paraphrase_query,
+    "question": question_query,
+}
+
+
+def _question_word(answer: str) -> str:
+    """The word that asks for such an answer."""
+    if not answer[0].isdigit():
+        return "who or what"
+    return "when" if _YEAR.fullmatch(answer) else "how many"
+
+
+def _strip_stop_words(purpose: list[str], term_statistics: TermStatistics) -> list[str]:
+    """The words without stop words at the end; none where the first is a stop word, and so no verb."""
+    if not term_statistics.terms[purpose[0]]:
+        return []
+    while purpose and not term_statistics.terms[purpose[-1]]:
+        purpose = purpose[:-1]
+    return purpose
+
+
+def _misspell(word: str, random: Random) -> str:
+    """The word with two letters swapped, one left out or one doubled, never the first."""
+    if len(word) < _MIN_LETTERS:
+        return word
+    at = random.randrange(1, len(word) - 1)
+    slips = (word[:at] + word[at + 1] + word[at] + word[at + 2 :], word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:])
+    return random.choice([slip for slip in slips if slip != word and split_words(slip) == [slip]] or [word])
+
+
+GenerationOutcome = QueryDraft | FailedDocument | None
+"""A query, a document that failed, or nothing where the document gives nothing for the category."""
+
+
+class QueryGenerator(Protocol):
+    """A way to make queries."""
+
+    @property
+    def max_rounds(self) -> int | None:
+        """How often documents that brought nothing are replaced by others, None for as long as there are any."""
+        ...
+
+    @property
+    def judge_label(self) -> str:
+        """Who made the queries and their judgements."""
+        ...
+
+    def categories(self) -> tuple[str, ...]:
+        """What it can make."""
+        ...
+
+    def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
+        """What comes of each source, in their order."""
+        ...
+
+    def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
+        """What asking comes to, but for repeated attempts."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the queries depend on and what making them cost, as JSON."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RuleGenerator:
+    """Queries by rules, each drawn by the seed, the category and the document alone."""
+
+    corpus: Corpus
+    term_statistics: TermStatistics
+    seed: int
+    max_rounds: int | None = None
+
+    @property
+    def judge_label(self) -> str:
+        """heuristic:rules:VERSION."""
+        return make_judge_label("heuristic:", "rules", __version__)
+
+    def categories(self) -> tuple[str, ...]:
+        """One a rule."""
+        return tuple(RULES)
+
+    def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
+        """What each rule makes of its document."""
+        return [self._outcome(source) for source in sources]
+
+    def _outcome(self, source: SourceDocument) -> GenerationOutcome:
+        (doc,) = source.docs
+        random = Random(f"{self.seed}\0{source.category}\0{doc}")
+        return RULES[source.category](RuleInput(self.corpus[doc], self.term_statistics.texts[doc], self.term_statistics, random))
+
+    def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
+        """Nobody is asked."""
+        return Estimate()
+
+    def describe(self) -> Mapping[str, Any]:
+        """That rules made them."""
+        return {"by": "heuristic"}

@@ -1,0 +1,71 @@
+"""Escaping for terminal, CSV, JSON, Markdown, LaTeX, HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from rankproof.errors import escape_invisible, is_hidden
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_QUOTED = re.compile("[\",']")
+_NOT_ASCII = re.compile("[^\\x00-\\x7e]")
+
+
+def escape_csv(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula (OWASP: a leading apostrophe), no reader splits, and nothing hides in."""
+    plain = escape_invisible(text)
+    safe = f"'{plain}" if text.startswith(_FORMULA_STARTS) else plain
+    return '"' + safe.replace('"', '""') + '"' if _QUOTED.search(safe) or safe != safe.strip() else safe
+
+
+def escape_json(document: str) -> str:
+    """A JSON document whose invisible characters and lone surrogates are written as \\u escapes; it means the same."""
+    import json
+
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], document)
+
+
+_MARKDOWN = {char: f"\\{char}" for char in "\\`*_[]|~$#"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+_DASHES = re.compile("-(?=-)")
+_LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "{''}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    # At the start of a row, \\ and \midrule would take these for their own arguments.
+    "[": "{[}",
+    "*": "{*}",
+}
+
+
+def for_terminal(text: str) -> str:
+    """No control character, direction mark or invisible character reaches the terminal."""
+    return escape_invisible(text)
+
+
+def for_markdown(text: str) -> str:
+    """Text inside a table cell: no markup, no HTML, no cell border."""
+    return "".join(_MARKDOWN.get(char, char) for char in escape_invisible(text))
+
+
+def for_latex(text: str) -> str:
+    """Text that LaTeX sets as it stands."""
+    return _DASHES.sub("-{}", "".join(_LATEX.get(char, char) for char in escape_invisible(text)))
+
+
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
+
+
+def json_block(value: Any) -> Markup:
+    """The value for a <script type="application/json"> element, the same bytes for the same value."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.translate(_ESCAPES))

@@ -1,0 +1,167 @@
+"""Atomic writes, file lock, sha256."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rankproof._extras import extra
+from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible
+
+_DENIED_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
+_USAGE_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
+_BUFFER_BYTES = 1 << 20
+_TEMPORARY_AFFIXES = (".rankproof-", ".tmp")
+
+
+def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
+    """The blocks as the file's new content, compressed where the suffix is .gz or .zst; a failure leaves the old content.
+
+    A device or pipe is written to directly, and a symbolic link stays one.
+    """
+    if not path:
+        raise UsageError("the path of the file to write is empty", fix="name the file")
+    if "\0" in path:
+        raise UsageError(f"{path} is no path", fix="leave out the NUL character")
+    try:
+        target = os.path.realpath(path)
+        old = _mode(target)
+        content = _compressed(path, blocks)
+        if old is not None and not stat.S_ISREG(old):
+            _write_into(target, content)
+        else:
+            _replace(target, content, old)
+    except OSError as error:
+        raise _write_error(path, error) from None
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is what a killed writing leaves."""
+    return name.startswith(_TEMPORARY_AFFIXES[0]) and name.endswith(_TEMPORARY_AFFIXES[1])
+
+
+def _replace(target: str, content: Iterable[bytes], old: int | None) -> None:
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f"{_TEMPORARY_AFFIXES[0]}{os.urandom(8).hex()}{_TEMPORARY_AFFIXES[1]}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(handle, "wb", buffering=_BUFFER_BYTES) as file:
+            for block in content:
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        if old is not None:
+            os.chmod(temporary, stat.S_IMODE(old))
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(folder)
+
+
+def _write_into(target: str, content: Iterable[bytes]) -> None:
+    with open(target, "wb") as file:
+        for block in content:
+            file.write(block)
+
+
+def sync_folder(folder: str) -> None:
+    """The folder's entries on disk; some file systems cannot, and lose nothing but speed of recovery."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _mode(target: str) -> int | None:
+    try:
+        return os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _compressed(path: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    compressor = _compressor(os.path.splitext(path)[1].lower())
+    if compressor is None:
+        yield from blocks
+        return
+    for block in blocks:
+        yield compressor.compress(block)
+    yield compressor.flush()
+
+
+def _compressor(suffix: str) -> Any:
+    if suffix == ".gz":
+        import zlib
+
+        return zlib.compressobj(wbits=31)
+    if suffix == ".zst":
+        with extra("zstd"):
+            import zstandard
+
+        return zstandard.ZstdCompressor().compressobj()
+    return None
+
+
+def _write_error(path: str, error: OSError) -> RankproofError:
+    reason = error.strerror or str(error)
+    if error.errno in _USAGE_ERRNOS:
+        return UsageError(f"{path} cannot be written ({reason})", fix="name a file in a folder that exists")
+    if error.errno in _DENIED_ERRNOS:
+        return UsageError(f"{path} cannot be written ({reason})", fix="name a file that this user may write")
+    return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
+
+
+def try_lock(handle: int) -> bool:
+    """Whether the file is ours now."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def file_sha256(path: Path) -> str:
+    """The sha256 of a file's bytes, in hexadecimal."""
+    try:
+        stat = os.stat(path)
+        return _sha256(str(path), stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise unreadable_file_error(path, error) from None
+
+
+def combined_sha256(digests: Mapping[str, str]) -> str:
+    """One sha256 for many files, from the name and the sha256 of each, in their order."""
+    listed = "\n".join(f"{name} {digest}" for name, digest in digests.items())
+    return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def unreadable_file_error(path: Path, error: OSError) -> ExternalError:
+    """The error for a file that the system will not give."""
+    return ExternalError(
+        escape_invisible(f"{path}: cannot be read ({error.strerror or error}); check the disk, the path and its permissions")
+    )
+
+
+@lru_cache(maxsize=256)
+def _sha256(path: str, time: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,151 @@
+"""Folders written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankproof._io.files import is_temporary, sync_folder, write_blocks
+from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
+
+RESULTS_FOLDER_KIND = "results folder"
+_PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
+    """Refuses a path at which something else lies than an empty folder or one that may be replaced, which is of that kind."""
+    if not path or "\0" in path:
+        raise UsageError(f"the {kind} has no name", fix="name a folder")
+    if _contains_working_directory(path):
+        raise UsageError(f"{path} is the folder that this command runs in", fix="name a folder in it, as in results")
+    if os.path.lexists(path) and not _is_empty(path) and not may_replace(path):
+        raise UsageError(f"{path} exists and is no {kind}", fix="name a folder that does not exist yet")
+    above = os.path.dirname(os.path.realpath(path))
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above) or not os.access(above, os.W_OK):
+        raise UsageError(f"{path} cannot be made in {above}", fix="name a folder that this user can write")
+
+
+@contextmanager
+def replace_folder(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> Iterator[str]:
+    """A new folder to write into; when the block ends it takes the place of what is at the path, else it vanishes."""
+    check_replaceable(path, may_replace, kind=kind)
+    target = os.path.realpath(path)
+    beside = f"{_temporary_sibling(target)}-{os.urandom(8).hex()}.tmp"
+    try:
+        recover_folder(target)
+        os.makedirs(beside)
+        yield beside
+        sync_folder(beside)
+        _move_into_place(beside, target)
+    except OSError as error:
+        raise _cannot_create_error(path, error) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def recover_folder(target: str) -> None:
+    """Puts the old folder back where a kill came between its being set aside and the new one's taking its place."""
+    old = f"{_temporary_sibling(target)}.old"
+    if os.path.isdir(old) and not os.path.lexists(target):
+        os.rename(old, target)
+
+
+def _move_into_place(beside: str, target: str) -> None:
+    if _is_empty(target) and os.name == "nt":
+        os.rmdir(target)
+    if not os.path.lexists(target) or _is_empty(target):
+        os.rename(beside, target)
+    else:
+        old = f"{_temporary_sibling(target)}.old"
+        shutil.rmtree(old, ignore_errors=True)
+        os.rename(target, old)
+        try:
+            os.rename(beside, target)
+        except BaseException:
+            os.rename(old, target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    sync_folder(os.path.dirname(target))
+
+
+def _temporary_sibling(target: str) -> str:
+    return os.path.join(os.path.dirname(target), f".rankproof-{os.path.basename(target)}")
+
+
+def _contains_working_directory(path: str) -> bool:
+    """Whether it is the working directory or one above it, which would be gone from under whoever stands there."""
+    try:
+        return Path.cwd().is_relative_to(os.path.realpath(path))
+    except OSError:
+        return False
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
+
+
+def _cannot_create_error(path: str, error: OSError) -> RankproofError:
+    reason = error.strerror or str(error)
+    if error.errno in _PATH_ERRORS:
+        return UsageError(f"{path} cannot be made ({reason})", fix="name a folder that this user can write")
+    return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
+
+
+def check_writable_folder(target: Path, mark: str, parts: Collection[str]) -> None:
+    """Refuses a folder that has its mark already, or anything else in it than a writing that was killed can have left."""
+    there = _names(target)
+    if mark in there:
+        raise UsageError(f"{for_message(str(target))} is there already", fix="name another folder, or remove it")
+    if any(name not in parts and not is_temporary(name) for name in there):
+        raise UsageError(f"{for_message(str(target))} has other files in it", fix="name another folder, or remove it")
+
+
+def write_folder_atomically(target: Path, files: Mapping[str, bytes], mark: str) -> None:
+    """The files into a folder that is free, the mark after all others, each whole; a failure before the mark leaves nothing."""
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        _empty(target)
+        for name in sorted(files, key=lambda name: name == mark):
+            write_blocks(str(target / name), [files[name]])
+        sync_folder(str(target.parent))
+    except BaseException as error:
+        if not (target / mark).exists():
+            _remove(target)
+        if isinstance(error, OSError):
+            raise ExternalError(
+                escape_invisible(f"{target}: cannot be written ({error.strerror or error}); check the disk")
+            ) from None
+        raise
+
+
+def _remove(target: Path) -> None:
+    with contextlib.suppress(OSError, UsageError):
+        _empty(target)
+        target.rmdir()
+
+
+def _empty(target: Path) -> None:
+    for name in _names(target):
+        os.unlink(target / name)
+
+
+def _names(target: Path) -> list[str]:
+    """What is in the folder; nothing where there is none."""
+    try:
+        return os.listdir(target)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(
+            f"{for_message(str(target))} is no folder that can be read ({error.strerror})", fix="name another folder"
+        ) from None

@@ -1,0 +1,190 @@
+"""Any path, pipe or stdin as UTF-8 lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
+from rankproof._io.file_errors import file_error
+from rankproof._io.streams import (
+    BlockStream,
+    ByteSource,
+    ByteStream,
+    FileStream,
+    ProgressCallback,
+    ReplayBuffer,
+    codec_of,
+    decompress,
+    is_utf8,
+    open_error,
+    read_blocks,
+    transcode,
+)
+from rankproof.errors import RankproofError, UsageError
+
+StrPath = str | os.PathLike[str]
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+_PIPE_BYTES = 1 << 18
+_MAGIC_BYTES = 4
+PARQUET_MAGIC = b"PAR1"
+
+Opener = Callable[[], ByteStream]
+_stdin_in_use: list[Any] = [None]
+
+
+def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCallback | None = None) -> ByteSource:
+    """The file as UTF-8 text that can be read again from the start; progress hears of bytes as they lie in the file.
+
+    A Parquet file is no text, and has no encoding. A pipe and standard input (`-`) are read once and kept in memory.
+    """
+    plain_utf8 = is_utf8(encoding)
+    name = path_text(path)
+    name, raw, regular = _standard_input(progress) if name == STDIN else _open_file_or_pipe(name, progress)
+    codec = codec_of(first_bytes(raw, _MAGIC_BYTES))
+    opener = raw
+    if codec is not None:
+        opener = _wrap_opener(opener, lambda stream: decompress(codec, stream, name))
+    if not plain_utf8 and first_bytes(opener, _MAGIC_BYTES) != PARQUET_MAGIC:
+        opener = _wrap_opener(opener, lambda stream: transcode(stream, encoding, name))
+    return ByteSource(name, opener, path=name if regular and opener is raw else None)
+
+
+def path_text(path: StrPath) -> str:
+    """The path as text; anything that is no path is refused."""
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise UsageError(f"a path cannot be a {type(name).__name__}", fix="pass it as text or as pathlib.Path")
+    if not name:
+        raise UsageError("the path of a file is empty", fix="name the file")
+    return name
+
+
+def first_bytes(opener: Opener, size: int) -> bytes:
+    """The first bytes, fewer than `size` only where there are no more."""
+    stream = opener()
+    buffer, filled = bytearray(size), 0
+    try:
+        while filled < size and (count := stream.readinto(memoryview(buffer)[filled:])):
+            filled += count
+    finally:
+        stream.close()
+    return bytes(memoryview(buffer)[:filled])
+
+
+def read_all_bytes(source: ByteSource) -> bytes:
+    """The whole of a source."""
+    stream = source.open()
+    try:
+        return b"".join(read_blocks(stream))
+    finally:
+        stream.close()
+
+
+def _wrap_opener(inner: Opener, blocks: Callable[[ByteStream], Iterator[bytes]]) -> Opener:
+    def opened() -> ByteStream:
+        stream = inner()
+        return BlockStream(blocks(stream), stream)
+
+    return opened
+
+
+def _open_file_or_pipe(path: str, progress: ProgressCallback | None) -> tuple[str, Opener, bool]:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise open_error(error, path) from None
+    if stat.S_ISDIR(mode):
+        raise file_error("directory", source=path)
+    if stat.S_ISREG(mode):
+        return path, partial(FileStream, path, progress), True
+    return path, ReplayBuffer(_pipe(path), path, progress).open, False
+
+
+def _pipe(path: str) -> Callable[[], bytes]:
+    stream = FileStream(path)
+    buffer = bytearray(_PIPE_BYTES)
+
+    def pull() -> bytes:
+        count = stream.readinto(memoryview(buffer))
+        if not count:
+            stream.close()
+        return bytes(buffer[:count])
+
+    # Nobody says when a pipe that is not read to its end is done with.
+    weakref.finalize(pull, stream.close)
+    return pull
+
+
+def _standard_input(progress: ProgressCallback | None) -> tuple[str, Opener, bool]:
+    if _stdin_in_use[0] is not None and _stdin_in_use[0] is sys.stdin:
+        raise file_error("stdin-twice")
+    _stdin_in_use[0] = sys.stdin
+    return STDIN_NAME, ReplayBuffer(_stdin_blocks(), STDIN_NAME, progress).open, False
+
+
+def _stdin_blocks() -> Callable[[], bytes]:
+    if sys.stdin is None:
+        raise _closed_error()
+    binary = getattr(sys.stdin, "buffer", None)
+    if binary is None:
+        return lambda: sys.stdin.read(_PIPE_BYTES).encode()
+    return lambda: bytes(binary.read1(_PIPE_BYTES))
+
+
+def _closed_error() -> RankproofError:
+    return file_error("path", source=STDIN_NAME, reason="closed")
+
+
+BOM = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def numbered_text_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
+    """Every line as text with its end, for the formats whose rows may go over several lines."""
+    for number, line in raw_lines(source, limit=limit):
+        yield number, decode_line(line, number, source.name)
+
+
+def raw_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, bytes]]:
+    """Every line with its end (LF, CRLF or CR) and its number from 1; a byte-order mark at the start is skipped."""
+    for number, begun in enumerate(_lines(source, limit + len(BOM) + len(b"\r\n")), start=1):
+        line = begun.removeprefix(BOM) if number == 1 else begun
+        if len(line) > limit and len(line.rstrip(b"\r\n")) > limit:
+            raise row_error("long-line", source=source.name, line=number)
+        yield number, line
+
+
+def decode_line(line: bytes, number: int, name: str) -> str:
+    """The line as text; a byte that is not UTF-8 is refused with its place."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise row_error("utf8", source=name, line=number, byte=line[error.start], column=error.start + 1) from None
+
+
+def _lines(source: ByteSource, most: int) -> Iterator[bytes]:
+    """The lines with their ends; of one that is over `most` bytes perhaps the beginning only."""
+    rest, begun = b"", False
+    stream = source.open()
+    try:
+        for block in read_blocks(stream):
+            rest += block
+            if not begun and rest.startswith(UTF16_MARKS):
+                raise row_error("utf16", source=source.name)
+            *lines, rest = rest.splitlines(keepends=True)
+            begun = begun or bool(lines)
+            yield from lines
+            if len(rest) > most:
+                yield rest
+    finally:
+        stream.close()
+    if not begun and not rest:
+        raise row_error("empty", source=source.name)
+    yield from rest.splitlines(keepends=True)

@@ -1,0 +1,248 @@
+"""Strict JSON parser, typed field access."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankproof._io.file_errors import file_error
+from rankproof._io.files import unreadable_file_error
+from rankproof.errors import ExternalError, InputError, escape_invisible, for_message
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
+_NEXT = re.compile(r"[^ \t\r\n,]")
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+_MAX_DIGITS = 4300
+
+JsonPath = tuple[str | int, ...]
+
+
+class _ConstantError(Exception):
+    pass
+
+
+class _RepeatError(Exception):
+    pass
+
+
+def parse_strict_json(text: str, *, source: str, line: int = 1) -> Any:
+    """The value that the text holds; `line` is the number of its first line."""
+    import json
+
+    try:
+        # Only `loads` refuses a byte-order mark by its name.
+        return json.loads(text) if text.startswith("\ufeff") else _decoder().decode(text)
+    except _ConstantError as error:
+        at = next(at for at, token in _tokens(text) if token in _CONSTANTS)
+        raise _error_at(text, at, line, "json-constant", source, token=str(error)) from None
+    except _RepeatError:
+        at, key = next((at, keys[-1]) for at, keys, repeated in _positions(text) if repeated)
+        raise _error_at(text, at, line, "json-repeat", source, key=key) from None
+    except json.JSONDecodeError as error:
+        raise _error_at(text, error.pos, line, "json", source, reason=error.msg) from None
+    except RecursionError:
+        raise file_error("json-deep", source=source, line=line) from None
+    except ValueError:
+        at = next((at for at, token in _tokens(text) if token.lstrip("-").isdigit() and len(token) > _MAX_DIGITS), 0)
+        raise _error_at(text, at, line, "json-digits", source) from None
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    import json
+
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+
+
+def line_of(text: str, path: JsonPath) -> int | None:
+    """The line of the value that the path of keys and indices leads to."""
+    at = next((at for at, keys, _ in _positions(text) if keys == path), None)
+    return None if at is None else _line_and_column(text, at)[0]
+
+
+def item_lines(text: str, *, source: str) -> Iterator[int]:
+    """The line of each item of the array that the text holds, and that was parsed before."""
+    import json
+
+    decode = json.JSONDecoder().raw_decode
+    line, counted, end = 1, 0, text.index("[") + 1
+    while (found := _NEXT.search(text, end)) and found.group() != "]":
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        yield line
+        try:
+            _, end = decode(text, counted)
+        except RecursionError:
+            raise file_error("json-deep", source=source, line=line) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _RepeatError
+    return found
+
+
+def _refuse_constant(token: str) -> Any:
+    raise _ConstantError(token)
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    for match in _TOKEN.finditer(text):
+        yield match.start(), match.group()
+
+
+def _positions(text: str) -> Iterator[tuple[int, JsonPath, bool]]:
+    """Every key and every item of an array: its place, its path, and whether it is a key that its object already has."""
+    import json
+
+    path: list[str | int] = []
+    seen: list[set[str]] = []
+    before, item_follows = (0, ""), False
+    for at, token in _tokens(text):
+        if item_follows:
+            yield at, tuple(path), False
+        item_follows = token == "[" or (token == "," and isinstance(path[-1], int))
+        if token == ":":
+            key = path[-1] = json.loads(before[1])
+            yield before[0], tuple(path), key in seen[-1]
+            seen[-1].add(key)
+        elif token in "{[":
+            path.append("" if token == "{" else 0)
+            seen.append(set())
+        elif token in "}]":
+            path.pop()
+            seen.pop()
+        elif item_follows:
+            path[-1] = int(path[-1]) + 1
+        before = (at, token)
+
+
+def _error_at(text: str, at: int, first: int, code: str, source: str, **fields: object) -> InputError:
+    line, column = _line_and_column(text, at)
+    return file_error(code, source=source, line=first + line - 1, position=column, **fields)
+
+
+def _line_and_column(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+_DAMAGED_FIX = "the file is damaged or was changed: run the experiment again"
+
+
+class JsonObject:
+    """An object of the document, and where in it that object stands."""
+
+    def __init__(self, plain: Any, source: str, *, place: str = "", line: int | None = None) -> None:
+        self._source, self._place, self._line = source, place, line
+        if not isinstance(plain, dict):
+            raise self.error(f"{place or 'the document'} is no object", _DAMAGED_FIX)
+        self.plain: dict[str, Any] = plain
+
+    def error(self, what: str, fix: str = _DAMAGED_FIX) -> InputError:
+        """An error in this file."""
+        return InputError(what, fix=fix, source=self._source, line=self._line)
+
+    def text(self, key: str) -> str:
+        """Text."""
+        found = self._of(key, str, "text")
+        return str(found)
+
+    def text_or_none(self, key: str) -> str | None:
+        """Text or null."""
+        return None if self.plain.get(key) is None else self.text(key)
+
+    def count(self, key: str) -> int:
+        """A whole number."""
+        return int(self._of(key, int, "a whole number"))
+
+    def number(self, key: str) -> float:
+        """A number."""
+        return self._float(key, self._of(key, int | float, "a number"))
+
+    def number_or_none(self, key: str) -> float | None:
+        """A number or null."""
+        return None if self.plain.get(key) is None else self.number(key)
+
+    def flag(self, key: str) -> bool:
+        """True or false."""
+        if not isinstance(self.plain.get(key), bool):
+            raise self._wrong(key, "true or false")
+        return bool(self.plain[key])
+
+    def choice(self, key: str, known: Collection[str]) -> str:
+        """One of the known words."""
+        if self.text(key) not in known:
+            raise self._wrong(key, f"one of {', '.join(known)}")
+        return self.text(key)
+
+    def inside(self, key: str) -> JsonObject:
+        """The object under the key."""
+        self._of(key, dict, "an object")
+        return JsonObject(self.plain[key], self._source, place=self._path(key), line=self._line)
+
+    def each(self, key: str) -> Iterator[JsonObject]:
+        """The objects of the array under the key."""
+        for at, item in enumerate(self._of(key, list, "an array")):
+            yield JsonObject(item, self._source, place=f"{self._path(key)}[{at}]", line=self._line)
+
+    def texts(self, key: str) -> list[str]:
+        """The texts of the array under the key."""
+        found = self._of(key, list, "an array")
+        if not all(isinstance(one, str) for one in found):
+            raise self._wrong(key, "an array of texts")
+        return list(found)
+
+    def numbers(self, key: str) -> list[float]:
+        """The numbers of the array under the key."""
+        found = self._of(key, list, "an array")
+        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in found):
+            raise self._wrong(key, "an array of numbers")
+        return [self._float(key, one) for one in found]
+
+    def _float(self, key: str, value: float) -> float:
+        try:
+            return float(value)
+        except OverflowError:
+            raise self._wrong(key, "a 64-bit float") from None
+
+    def _of(self, key: str, kind: Any, words: str) -> Any:
+        found = self.plain.get(key)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            raise self._wrong(key, words)
+        return found
+
+    def _wrong(self, key: str, words: str) -> InputError:
+        what = "missing" if key not in self.plain else f"not {words}"
+        return self.error(f"{for_message(self._path(key))} is {what}")
+
+    def _path(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place else key
+
+
+def read_json(path: Path) -> Any:
+    """What the file holds; a file that is no JSON is named."""
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise unreadable_file_error(path, error) from None
+    except (ValueError, RecursionError) as error:
+        raise ExternalError(escape_invisible(f"{path}: no JSON ({error}); get the model anew")) from None
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The object that the file holds, and an empty one where there is no file."""
+    if not path.exists():
+        return {}
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise ExternalError(escape_invisible(f"{path}: no JSON object; get the model anew"))
+    return found

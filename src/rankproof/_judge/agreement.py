@@ -1,0 +1,276 @@
+"""Kappa, confusion."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.qrels import GRADES, HIGHEST_GRADE
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import format_value, pluralise
+from rankproof._judge.rubric import QueryDocPair
+from rankproof._statistics.intervals import Interval, resampled_means
+from rankproof.errors import UsageError, for_message
+
+RESAMPLES = 10_000
+FEW_QUERIES = 20
+"""With fewer queries than this an interval by bootstrap is too narrow, and a note says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPair:
+    """A pair that people graded, and the judge's grade: None where it failed."""
+
+    pair: QueryDocPair
+    human: int
+    judge: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One measure of agreement; its interval is None where draws cannot tell."""
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ConfusionMatrix:
+    """For each query how often people gave grade i and the judge grade j, over the same grades on both sides."""
+
+    grades: tuple[int, ...]
+    counts: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """Over all queries."""
+        return np.asarray(self.counts.sum(axis=0))
+
+
+def rated_pairs(human: Mapping[QueryDocPair, int], judge: Mapping[QueryDocPair, int | None]) -> list[RatedPair]:
+    """The pairs that both looked at."""
+    return [RatedPair(pair, grade, judge[pair]) for pair, grade in human.items() if pair in judge]
+
+
+def confusion_matrix(rated: Sequence[RatedPair]) -> ConfusionMatrix:
+    """The graded pairs, counted."""
+    both = [(each.pair.query, each.human, each.judge) for each in rated if each.judge is not None]
+    grades = tuple(sorted({grade for _, human, judge in both for grade in (human, judge)}))
+    place = {grade: at for at, grade in enumerate(grades)}
+    queries = {query: at for at, query in enumerate(dict.fromkeys(query for query, _, _ in both))}
+    counts = np.zeros((len(queries), len(grades), len(grades)))
+    for query, human, judge in both:
+        counts[queries[query], place[human], place[judge]] += 1
+    return ConfusionMatrix(grades, counts)
+
+
+def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[RatedPair]:
+    """The same with 1 for relevant and 0 for not."""
+    return [
+        RatedPair(each.pair, int(each.human >= rel), None if each.judge is None else int(each.judge >= judge_rel))
+        for each in rated
+    ]
+
+
+def kappas(cells: FloatArray, grades: Sequence[int], *, weighted: bool) -> FloatArray:
+    """Kappa of each table in a stack of them; NaN where a rater's grades leave nothing to agree on."""
+    values = np.array(grades, dtype=np.float64)
+    apart = (values[:, None] - values[None, :]) ** 2 if weighted else (values[:, None] != values[None, :]).astype(np.float64)
+    chance = cells.sum(axis=-1)[..., :, None] * cells.sum(axis=-2)[..., None, :]
+    seen, expected = (apart * cells).sum(axis=(-2, -1)) * cells.sum(axis=(-2, -1)), (apart * chance).sum(axis=(-2, -1))
+    return np.asarray(1 - np.divide(seen, expected, out=np.full_like(seen, np.nan), where=expected > 0))
+
+
+def kappa(
+    rated: Sequence[RatedPair], name: str, *, weighted: bool = False, seed: int = 0, resamples: int = RESAMPLES
+) -> Statistic:
+    """Kappa of the graded pairs, with its interval of 95%; None where it is not defined."""
+    cells = confusion_matrix(rated)
+    size = len(cells.grades)
+    graded = int(cells.counts.sum())
+    value = float(kappas(cells.total, cells.grades, weighted=weighted)) if graded else float("nan")
+    if np.isnan(value):
+        return Statistic(name, None, None, graded)
+    drawn = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
+    return Statistic(name, value, _percentile_interval(kappas(drawn, cells.grades, weighted=weighted)), graded)
+
+
+def exact_agreement(rated: Sequence[RatedPair], name: str, *, seed: int = 0, resamples: int = RESAMPLES) -> Statistic:
+    """The share of graded pairs with the same grade by both."""
+    cells = confusion_matrix(rated)
+    size, graded = len(cells.grades), int(cells.counts.sum())
+    if not graded:
+        return Statistic(name, None, None, 0)
+    same = np.eye(size, dtype=np.bool_)
+    drawn = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
+    return Statistic(
+        name, float(cells.total[same].sum() / graded), _percentile_interval(drawn[:, same].sum(1) / drawn.sum((1, 2))), graded
+    )
+
+
+def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Sequence[int]) -> IntArray:
+    """How often people gave each grade (rows) and the judge each (columns); the last column counts the failed."""
+    found = np.zeros((len(human), len(judge) + 1), dtype=np.int64)
+    for each in rated:
+        found[human.index(each.human), len(judge) if each.judge is None else judge.index(each.judge)] += 1
+    return found
+
+
+def _bootstrap_sums(cells: ConfusionMatrix, resamples: int, seed: int) -> FloatArray:
+    """The sums of as many whole queries, drawn so many times; they are whole numbers."""
+    means = resampled_means(cells.counts.reshape(len(cells.counts), -1), resamples, seed)
+    return np.asarray(np.rint(means * len(cells.counts)))
+
+
+def _percentile_interval(drawn: FloatArray) -> Interval | None:
+    """The middle 95% of the draws, whole queries at a time; draws without a value are left out, and none where all are equal."""
+    told = drawn[~np.isnan(drawn)]
+    if len(told) < 2 or told.max() == told.min():
+        return None
+    low, high = np.quantile(told, [0.025, 0.975])
+    return float(low), float(high)
+
+
+FEW_PAIRS = 10
+"""With fewer pairs of a grade than this, agreement on it cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least grades that count as relevant, by people and by the judge, and the seed of the draws.
+
+    `highest` is people's highest grade in all that they judged, None where only the pairs at hand tell.
+    """
+
+    rel: int = 1
+    judge_rel: int = 1
+    seed: int = 0
+    highest: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.judge_rel > HIGHEST_GRADE:
+            what = f"no grade of the judge is {self.judge_rel} or more: its highest is {HIGHEST_GRADE}"
+            raise UsageError(what, fix=f"name one up to {HIGHEST_GRADE} with --judge-rel")
+        if self.highest is not None and self.rel > self.highest:
+            what = f"no judgement by people has grade {self.rel} or more: their highest is {self.highest}"
+            raise UsageError(what, fix=f"name one up to {self.highest} with --rel")
+
+
+def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Thresholds) -> Table:
+    """Every measure of agreement with its interval."""
+    binary = binarize(rated, thresholds.rel, thresholds.judge_rel)
+    graded, failed = _graded_pairs(rated), len(rated) - len(_graded_pairs(rated))
+    queries = len({each.pair.query for each in graded})
+    bounds = (
+        f"{thresholds.rel} or more"
+        if thresholds.rel == thresholds.judge_rel
+        else f"{thresholds.rel} or more by people, {thresholds.judge_rel} by the judge"
+    )
+    statistics = (
+        kappa(rated, "kappa, quadratic weights", weighted=True, seed=thresholds.seed),
+        kappa(rated, "kappa", seed=thresholds.seed),
+        kappa(binary, f"kappa of relevant or not (grade {bounds})", seed=thresholds.seed),
+        exact_agreement(rated, "same grade", seed=thresholds.seed),
+        exact_agreement(binary, "both relevant or both not", seed=thresholds.seed),
+    )
+    return Table(
+        "judge-agreement",
+        f"Agreement of {for_message(judge_label)} with people on {pluralise(len(graded), 'pair')} of {pluralise(queries, 'query', 'queries')}",
+        (
+            Column("measure"),
+            Column("value", "value"),
+            Column("95% interval", "interval", f"bootstrap over queries, percentile, {RESAMPLES:,} resamples"),
+            Column("pairs", "count", "that both graded"),
+        ),
+        tuple((one.name, one.value, one.interval, one.pairs) for one in statistics),
+        sentences=tuple(_describe_agreement(statistics[0], rated, failed)),
+        notes=tuple(_notes(rated, queries, thresholds)),
+        facts={
+            "rel": thresholds.rel,
+            "judge_rel": thresholds.judge_rel,
+            "seed": thresholds.seed,
+            "resamples": RESAMPLES,
+            "failed": failed,
+        },
+    )
+
+
+def confusion_table(rated: Sequence[RatedPair]) -> Table:
+    """People's grades against the judge's; the pairs that failed have a column of their own."""
+    human = sorted({each.human for each in rated})
+    judge = sorted({*GRADES, *(each.judge for each in rated if each.judge is not None)})
+    counts = confusion_counts(rated, human, judge)
+    rows: list[tuple[CellValue, ...]] = []
+    for at, grade in enumerate(human):
+        given = [each.judge for each in rated if each.human == grade and each.judge is not None]
+        mean = sum(given) / len(given) if given else None
+        rows.append((str(grade), *counts[at].tolist(), int(counts[at].sum()), mean))
+    total = counts.sum(axis=0).tolist()
+    given = [each.judge for each in rated if each.judge is not None]
+    rows.append(("all", *total, sum(total), sum(given) / len(given) if given else None))
+    return Table(
+        "judge-confusion",
+        "People's grades (rows) and the judge's (columns)",
+        (
+            Column("people"),
+            *(Column(f"judge {grade}", "count") for grade in judge),
+            Column("failed", "count", "pairs that the judge gave no grade"),
+            Column("pairs", "count"),
+            Column("judge's mean", "value", "of the grades that it gave"),
+        ),
+        tuple(rows),
+    )
+
+
+def _graded_pairs(rated: Sequence[RatedPair]) -> list[RatedPair]:
+    return [each for each in rated if each.judge is not None]
+
+
+def _describe_agreement(main: Statistic, rated: Sequence[RatedPair], failed: int) -> list[str]:
+    if main.value is None:
+        said = ["Kappa is not defined: one of the two gave the same grade to every pair."]
+    else:
+        bounds = "" if main.interval is None else f" ({format_value(main.interval[0])} to {format_value(main.interval[1])})"
+        said = [f"Kappa with quadratic weights is {format_value(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
+    given = {each.judge for each in rated if each.judge is not None}
+    if len(given) == 1 and len(rated) - failed > 1:
+        said.append(f"The judge gave grade {given.pop()} to every pair: it tells nothing apart.")
+    if failed:
+        share = f"{failed} of {pluralise(len(rated), 'pair')} ({failed / len(rated):.1%})"
+        said.append(f"Without a grade by the judge, and left out here: {share}.")
+    return said
+
+
+def _notes(rated: Sequence[RatedPair], queries: int, thresholds: Thresholds) -> list[str]:
+    notes = []
+    if queries < FEW_QUERIES:
+        notes.append(f"{pluralise(queries, 'query is', 'queries are')} few for a bootstrap: the intervals are too narrow")
+    strange = sorted({each.human for each in rated} - set(GRADES))
+    if strange:
+        notes.append(f"people also gave the grades {', '.join(map(str, strange))}, which the judge cannot give")
+    highest = max((each.human for each in rated), default=0) if thresholds.highest is None else thresholds.highest
+    notes += _rare_grades(rated, highest)
+    if highest < HIGHEST_GRADE:
+        notes.append(
+            f"people's grades end at {highest} and the judge's at {HIGHEST_GRADE}: "
+            "of the kappas only the one of relevant or not is fair"
+        )
+    return notes
+
+
+def _rare_grades(rated: Sequence[RatedPair], highest: int) -> list[str]:
+    """The grades of people's scale that few of the pairs have."""
+    times = Counter(each.human for each in rated)
+    rare = [f"{grade} ({times[grade]})" for grade in sorted({*range(highest + 1), *times}) if times[grade] < FEW_PAIRS]
+    if not rare:
+        return []
+    return [
+        f"fewer than {FEW_PAIRS} pairs have people's grade {', '.join(rare)}: "
+        "agreement on these cannot be told, and a larger --sample has more of them"
+    ]

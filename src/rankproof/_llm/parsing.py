@@ -1,0 +1,223 @@
+"""Replies parsed strictly."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rankproof._llm.client import ReplyParseError
+from rankproof.errors import is_hidden
+from rankproof.models._chat.base import ChatReply
+
+_REASONING_START, _REASONING_END = "<think>", "</think>"
+
+
+def reply_text(reply: ChatReply) -> str:
+    """The whole text of a reply; a cut reply, a refusal and an empty one are of no use."""
+    if reply.finish in ("length", "refusal"):
+        raise ReplyParseError("the reply is cut" if reply.finish == "length" else "the model refuses")
+    return strip_reasoning(reply.text)
+
+
+def reply_first_line(reply: ChatReply) -> str:
+    """The first line of a reply, which may go on and be cut after it; a cut line and a refusal are of no use."""
+    lines = strip_reasoning(reply.text).splitlines()
+    return lines[0].strip() if len(lines) > 1 and reply.finish == "length" else reply_text(reply).splitlines()[0].strip()
+
+
+def strip_reasoning(text: str) -> str:
+    """The text after the last thought; thoughts that do not end, and nothing at all, are of no use."""
+    said = text.rpartition(_REASONING_END)[2].strip()
+    if _REASONING_START in said:
+        raise ReplyParseError("thoughts that do not end")
+    if not said:
+        raise ReplyParseError("an empty reply")
+    return said
+
+
+_PROSE_BRACES = re.compile(r"\{\s*[^{}\"\s][^{}\"]*\}")
+_MAX_CHOICE_LENGTH = 80
+_CHOICE_MARKS = r"[\s\"'`*.:()\[\]]*"
+_ORDER_CONTINUES = re.compile(r"\s*>")
+_BRACKETED_NUMBER = re.compile(r"\[([0-9]{1,9})\]")
+_ORDER_PATTERNS = (
+    re.compile(r"\[[0-9]{1,9}\](?:\s*>\s*\[[0-9]{1,9}\])+"),
+    re.compile(r"(?<![\[0-9.])[0-9]{1,9}(?:\s*>\s*[0-9]{1,9})+(?![\]0-9]|\.[0-9])"),
+    re.compile(r"\[\s*[0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*\s*\]"),
+)
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """The one JSON object that the text holds, in a code fence or in prose; two different ones are of no use."""
+    said = strip_reasoning(text)
+    found: dict[str, dict[str, Any]] = {}
+    at = said.find("{")
+    while at >= 0:
+        prose = _PROSE_BRACES.match(said, at)
+        if prose:
+            end = prose.end()
+        else:
+            written, value, end = _parse_object_at(said, at)
+            found[written] = value
+        at = said.find("{", end)
+    if len(found) != 1:
+        raise ReplyParseError(f"{len(found)} different JSON objects where one was asked for" if found else "no JSON object")
+    return next(iter(found.values()))
+
+
+def parse_int(value: object, low: int, high: int) -> int:
+    """A whole number from low to high."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ReplyParseError(f"not a whole number from {low} to {high}")
+    return value
+
+
+def parse_order(text: str, count: int) -> list[int]:
+    """The numbers 1 to count, each once, in the order that the text gives: [2] > [1] > [3], 2 > 1 > 3 or the JSON list [2, 1, 3].
+
+    Prose may stand around it; two different orders, and a number in brackets that was never given, are of no use.
+    """
+    said = strip_reasoning(text)
+    if any(not 1 <= int(number) <= count for number in _BRACKETED_NUMBER.findall(said)):
+        raise ReplyParseError(f"a number that is not from 1 to {count}")
+    found = {order for pattern in _ORDER_PATTERNS for order in _matching_orders(pattern, said, count)}
+    if len(found) != 1:
+        raise ReplyParseError(f"{len(found)} different orders where one was asked for" if found else "no order")
+    order = list(found.pop())
+    if sorted(order) != list(range(1, count + 1)):
+        raise ReplyParseError(f"not each of the numbers 1 to {count} once")
+    return order
+
+
+def parse_choice(text: str, choices: Sequence[str], *, before: str) -> str:
+    """The choice that the text consists of, apart from marks around it and the one word that may stand before it."""
+    whole = strip_reasoning(text)
+    pattern = rf"{_CHOICE_MARKS}(?:{re.escape(before)}\s+)?{_CHOICE_MARKS}(\w+){_CHOICE_MARKS}"
+    said = re.fullmatch(pattern, whole, re.IGNORECASE) if len(whole) <= _MAX_CHOICE_LENGTH else None
+    known = {choice.casefold(): choice for choice in choices}
+    if not said or said.group(1).casefold() not in known:
+        raise ReplyParseError(f"not one of {', '.join(choices)}")
+    return known[said.group(1).casefold()]
+
+
+def _parse_object_at(text: str, at: int) -> tuple[str, dict[str, Any], int]:
+    """The object that begins there, how it is written in one way, and where it ends."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_object_without_duplicates, parse_constant=_parse_finite, parse_float=_parse_finite
+    )
+    try:
+        value, end = decoder.raw_decode(text, at)
+        return json.dumps(value, sort_keys=True), value, end
+    except ReplyParseError:
+        raise
+    except (ValueError, RecursionError):
+        raise ReplyParseError("JSON that is broken or cut") from None
+
+
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ReplyParseError("JSON with a key twice")
+    return found
+
+
+def _parse_finite(token: str) -> float:
+    value = float(token)
+    if not math.isfinite(value):
+        raise ReplyParseError("JSON with a number that is not finite")
+    return value
+
+
+def _matching_orders(pattern: re.Pattern[str], text: str, count: int) -> list[tuple[int, ...]]:
+    """Every order that the pattern finds; one number alone is only the mention of a passage where there are several."""
+    found = []
+    for match in pattern.finditer(text):
+        numbers = tuple(map(int, re.findall("[0-9]+", match.group())))
+        if len(numbers) > 1 or count == 1:
+            if _ORDER_CONTINUES.match(text, match.end()):
+                raise ReplyParseError("an order that is cut")
+            found.append(numbers)
+    return found
+
+
+_NOT_A_QUERY = re.compile(
+    r"(?:i'?m sorry|sorry,|i am sorry|i apologi[sz]e|i can'?t|i can ?not|i am unable|i'm unable|as an ai|as a language model"
+    r"|sure[,!:]|certainly[,!:]|of course[,!:]|here(?:'s| is| are)\b|the answer is|answer:|yes,|no,)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?]\s+\S")
+
+
+def parse_line(found: dict[str, Any], key: str) -> str:
+    """The text under the key, on one line; of no use where it is missing, no text, or holds what nobody can see."""
+    text = found.get(key)
+    if not isinstance(text, str):
+        raise ReplyParseError(f"no text called {key}")
+    line = " ".join(text.split())
+    if any(map(is_hidden, line)):
+        raise ReplyParseError(f"{key} holds characters that nobody can see")
+    return line
+
+
+def parse_query(found: dict[str, Any], key: str, most_words: int) -> str:
+    """The query under the key; an empty one, one of too many words, a refusal and an answer are of no use."""
+    line = parse_line(found, key)
+    if not any(char.isalnum() for char in line):
+        raise ReplyParseError(f"{key} is empty")
+    if len(line.split()) > most_words:
+        raise ReplyParseError(f"{key} has more than {most_words} words")
+    if _NOT_A_QUERY.match(line.replace("\u2019", "'")):
+        raise ReplyParseError(f"{key} is talk or a refusal, not a query")
+    if len(_SENTENCE_END.findall(line)) > 1:
+        raise ReplyParseError(f"{key} is several sentences, not a query")
+    return line
+
+
+_YES_OR_NO = re.compile(r"[\"'*`]*(yes|no)(?=$|[\"'*`.,:;!\n]|\s+[-–—(])", re.IGNORECASE)
+_TOKEN_MARKS = " \t\r\n▁ĠĊ"
+_MIN_PROBABILITY = 1e-9
+"""Of probability, for the word that is not listed: what is listed may add up to 1."""
+
+
+def yes_no_score(reply: ChatReply) -> tuple[float, bool]:
+    """How much rather Yes than No, and whether that had to be read from the text.
+
+    It is log P(Yes) - log P(No) of the first token, summed over spellings. Where only one of the two is among the likeliest
+    tokens, the other is taken to be as likely as the least of them. By the text it is 1 for Yes and 0 for No.
+    """
+    if reply.finish == "refusal":
+        raise ReplyParseError("the model refuses")
+    listed = [(token.strip(_TOKEN_MARKS).casefold(), value) for token, value in reply.first or () if math.isfinite(value)]
+    yes, no = (_log_sum([value for token, value in listed if token == word]) for word in ("yes", "no"))
+    if yes is None and no is None:
+        return float(parse_yes(reply)), True
+    if yes is None or no is None:
+        other = _unlisted_log_probability(listed)
+        return (other if yes is None else yes) - (other if no is None else no), False
+    return yes - no, False
+
+
+def parse_yes(reply: ChatReply) -> bool:
+    """Whether the text begins with Yes; anything but Yes or No at its start is of no use."""
+    said = _YES_OR_NO.match(strip_reasoning(reply.text))
+    if reply.finish == "refusal" or not said:
+        raise ReplyParseError("neither Yes nor No")
+    return said.group(1).casefold() == "yes"
+
+
+def _unlisted_log_probability(listed: Sequence[tuple[str, float]]) -> float:
+    """The most that a word can have which is not listed: as much as the least that is, or what one word alone leaves."""
+    values = [value for _, value in listed]
+    if any(token not in ("yes", "no") for token, _ in listed):
+        return min(values)
+    return math.log(max(1 - sum(math.exp(min(value, 0)) for value in values), _MIN_PROBABILITY))
+
+
+def _log_sum(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    most = max(values)
+    return most + math.log(sum(math.exp(value - most) for value in values))

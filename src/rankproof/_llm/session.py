@@ -1,0 +1,157 @@
+"""LLMSession, concurrent map."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from rankproof._data.identity import identity_key
+from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
+from rankproof._llm.cache import MemoryResponseCache, ResponseCache
+from rankproof._llm.client import CachedClient, CancelledError, CancelToken, RetryingClient
+from rankproof._llm.retry import RetryPolicy
+from rankproof.models._chat.base import Chat, ChatModel
+
+_CACHE_FORMAT = 1
+"""Of what a book holds: raised when a kept reply means something else."""
+MemoT = TypeVar("MemoT")
+
+
+class LLMSession:
+    """A model is loaded when the first ask needs it that no book answers, and once for all who ask it."""
+
+    def __init__(
+        self,
+        open_cache: Callable[[str], ResponseCache] | None = None,
+        budget: Budget | None = None,
+        retry_policy: RetryPolicy | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._retry_policy = retry_policy or RetryPolicy()
+        self._stop = CancelToken()
+        self._open = open_cache or (lambda key: MemoryResponseCache())
+        self._threads = threads
+        self._caches: dict[str, ResponseCache] = {}
+        self._chats: dict[ChatModel, Chat] = {}
+        self._clients: dict[tuple[str, ChatModel], CachedClient] = {}
+        self._uses: dict[CachedClient, str] = {}
+        self._memo: dict[Hashable, Any] = {}
+        self._lock = threading.Lock()
+        self.meter = SpendMeter(budget, is_persistent=open_cache is not None)
+
+    def client(self, model: ChatModel, use: str) -> CachedClient:
+        """Who asks the model; `use` says what for, and each use has a book of its own.
+
+        The same model for the same use has the same asker: failures in a row are counted whoever meets them.
+        """
+        check_model_has_price(self.meter.budget, model)
+        key = identity_key(_CACHE_FORMAT, use, model)
+        with self._lock:
+            if key not in self._caches:
+                self._caches[key] = self._open(key)
+            if (key, model) not in self._clients:
+                requester = RetryingClient(model, lambda: self._chat(model), self.meter, self._retry_policy, self._stop)
+                client = CachedClient(model, requester, self._caches[key], self.meter)
+                self._clients[key, model], self._uses[client] = client, use
+            return self._clients[key, model]
+
+    def memoised(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
+        """What was made under the key at this desk, made now where nothing was: it lives as long as the desk."""
+        with self._lock:
+            if key not in self._memo:
+                self._memo[key] = make()
+            found: MemoT = self._memo[key]
+            return found
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each use in which the server refused every ask."""
+        return tuple(f"{use}: {said}" for client, use in self._uses.items() if (said := client.refusal_note()))
+
+    def _chat(self, model: ChatModel) -> Chat:
+        with self._lock:
+            if model not in self._chats:
+                self._chats[model] = model.load(threads=self._threads)
+            return self._chats[model]
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Ends every pause and lets no further request begin; `at_once` gives up those that are under way too."""
+        self._stop.set()
+        if at_once:
+            for chat in self._chats.copy().values():
+                chat.close()
+
+    def close(self) -> None:
+        """Closes books and models."""
+        for chat in self._chats.values():
+            chat.close()
+        for cache in self._caches.values():
+            cache.close()
+        self._chats.clear()
+        self._caches.clear()
+        self._clients.clear()
+        self._uses.clear()
+        self._memo.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+def map_concurrent(
+    session: LLMSession, work: Callable[[ItemT], ResultT], items: Sequence[ItemT], concurrency: int
+) -> list[ResultT]:
+    """What the work gives for each item, in their order, so many at once; one lane works here and starts no thread.
+
+    The first failure ends all: pauses are cut short, nothing more is sent, and what is under way may end, because it is paid for.
+    An interrupt does not wait for that either.
+    """
+    return list(map_in_order(session, work, items, concurrency))
+
+
+def map_in_order(
+    session: LLMSession, work: Callable[[ItemT], ResultT], items: Sequence[ItemT], concurrency: int
+) -> Generator[ResultT, None, None]:
+    """The same one after the other, each as soon as it and those before it are done, while the lanes go on with those after it.
+
+    Whoever does not take them to the end closes the iterator, which ends all as an interrupt does.
+    """
+    if concurrency <= 1 or len(items) <= 1:
+        yield from map(work, items)
+        return
+
+    def one(item: ItemT) -> ResultT:
+        try:
+            return work(item)
+        except BaseException:
+            session.stop()
+            raise
+
+    pool = ThreadPoolExecutor(min(concurrency, len(items)))
+    futures = [pool.submit(one, item) for item in items]
+    try:
+        for future in futures:
+            if future.exception():
+                pool.shutdown(cancel_futures=True)
+                raise _first_cause(futures)
+            yield future.result()
+    except (KeyboardInterrupt, GeneratorExit):
+        if not all(future.done() for future in futures):
+            session.stop(at_once=True)
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _first_cause(futures: Sequence[Future[ResultT]]) -> BaseException:
+    """The first that is no mere consequence of another."""
+    errors = [error for future in futures if not future.cancelled() and (error := future.exception())]
+    return next((error for error in errors if not isinstance(error, CancelledError)), errors[0])

@@ -1,0 +1,1 @@
+"""C sources (align/ permutation.c merge.c topk.c) and their .pyi."""

@@ -1,0 +1,174 @@
+/* Sums of whole numbers under random signs, for many columns at once.
+
+   One word of 64 random bits gives the signs of 64 queries. For each byte of it there is a table of the 256 signed sums that its eight
+   queries can have, so a query costs an eighth of an addition for each column. Numbers are whole: any order of adding gives the same. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = 8, ENTRIES = 256, STEP = 4, WIDEST = 16 };
+
+#if defined(__x86_64__) && ((defined(__clang__) && __clang_major__ >= 7) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 9))
+#define HAS_AVX2 1
+#endif
+
+/* SplitMix64: word i of a stream is the mix of key + (i + 1) * GOLDEN. */
+static const uint64_t GOLDEN = 0x9E3779B97F4A7C15u;
+
+static inline uint64_t mixed(uint64_t state) {
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
+    return state ^ (state >> 31);
+}
+
+/* Numbers by row and column, the flips asked for, and where their sums go; `words` is how many a flip takes. */
+typedef struct {
+    const int64_t *numbers;
+    size_t rows, columns, words, count;
+    uint64_t key, first;
+    int64_t *sums;
+} Flips;
+
+/* A strip of `width` columns from `column` on; `tables` and `totals` have rows of that width, and columns past the last are 0. */
+typedef struct {
+    size_t column, width;
+    int64_t *tables, *totals;
+} Strip;
+
+/* What the signs in `entry` make of eight rows: all negative, then twice each row that is kept. */
+static void fill_table(const Flips *flips, const Strip *strip, size_t row, int64_t *table) {
+    size_t width = strip->width, rows = row >= flips->rows ? 0 : flips->rows - row < 8 ? flips->rows - row : 8;
+    size_t columns = flips->columns - strip->column < width ? flips->columns - strip->column : width;
+    memset(table, 0, ENTRIES * width * sizeof *table);
+    for (size_t one = 0; one < rows; one++) {
+        const int64_t *values = flips->numbers + (row + one) * flips->columns + strip->column;
+        for (size_t at = 0; at < columns; at++) table[at] -= values[at];
+    }
+    for (size_t one = 0; one < 8; one++) {
+        const int64_t *values = one < rows ? flips->numbers + (row + one) * flips->columns + strip->column : NULL;
+        for (size_t entry = 0; entry < (size_t)1 << one; entry++) {
+            const int64_t *from = table + entry * width;
+            int64_t *to = table + (entry + ((size_t)1 << one)) * width;
+            for (size_t at = 0; at < width; at++) to[at] = from[at] + (values != NULL && at < columns ? 2 * values[at] : 0);
+        }
+    }
+}
+
+/* Adds to every flip's totals what one word of its signs makes of 64 rows. */
+static inline void add_word(const Flips *flips, const Strip *strip, size_t word, const size_t width) {
+    for (size_t flip = 0; flip < flips->count; flip++) {
+        uint64_t signs = mixed(flips->key + ((flips->first + flip) * flips->words + word + 1) * GOLDEN);
+        int64_t totals[WIDEST], *kept = strip->totals + flip * width;
+        for (size_t at = 0; at < width; at++) totals[at] = kept[at];
+        for (size_t byte = 0; byte < BYTES; byte++) {
+            const int64_t *entry = strip->tables + (byte * ENTRIES + (signs >> (8 * byte) & 255)) * width;
+            for (size_t at = 0; at < width; at++) totals[at] += entry[at];
+        }
+        for (size_t at = 0; at < width; at++) kept[at] = totals[at];
+    }
+}
+
+/* A width that the compiler knows keeps the totals in registers. */
+static inline void add_any(const Flips *flips, const Strip *strip, size_t word) {
+    switch (strip->width) {
+        case 4: add_word(flips, strip, word, 4); break;
+        case 8: add_word(flips, strip, word, 8); break;
+        case 12: add_word(flips, strip, word, 12); break;
+        default: add_word(flips, strip, word, WIDEST);
+    }
+}
+
+#ifdef HAS_AVX2
+__attribute__((target("avx2"), flatten)) static void add_avx2(const Flips *flips, const Strip *strip, size_t word) {
+    add_any(flips, strip, word);
+}
+#endif
+
+static void add(const Flips *flips, const Strip *strip, size_t word) {
+#ifdef HAS_AVX2
+    if (__builtin_cpu_supports("avx2")) {
+        add_avx2(flips, strip, word);
+        return;
+    }
+#endif
+    add_any(flips, strip, word);
+}
+
+static void sum_strip(const Flips *flips, const Strip *strip) {
+    size_t columns = flips->columns - strip->column < strip->width ? flips->columns - strip->column : strip->width;
+    memset(strip->totals, 0, flips->count * strip->width * sizeof *strip->totals);
+    for (size_t word = 0; word < flips->words; word++) {
+        for (size_t byte = 0; byte < BYTES; byte++)
+            fill_table(flips, strip, 64 * word + 8 * byte, strip->tables + byte * ENTRIES * strip->width);
+        add(flips, strip, word);
+    }
+    for (size_t flip = 0; flip < flips->count; flip++)
+        memcpy(flips->sums + flip * flips->columns + strip->column, strip->totals + flip * strip->width, columns * sizeof(int64_t));
+}
+
+/* False where there is no memory. */
+static bool sum_all(const Flips *flips) {
+    int64_t *tables = malloc((size_t)BYTES * ENTRIES * WIDEST * sizeof *tables);
+    int64_t *totals = malloc((flips->count * WIDEST + 1) * sizeof *totals);
+    bool room = tables != NULL && totals != NULL;
+    for (size_t column = 0; room && column < flips->columns; column += WIDEST) {
+        size_t left = flips->columns - column, width = left < WIDEST ? (left + STEP - 1) / STEP * STEP : WIDEST;
+        Strip strip = {.column = column, .width = width, .tables = tables, .totals = totals};
+        sum_strip(flips, &strip);
+    }
+    free(tables);
+    free(totals);
+    return room;
+}
+
+static PyObject *summed(Flips flips) {
+    PyObject *sums = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(flips.count * flips.columns * sizeof(int64_t)));
+    if (sums == NULL) return NULL;
+    bool done;
+    flips.sums = (int64_t *)(void *)PyBytes_AsString(sums);
+    Py_BEGIN_ALLOW_THREADS;
+    done = sum_all(&flips);
+    Py_END_ALLOW_THREADS;
+    if (done) return sums;
+    Py_DECREF(sums);
+    return PyErr_NoMemory();
+}
+
+/* sums(numbers, columns, key, first, count): int64 rows in, a row of int64 sums out for each flip. */
+static PyObject *py_sums(PyObject *module, PyObject *arguments) {
+    Py_buffer numbers;
+    Py_ssize_t columns, first, count;
+    unsigned long long key;
+    PyObject *sums = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*nKnn", &numbers, &columns, &key, &first, &count)) return NULL;
+    size_t row_bytes = columns < 1 ? 1 : (size_t)columns * sizeof(int64_t);
+    if (columns < 1 || columns > INT32_MAX || (size_t)numbers.len % row_bytes != 0)
+        PyErr_SetString(PyExc_ValueError, "numbers that are not whole rows of columns");
+    else if (first < 0 || count < 0 || (size_t)count > (size_t)PY_SSIZE_T_MAX / (row_bytes + WIDEST * sizeof(int64_t)))
+        PyErr_SetString(PyExc_ValueError, "flips out of range");
+    else {
+        size_t rows = (size_t)numbers.len / row_bytes;
+        sums = summed((Flips){.numbers = numbers.buf, .rows = rows, .columns = (size_t)columns, .words = (rows + 63) / 64,
+                              .count = (size_t)count, .key = key, .first = (uint64_t)first});
+    }
+    PyBuffer_Release(&numbers);
+    return sums;
+}
+
+static PyMethodDef functions[] = {
+    {"sums", py_sums, METH_VARARGS, "Sums of columns under random signs: (numbers, columns, key, first, count)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "permutation", "Sums of whole numbers under random signs.", -1, functions, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_permutation(void) {
+    return PyModule_Create(&definition);
+}

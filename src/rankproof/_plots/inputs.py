@@ -1,0 +1,100 @@
+"""What every plot of an evaluation begins with: its options, the systems in their order, the measures, and the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.values import describe_mean_intervals, oriented_value
+from rankproof._charts.figure import drawable
+from rankproof._charts.layout import missing_chart
+from rankproof._charts.model import Chart, Medium
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof._statistics.intervals import Interval
+from rankproof.measures._base import Measure
+
+Key = TypeVar("Key", bound=Hashable)
+NO_MEAN = "No measure is a mean."
+_POINTS = 72.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlotSettings:
+    """`width` of a figure in inches; `by` is the field of segments; `system` and `against` are the two of the differences.
+
+    `every` says that charts of one measure are drawn for each that was evaluated, not for the first alone.
+    """
+
+    width: float = 7.0
+    dpi: int = 200
+    by: str | None = None
+    system: str | None = None
+    against: str | None = None
+    all_measures: bool = False
+
+    @property
+    def medium(self) -> Medium:
+        """A file of that width, in points, with its title in the picture."""
+        return Medium(self.width * _POINTS, text=8.5, small=7.5, large=10.5, clean=drawable)
+
+
+def systems_of(inputs: AnalysisInput) -> list[str]:
+    """The systems in the order of the experiment; without one the best first, by the first measure."""
+    names = list(inputs.systems)
+    if inputs.system_runs:
+        return names
+    values = {system.name: next(iter(system.measures.values())) for system in inputs.result.systems}
+    return sorted(names, key=lambda name: oriented_value(values[name]), reverse=True)
+
+
+def of_measure(inputs: AnalysisInput, measure: str) -> dict[str, MeasureResult]:
+    """System to its values of one measure."""
+    found = {system.name: system.measures[measure] for system in inputs.result.systems}
+    return {name: found[name] for name in systems_of(inputs)}
+
+
+def means_of(inputs: AnalysisInput, settings: PlotSettings) -> list[str]:
+    """The measures whose means over queries can be drawn one by one: all that were named, else the first."""
+    measures = inputs.result.systems[0].measures
+    found = [name for name, one in measures.items() if one.summary == "mean"]
+    return found if settings.all_measures else found[:1]
+
+
+def part_name(chart: str, measure: str, settings: PlotSettings) -> str:
+    """What one of several charts of a kind is called."""
+    plain = "".join(char if char.isascii() and (char.isalnum() or char in "@.-") else "-" for char in measure)
+    return f"{chart}-{plain.strip('-')}" if settings.all_measures else chart
+
+
+def missing(
+    inputs: AnalysisInput, settings: PlotSettings, name: str, title: str, why: str, *, queries: int | None = None
+) -> Chart:
+    """A picture that says in words why there is no chart."""
+    count = len(inputs.result.queries) if queries is None else queries
+    return missing_chart(settings.medium, name, title, [where(inputs, count)], why)
+
+
+def where(inputs: AnalysisInput, queries: int) -> str:
+    """The data, and how many queries the values run over."""
+    return f"{inputs.dataset or inputs.name}, n = {pluralise(queries, 'query', 'queries')}"
+
+
+def full_name(measure: Measure) -> str:
+    """The measure as it is written, and in words."""
+    return f"{measure}: {measure.title}"
+
+
+def how_intervals(values: Mapping[Key, MeasureResult], ranges: Mapping[Key, Interval | None]) -> str:
+    """The method of the intervals and its count, or that there is no interval."""
+    made = describe_mean_intervals(values, ranges)
+    if made is None:
+        return "no intervals: they take a mean over two queries or more, not all of one value"
+    return f"whiskers: 95% intervals ({made})"
+
+
+def value_name(measure: Measure) -> str:
+    """The name of an axis whose best end is its upper one."""
+    return f"{measure} ({'less is better, ' if measure.higher_is_better is False else ''}better upwards)"

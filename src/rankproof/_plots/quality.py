@@ -1,0 +1,110 @@
+"""The quality of every system by every measure, quality against latency, and where the time goes."""
+
+from __future__ import annotations
+
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.pareto import pareto_front, ranking_systems, stage_means
+from rankproof._analysis.values import best_systems, has_winner, mean_intervals, oriented_value
+from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
+from rankproof._charts.model import Chart
+from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
+from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof._plots.inputs import (
+    NO_MEAN,
+    PlotSettings,
+    full_name,
+    how_intervals,
+    means_of,
+    missing,
+    of_measure,
+    part_name,
+    systems_of,
+    value_name,
+    where,
+)
+from rankproof._render.grid import format_value
+
+NO_TIMES = "No times are known: run files hold rankings alone. Name a results folder that `rankproof run` wrote."
+_LATENCY = "Latency of a query by stage"
+
+
+def bars(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """One chart with a panel of bars for each measure."""
+    measures = inputs.result.systems[0].measures
+    values = {name: of_measure(inputs, name) for name in measures}
+    flat = {(name, system): one for name, each in values.items() for system, one in each.items()}
+    ranges = mean_intervals(flat)
+    one, systems = next(iter(measures.values())), systems_of(inputs)
+    alone = len(measures) == 1
+    title = full_name(one.measure) if alone else f"Quality of {pluralise(len(systems), 'system')} by {len(measures)} measures"
+    best = "; darker and bold: the best" if len(systems) > 1 else ""
+    notes = [where(inputs, one.queries), f"{how_intervals(flat, ranges)}{best}"]
+    groups = []
+    for name, each in values.items():
+        leading = _leading(each)
+        rows = [
+            ValueRow(system, one.value, _shown(one), ranges[name, system], best=system in leading) for system, one in each.items()
+        ]
+        groups.append(BarGroup(name, measures[name].measure.title, rows))
+    return [bar_chart(settings.medium, "bars", title, notes, groups)]
+
+
+def _shown(one: MeasureResult) -> str:
+    return format_value(one.value, one) if one.summary == "sum" else f"{one.value:.3f}"
+
+
+def _leading(values: dict[str, MeasureResult]) -> list[str]:
+    """The systems that lead; none where all are equal or the measure names no winner."""
+    differ = len({one.value for one in values.values()}) > 1 and has_winner(next(iter(values.values())).measure)
+    return best_systems({name: oriented_value(one) for name, one in values.items()}) if differ else []
+
+
+def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """A chart for each measure."""
+    names = means_of(inputs, settings)
+    if not _is_timed(inputs) or not names:
+        return [missing(inputs, settings, "pareto", "Quality against latency", NO_TIMES if names else NO_MEAN)]
+    return [_pareto(inputs, name, settings) for name in names]
+
+
+def _is_timed(inputs: AnalysisInput) -> bool:
+    return any(len(rung.times["total"]) for rung in inputs.system_runs)
+
+
+def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
+    rivals = ranking_systems(inputs.system_runs)
+    values = {system: one for system, one in of_measure(inputs, name).items() if system in rivals}
+    times = {rung.name: max(rung.time_of("total")["p50"], 1e-6) for rung in inputs.system_runs if rung.name in rivals}
+    best = pareto_front(times, {system: oriented_value(one) for system, one in values.items()})
+    one, ranges = next(iter(values.values())), mean_intervals(values)
+    title = f"{full_name(one.measure)}, against latency"
+    notes = [
+        where(inputs, one.queries),
+        f"filled, on the line: none is both faster and better; {how_intervals(values, ranges)}",
+    ]
+    systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
+    less = one.measure.higher_is_better is False
+    axes = ParetoAxes("milliseconds a query, p50: faster to the left", value_name(one.measure), less, one.measure.range)
+    return pareto_chart(settings.medium, part_name("pareto", name, settings), title, "", notes, systems, axes)
+
+
+def latency(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """The mean of each stage, stacked; and p50 and p95 of the whole, where small times stay readable."""
+    system_runs = inputs.system_runs
+    if not _is_timed(inputs):
+        return [missing(inputs, settings, "latency", _LATENCY, NO_TIMES)]
+    totals = [rung.time_of("total") for rung in system_runs]
+    rows = [
+        SystemTimes(rung.name, stage_means(rung), total["p50"], total["p95"])
+        for rung, total in zip(system_runs, totals, strict=True)
+    ]
+    notes = [where(inputs, len(system_runs[0].times["total"])), latency_note(settings)]
+    return [latency_chart(settings.medium, "latency", _LATENCY, notes, rows, TimeWords())]
+
+
+def latency_note(settings: PlotSettings) -> str:
+    """How the times were taken, and what the two panels show."""
+    first, second = ("above", "below") if settings.medium.narrow else ("left", "right")
+    return f"one query at a time, after a warm-up; {first}: means, which add up; {second}: p50 and p95 of the whole"

@@ -1,0 +1,112 @@
+"""JUnit XML, PR comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rankproof._analysis.compare.pairs import swapped
+from rankproof._analysis.gate.gate import GateResult, gate_verdict
+from rankproof._analysis.gate.rules import Decision
+from rankproof._data.table import CellValue, Table
+from rankproof._data.text import format_p
+from rankproof._io.escape import for_markdown
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof.errors import escape_invisible, for_message
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+def as_junit(gate: GateResult, *, name: str, made: str) -> str:
+    """The document; `made` is when, in ISO 8601, its seconds the last part."""
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+    failures = str(sum(not decision.passed for decision in gate.decisions))
+    counts = {"tests": str(len(gate.decisions)), "failures": failures, "errors": "0"}
+    root = Element("testsuites")
+    about = {"name": escape_invisible(name), "hostname": "localhost", "timestamp": made.removesuffix("Z"), "time": "0"}
+    suite = SubElement(root, "testsuite", {**about, **counts, "skipped": "0"})
+    SubElement(suite, "properties")
+    for decision in gate.decisions:
+        _add_case(suite, decision)
+    SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, gate.notes))
+    SubElement(suite, "system-err")
+    indent(root, " ")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _add_case(suite: Element, decision: Decision) -> None:
+    from xml.etree.ElementTree import SubElement
+
+    about = {"classname": f"rankproof.gate.{decision.kind}", "name": escape_invisible(decision.name), "time": "0"}
+    case = SubElement(suite, "testcase", about)
+    if not decision.passed:
+        sentence = escape_invisible(decision.sentence)
+        SubElement(case, "failure", {"message": sentence, "type": decision.kind}).text = sentence
+
+
+def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
+    """The document; `details` is what `compare` gives, None where nothing could be compared."""
+    rows = {} if details is None else {_row_key(row): row for row in details.records()}
+    decisions = tuple(decision for system_run in results.system_runs for decision in _step_decisions(results, system_run, rows))
+    made = str(results.provenance.get("made") or "1970-01-01T00:00:00Z")
+    return as_junit(GateResult(decisions, results.notes), name=f"rankproof export {results.name}", made=made)
+
+
+def _step_decisions(
+    results: ExperimentResult, system_run: SystemRun, rows: Mapping[tuple[str, frozenset[str]], Mapping[str, CellValue]]
+) -> Iterator[Decision]:
+    for measure, value in results.result.means[system_run.name].items():
+        row = rows.get((measure, frozenset((system_run.name, system_run.baseline or ""))))
+        if row is None or system_run.baseline is None:
+            sentence = f"{for_message(system_run.name)}: {measure} is {value:.4f}"
+            yield Decision("system", system_run.name, True, sentence, measure)
+            continue
+        verdict = str(row["verdict"])
+        own = verdict if row["system"] == system_run.name else swapped(verdict)
+        below, p = results.result.means[system_run.baseline][measure], row["p"]
+        told = f"{measure} is {value:.4f}, that of {for_message(system_run.baseline)} {below:.4f} ({format_p(p if isinstance(p, float) else 1.0)})"
+        yield Decision("drop", system_run.name, own != "worse", f"{for_message(system_run.name)} is {own}: {told}", measure)
+
+
+def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
+    return str(row["measure"]), frozenset((str(row["system"]), str(row["other"])))
+
+
+MAX_LISTED = 30
+"""Lines at most: hosts of pull requests refuse a comment of more than some 65,000 characters."""
+_MENTION = re.compile(r"(?<![A-Za-z0-9])@(?=\w)")
+_ESCAPED_AT = "@&#8203;"
+
+
+def as_comment(gate: GateResult) -> str:
+    """What failed, what is worth knowing though it passed, and the rest folded away."""
+    failed = [decision for decision in gate.decisions if not decision.passed]
+    news = [decision for decision in gate.decisions if decision.passed and decision.is_notable]
+    quiet = [decision for decision in gate.decisions if decision.passed and not decision.is_notable]
+    parts = [
+        f"### rankproof: {_escape_text(gate_verdict(gate))}",
+        *_decision_list("Failed", failed),
+        *_decision_list("Passed, worth knowing", news),
+    ]
+    if quiet:
+        lines = _decision_list("", quiet)
+        parts += ["<details>", f"<summary>{len(quiet)} more passed</summary>", *lines, "</details>"]
+    parts += [f"> {_escape_text(note)}" for note in gate.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _decision_list(title: str, decisions: list[Decision]) -> list[str]:
+    if not decisions:
+        return []
+    lines = [f"- {_escape_text(decision.sentence)}" for decision in decisions[:MAX_LISTED]]
+    if len(decisions) > MAX_LISTED:
+        lines.append(f"- … and {len(decisions) - MAX_LISTED} more")
+    return [f"**{title}**", "\n".join(lines)] if title else ["\n".join(lines)]
+
+
+def _escape_text(text: str) -> str:
+    """Escaped, and calling nobody by name."""
+    return _MENTION.sub(_ESCAPED_AT, for_markdown(text))

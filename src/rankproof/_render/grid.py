@@ -1,0 +1,117 @@
+"""Grid, Cell, Box: shared layout values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rankproof._evaluation.result import MeasureResult, Result
+
+MISSING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number as it is shown, whether it is the best of its measure, and the letters that stand raised behind it."""
+
+    text: str
+    best: bool = False
+    marks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells by row and column; `corner` names what the rows are.
+
+    `words` are the columns that hold words, not numbers; `strong` are the rows that stand out.
+    """
+
+    corner: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    words: frozenset[int] = frozenset()
+    highlighted: frozenset[int] = frozenset()
+
+    def transposed(self, corner: str) -> Grid:
+        """Rows as columns and columns as rows."""
+        return Grid(corner, self.columns, self.rows, tuple(zip(*self.cells, strict=True)))
+
+    def part(self, columns: range) -> Grid:
+        """Some of the columns, with all rows."""
+        cells = tuple(row[columns.start : columns.stop] for row in self.cells)
+        words = frozenset(at - columns.start for at in self.words if at in columns)
+        return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells, words, self.highlighted)
+
+
+def format_value(value: float, one: MeasureResult) -> str:
+    """Four decimals, but a count as a whole number."""
+    return f"{value:.0f}" if one.summary == "sum" else f"{value:.4f}"
+
+
+def measure_label(name: str, one: MeasureResult) -> str:
+    """The measure's name, saying so where its summary is no mean."""
+    return name if one.summary == "mean" else f"{name} ({one.summary})"
+
+
+def summary_grid(result: Result) -> Grid:
+    """Systems down, measures across."""
+    first = result.systems[0].measures
+    columns = tuple(measure_label(name, one) for name, one in first.items())
+    contests = [_summary_cells([system.measures[name] for system in result.systems]) for name in first]
+    return Grid("system", tuple(system.name for system in result.systems), columns, tuple(zip(*contests, strict=True)))
+
+
+def query_grid(result: Result, name: str) -> Grid:
+    """Queries down, systems across, for one measure; the last row is the summary."""
+    ones = [system.measures[name] for system in result.systems]
+    columns = [_column(one, result.queries) for one in ones]
+    last = _summary_cells(ones)
+    rows = (*result.queries, summary_label(ones))
+    cells = (*zip(*columns, strict=True), last)
+    return Grid("query", rows, tuple(system.name for system in result.systems), cells)
+
+
+def system_grid(result: Result, index: int) -> Grid:
+    """Queries down, measures across, for one system; the last row is the summary."""
+    measures = result.systems[index].measures
+    ones = list(measures.values())
+    columns = [_column(one, result.queries) for one in ones]
+    last = tuple(Cell(format_value(one.value, one)) for one in ones)
+    rows = (*result.queries, summary_label(ones))
+    return Grid("query", rows, tuple(measure_label(*item) for item in measures.items()), (*zip(*columns, strict=True), last))
+
+
+def summary_label(ones: Sequence[MeasureResult]) -> str:
+    """What the summary row of these measures is called."""
+    kinds = {one.summary for one in ones}
+    return {"mean": "mean", "sum": "sum", "geometric": "geometric mean"}[kinds.pop()] if len(kinds) == 1 else "overall"
+
+
+def _column(one: MeasureResult, queries: Sequence[str]) -> list[Cell]:
+    values = one.per_query
+    return [Cell(format_value(values[query], one) if query in values else MISSING) for query in queries]
+
+
+def _summary_cells(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
+    """The summaries of one measure; the best are marked where there is something to win."""
+    texts = [format_value(one.value, one) for one in ones]
+    measure = ones[0].measure
+    top = min(texts, key=float) if measure.higher_is_better is False else max(texts, key=float)
+    won = len(set(texts)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
+    return tuple(Cell(text, won and text == top) for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """What every view takes beside its content; width is in columns, fold says that a longer line must not happen.
+
+    `rel` is what `--rel` said, which trec_eval's names leave unsaid.
+    """
+
+    per_query: bool = False
+    width: int = 80
+    wrap: bool = False
+    colour: bool = False
+    verbose: bool = False
+    rel: int = 1

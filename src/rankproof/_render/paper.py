@@ -1,0 +1,188 @@
+"""LaTeX paper table, long table, Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from rankproof._data.table import Table
+from rankproof._data.text import pluralise, shown_time
+from rankproof._evaluation.result import Result
+from rankproof._extras import extra
+from rankproof._formats.arrow import load_pyarrow
+from rankproof._io.escape import escape_csv, for_latex
+from rankproof._render.grid import Cell, Grid, summary_grid
+from rankproof._render.result import latex_table
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof._statistics.correction import CORRECTION_NAMES
+
+NOTHING_TO_TEST = "There was nothing to test: that takes two systems and two queries."
+
+
+def paper_table(results: ExperimentResult, letters: Table | None) -> str:
+    """A floating table with caption and label; `letters` is what `compare` gives, None where nothing could be compared."""
+    grid = summary_grid(results.result)
+    grid = _with_times(results, grid if letters is None else _with_letters(grid, letters))
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{for_latex(_caption(results, letters))}}}",
+        rf"\label{{tab:{_label(results.name)}}}",
+        latex_table(grid, "tabular"),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _with_letters(grid: Grid, letters: Table) -> Grid:
+    """The grid with a letter for each system, and behind each value those of the systems that it is better than."""
+    records = {str(record["system"]): record for record in letters.records()}
+    cells = tuple(
+        (
+            Cell(str(records[system]["letter"])),
+            *(
+                replace(cell, marks=str(records[system].get(f"{measure} beats") or ""))
+                for measure, cell in zip(grid.columns, row, strict=True)
+            ),
+        )
+        for system, row in zip(grid.rows, grid.cells, strict=True)
+    )
+    measures = range(1, len(grid.columns) + 1)
+    return Grid(grid.corner, grid.rows, ("", *grid.columns), cells, frozenset({0, *measures}))
+
+
+def _with_times(results: ExperimentResult, grid: Grid) -> Grid:
+    times = {system_run.name: system_run.time_of("total") for system_run in results.system_runs}
+    cells = tuple(
+        (*row, *(Cell(shown_time(times[system][which])) for which in ("p50", "p95")))
+        for system, row in zip(grid.rows, grid.cells, strict=True)
+    )
+    return replace(grid, columns=(*grid.columns, "ms p50", "ms p95"), cells=cells)
+
+
+def _caption(results: ExperimentResult, letters: Table | None) -> str:
+    dataset = results.provenance.get("dataset") or results.name
+    start = f"{dataset}: means over n = {len(results.result.queries):,} queries. Bold: the best of its measure."
+    if letters is None:
+        return f"{start} {NOTHING_TO_TEST}"
+    facts = letters.facts
+    test = "paired t-test" if facts["test"] == "t" else "sign-flip randomisation test"
+    corrected = f"{CORRECTION_NAMES[facts['correction']]} over {pluralise(facts['tests'], 'test')}"
+    how = f"{test}, two-sided, alpha {facts['alpha']:g}, {corrected}"
+    return f"{start} A raised letter: better than the system of that letter ({how})."
+
+
+def _label(name: str) -> str:
+    """A label of letters, digits and dashes alone."""
+    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in name)
+    return f"rankproof-{plain.strip('-') or 'results'}"
+
+
+LONG_COLUMNS = ("level", "kind", "system", "query", "measure", "value")
+
+
+class LongRow(NamedTuple):
+    """One number: `level` is query or system, `kind` what sort of number it is; `query` is None where it is a system's."""
+
+    level: str
+    kind: str
+    system: str
+    query: str | None
+    measure: str
+    value: float
+
+
+def long_rows(experiment_result: ExperimentResult) -> Iterator[LongRow]:
+    """Every system's rows, then every query's: values of measures, times in ms, costs."""
+    results = {"measure": experiment_result.result, "chunks": experiment_result.chunks, "answers": experiment_result.answers}
+    known = {kind: result for kind, result in results.items() if result is not None}
+    for kind, result in known.items():
+        yield from _summaries(kind, result)
+    for system_run in experiment_result.system_runs:
+        yield from _costs(system_run)
+    for kind, result in known.items():
+        yield from _query_values(kind, result)
+    for system_run in experiment_result.system_runs:
+        yield from _query_costs(experiment_result, system_run)
+
+
+def as_long_csv(experiment_result: ExperimentResult) -> str:
+    """The table as CSV, numbers at full precision."""
+    lines = [
+        ",".join(
+            (row.level, row.kind, escape_csv(row.system), escape_csv(row.query or ""), escape_csv(row.measure), repr(row.value))
+        )
+        for row in long_rows(experiment_result)
+    ]
+    return "\n".join([",".join(LONG_COLUMNS), *lines]) + "\n"
+
+
+def system_costs(system_run: SystemRun) -> dict[str, float]:
+    """What the system costs by name: milliseconds a query, its indexes, what asking language models came to."""
+    times = {f"{part}_ms_{which}": value for part in TIME_COLUMNS for which, value in system_run.time_of(part).items()}
+    found = {"throughput": system_run.throughput, "recall_of_exact": system_run.recall_of_exact()}
+    asked = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
+    money = {"money": system_run.money} if asked else {}
+    index = {"index_seconds": system_run.index_seconds, "index_bytes": float(system_run.index_bytes)}
+    return {**times, **index, **{name: value for name, value in found.items() if value is not None}, **asked, **money}
+
+
+def _llm_counts(system_run: SystemRun) -> list[str]:
+    """The counts of a system that asks language models; none for one that does not."""
+    return list(system_run.counts) if any(map(system_run.total, system_run.counts)) else []
+
+
+def _summaries(kind: str, result: Result) -> Iterator[LongRow]:
+    for system in result.systems:
+        for name, one in ((name, one) for name, one in system.measures.items() if one.queries):
+            yield LongRow("system", kind, system.name, None, name, float(one.value))
+
+
+def _query_values(kind: str, result: Result) -> Iterator[LongRow]:
+    for system in result.systems:
+        for name, one in system.measures.items():
+            for query, value in zip(one.query_ids, one.values.tolist(), strict=True):
+                yield LongRow("query", kind, system.name, query, name, value)
+
+
+def _costs(system_run: SystemRun) -> Iterator[LongRow]:
+    for name, value in system_costs(system_run).items():
+        yield LongRow("system", "time" if "_ms_" in name else "cost", system_run.name, None, name, value)
+
+
+def _query_costs(experiment_result: ExperimentResult, system_run: SystemRun) -> Iterator[LongRow]:
+    for part in TIME_COLUMNS:
+        for query, value in zip(experiment_result.queries, system_run.times[part].tolist(), strict=True):
+            yield LongRow("query", "time", system_run.name, query, f"{part}_ms", value)
+    for name in _llm_counts(system_run):
+        for query, value in zip(experiment_result.queries, system_run.counts[name].tolist(), strict=True):
+            yield LongRow("query", "cost", system_run.name, query, name, float(value))
+
+
+METADATA_KEY = b"rankproof"
+
+
+def as_parquet(results: ExperimentResult) -> bytes:
+    """One file with every row; the columns before `value` are text, `query` is null in a system's rows."""
+    pa = load_pyarrow()
+    with extra("parquet"):
+        import pyarrow.parquet as pq
+
+    *texts, values = zip(*long_rows(results), strict=True)
+    columns = [pa.array(column, pa.string()).dictionary_encode() for column in texts]
+    table = pa.table([*columns, pa.array(values, pa.float64())], names=list(LONG_COLUMNS))
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table.replace_schema_metadata({METADATA_KEY: _metadata(results)}), sink, compression="zstd", write_page_checksum=True
+    )
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _metadata(results: ExperimentResult) -> bytes:
+    """Name, fingerprint and provenance as JSON."""
+    about = {"name": results.name, "fingerprint": results.fingerprint, "rel": results.rel, "provenance": dict(results.provenance)}
+    return json.dumps(about).encode()

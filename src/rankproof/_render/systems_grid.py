@@ -1,0 +1,181 @@
+"""Systems by quality, gain, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rankproof._analysis.values import deepest_recall
+from rankproof._data.text import shown_time
+from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+
+COST_COLUMNS = ("index s", "index MB", "queries/s")
+COUNT_MARK = "†"
+"""Marks the measure that matters at the rung's stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A column, and how soon it gives way where there is no room: the highest number first."""
+
+    title: str
+    cells: tuple[Cell, ...]
+    drop_order: int
+
+
+def systems_grid(results: ExperimentResult, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:
+    """As many columns as fit, the least needed left out first."""
+    columns = _columns(results)
+    while not fits(_system_cells(results, columns)) and len(columns) > 1:
+        columns.remove(max(columns, key=lambda column: column.drop_order))
+    return _system_cells(results, columns)
+
+
+def main_measure(results: ExperimentResult) -> str:
+    """The measure that gains are told in: the first."""
+    return next(iter(results.result.systems[0].measures))
+
+
+def format_gain(gain: float | None, one: MeasureResult) -> str:
+    """A gain in percentage points, with its sign; the plain difference of a measure that is no share."""
+    if gain is None:
+        return MISSING
+    return f"{100 * gain:+z.2f}" if one.measure.is_fraction else f"{gain:+.4g}"
+
+
+def stage_measures(results: ExperimentResult, system_run: SystemRun) -> list[str]:
+    """What matters at the rung's stage: that the documents are found, or that the found ones stand in the right order."""
+    if system_run.kind == "rerank":
+        return [*_measures_named(results, "nDCG")[:1], *_measures_named(results, "RR")[:1]]
+    return _deepest_recall(results)
+
+
+def _system_cells(results: ExperimentResult, columns: Sequence[GridColumn]) -> Grid:
+    rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(results.system_runs, start=1))
+    cells = tuple(zip(*(column.cells for column in columns), strict=True))
+    return Grid("rung", rows, tuple(column.title for column in columns), cells)
+
+
+def _columns(results: ExperimentResult) -> list[GridColumn]:
+    first, *others = _ordered_measures(results)
+    times = [system_run.time_of("total") for system_run in results.system_runs]
+    return [
+        _measure_column(results, first, 0),
+        GridColumn(_gain_title(results), tuple(Cell(_gain_text(results, system_run)) for system_run in results.system_runs), 1),
+        *(_measure_column(results, name, place + (3 if place < 2 else 10)) for place, name in enumerate(others)),
+        GridColumn("ms p50/p95", tuple(Cell(f"{shown_time(time['p50'])}/{shown_time(time['p95'])}") for time in times), 2),
+        *_llm_columns(results),
+        GridColumn(COST_COLUMNS[0], tuple(Cell(shown_time(system_run.index_seconds)) for system_run in results.system_runs), 6),
+        GridColumn(
+            COST_COLUMNS[1], tuple(Cell(shown_time(system_run.index_bytes / 1e6)) for system_run in results.system_runs), 7
+        ),
+        GridColumn(COST_COLUMNS[2], tuple(Cell(_throughput_text(system_run)) for system_run in results.system_runs), 8),
+    ]
+
+
+def _llm_columns(results: ExperimentResult) -> list[GridColumn]:
+    """What asking language models came to, where any system asks one; money where one has a price."""
+    tokens = [sum(system_run.total(name) for name in ("tokens_in", "tokens_out")) for system_run in results.system_runs]
+    if not any(tokens):
+        return []
+    calls = tuple(
+        Cell(f"{system_run.total('calls'):,}" if many else MISSING)
+        for system_run, many in zip(results.system_runs, tokens, strict=True)
+    )
+    money = tuple(Cell(f"{system_run.money:.4f}" if system_run.money else MISSING) for system_run in results.system_runs)
+    return [
+        GridColumn("calls", calls, 5),
+        GridColumn("tokens", tuple(Cell(f"{many:,}" if many else MISSING) for many in tokens), 9),
+        *([GridColumn("money", money, 5)] if any(system_run.money for system_run in results.system_runs) else []),
+    ]
+
+
+def _throughput_text(system_run: SystemRun) -> str:
+    return MISSING if system_run.throughput is None else shown_time(system_run.throughput)
+
+
+def _measure_column(results: ExperimentResult, name: str, drop_order: int) -> GridColumn:
+    grid = summary_grid(results.result)
+    one = results.result.systems[0].measures[name]
+    at = list(results.result.systems[0].measures).index(name)
+    marked = [name in stage_measures(results, system_run) for system_run in results.system_runs]
+    blank = " " if any(marked) else ""
+    rows = zip(grid.cells, marked, strict=True)
+    cells = tuple(Cell(f"{row[at].text}{COUNT_MARK if mark else blank}", row[at].best) for row, mark in rows)
+    return GridColumn(measure_label(name, one), cells, drop_order)
+
+
+def _ordered_measures(results: ExperimentResult) -> list[str]:
+    """The first, then the first reciprocal rank and the deepest recall, then the others as they were asked for."""
+    names = list(results.result.systems[0].measures)
+    return list(dict.fromkeys([names[0], *_measures_named(results, "RR")[:1], *_deepest_recall(results), *names]))
+
+
+def _deepest_recall(results: ExperimentResult) -> list[str]:
+    found = deepest_recall(results.result)
+    return [] if found is None else [found]
+
+
+def _measures_named(results: ExperimentResult, name: str) -> list[str]:
+    """The measures of that kind, whatever their cutoffs, as they were asked for."""
+    return [full for full, one in results.result.systems[0].measures.items() if one.measure.name == name]
+
+
+def _gain_title(results: ExperimentResult) -> str:
+    one = results.result.systems[0].measures[main_measure(results)]
+    return "pp (over)" if one.measure.is_fraction else "gain (over)"
+
+
+def _gain_text(results: ExperimentResult, system_run: SystemRun) -> str:
+    if system_run.baseline is None:
+        return MISSING
+    name = main_measure(results)
+    number = [other.name for other in results.system_runs].index(system_run.baseline) + 1
+    return f"{format_gain(results.gain(system_run, name), results.result.systems[0].measures[name])} ({number})"
+
+
+def answers_title(answers: Result) -> str:
+    """What stands above the grid."""
+    n = len(answers.queries)
+    known = "the query" if n == 1 else f"the {n} queries"
+    return f"Answers, over {known} whose answer is known (rankproof answers says more):"
+
+
+def answers_grid(answers: Result) -> Grid:
+    """Every measure; before them each system's n where answers failed."""
+    return _with_n(answers, summary_grid(answers))
+
+
+def _with_n(answers: Result, grid: Grid) -> Grid:
+    """The grid with the number of questions that each system's means run over, and no mean where that is none."""
+    sizes = [max(one.queries for one in system.measures.values()) for system in answers.systems]
+    if all(size == len(answers.queries) for size in sizes):
+        return grid
+    rows = zip(sizes, grid.cells, strict=True)
+    cells = tuple((Cell(str(size)), *(row if size else [Cell(MISSING)] * len(row))) for size, row in rows)
+    return replace(grid, columns=("n", *grid.columns), cells=cells)
+
+
+CHUNKS_TITLE = "At chunk level, from the same run:"
+
+
+def chunk_grid(chunks: Result, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:
+    """As many measures as fit, the last left out first; none is the best, for systems that cut otherwise rank other chunks."""
+    names = list(chunks.systems[0].measures)
+    while not fits(_chunk_cells(chunks, names)) and len(names) > 1:
+        names.pop()
+    return _chunk_cells(chunks, names)
+
+
+def _chunk_cells(chunks: Result, names: list[str]) -> Grid:
+    first = chunks.systems[0].measures
+    rows = [[system.measures[name] for name in names] for system in chunks.systems]
+    cells = tuple(tuple(Cell(format_value(one.value, one)) for one in row) for row in rows)
+    return Grid(
+        "system",
+        tuple(system.name for system in chunks.systems),
+        tuple(measure_label(name, first[name]) for name in names),
+        cells,
+    )

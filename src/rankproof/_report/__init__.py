@@ -1,0 +1,1 @@
+"""One page that anybody can open: a climb as a self-contained HTML file."""

@@ -1,0 +1,160 @@
+"""HTML page, assets, CSP."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from rankproof._data.text import pluralise
+from rankproof._io.escape import json_block
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import Section
+from rankproof._report.explorer import explorer_blocks
+from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.errors import escape_invisible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+STYLES = (
+    *("report.css", "sheets.css", "widths.css", "charts.css", "explorer.css"),
+    *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "print.css"),
+)
+SCRIPTS = (
+    "dom.js",
+    "state.js",
+    *(f"explorer-{part}.js" for part in ("view", "model", "columns", "head", "grid", "keys", "controls", "words", "details")),
+    *(f"explorer-{part}.js" for part in ("measures", "explain", "rankings", "answers", "panel")),
+    "explorer.js",
+    "page.js",
+)
+"""In the order in which they run: one script, each file a part of it."""
+_NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|\d (?:pp|ms|s|MB|kB)\b")
+
+
+@cache
+def stylesheet() -> str:
+    """Every style sheet in one."""
+    return "".join(_text("static", name) for name in STYLES)
+
+
+@cache
+def page_script() -> str:
+    """Every script in one, readable as it was written."""
+    return "".join(_text("static", name) for name in SCRIPTS)
+
+
+def render_template(template: str, **values: Any) -> str:
+    """A template filled in; every value is escaped unless it is Markup, and nothing in it is invisible."""
+    return template_environment(template_text).get_template(template).render(**values)
+
+
+@cache
+def template_environment(source: Callable[[str], str]) -> Environment:
+    """How templates are filled in, given where their text comes from."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        loader=FunctionLoader(source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    made.filters |= {"lines": _visible_lines, "tied": _keep_units_together}
+    return made
+
+
+def template_text(name: str) -> str:
+    """The text of a template."""
+    return _text("templates", name)
+
+
+def _visible(value: Any) -> Any:
+    """Text as people can see it; Markup was made by us."""
+    return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _visible_lines(text: str) -> Markup:
+    """A text of several lines, each as people can see it."""
+    return Markup("\n").join(escape(escape_invisible(line.rstrip("\r").replace("\t", "    "))) for line in text.split("\n"))
+
+
+def _keep_units_together(text: str) -> str:
+    """A sentence whose numbers stay on the line of what they count."""
+    return _NUMBERS.sub(lambda found: found.group().replace(" ", "\u00a0"), escape_invisible(text))
+
+
+def package_text(package: str, folder: str, name: str) -> str:
+    """The text of a file that lies in a folder of a package."""
+    return (files(package) / folder / name).read_text(encoding="utf-8")
+
+
+def _text(folder: str, name: str) -> str:
+    return package_text(__package__, folder, name)
+
+
+def csp_hash(text: str) -> str:
+    """The hash of an inline script or style, as a policy writes it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def content_security_policy(scripts: Iterable[str], styles: Iterable[str], *, connect: str = "'none'") -> str:
+    """Nothing is loaded from anywhere; `connect` is where the page's script may talk to."""
+    parts = {
+        "default-src": "'none'",
+        "script-src": " ".join(map(csp_hash, scripts)) or "'none'",
+        "style-src": " ".join(map(csp_hash, styles)) or "'none'",
+        "img-src": "data:",
+        "connect-src": connect,
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in parts.items())
+
+
+def render_report(results: ExperimentResult, ways: Sequence[tuple[str, str]] = ()) -> str:
+    """The whole report as one HTML file; the same climb gives the same bytes.
+
+    `ways` are links beside the maker's name, address and words, for a page that is one of several.
+    """
+    material = ReportContext(results)
+    findings, grounds = _build_sections(FINDING_SECTIONS, material), _build_sections(REFERENCE_SECTIONS, material)
+    return render_template(
+        "page.html.j2",
+        results=results,
+        ways=ways,
+        facts=_facts(results),
+        findings=findings,
+        grounds=grounds,
+        policy=content_security_policy([page_script()], [stylesheet()]),
+        style=Markup(stylesheet()),
+        script=Markup(page_script()),
+        blocks={key: json_block(value) for key, value in explorer_blocks(results).items()},
+    )
+
+
+def _build_sections(makers: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
+    return [section for make in makers if (section := make(context)) is not None]
+
+
+def _facts(results: ExperimentResult) -> list[str]:
+    """What stands under the name: how much of everything there is, and when it was made."""
+    documents, dataset, made = (results.provenance.get(name) for name in ("documents", "dataset", "made"))
+    return [
+        *([f"on {dataset}"] if dataset else []),
+        pluralise(len(results.queries), "query", "queries"),
+        *([pluralise(documents, "document")] if isinstance(documents, int) else []),
+        pluralise(len(results.system_runs), "system"),
+        *([str(made)[:10]] if made else []),
+    ]

@@ -1,0 +1,198 @@
+"""Time; quality against time."""
+
+from __future__ import annotations
+
+from rankproof._analysis.pareto import dominated_by, pareto_front, stage_means
+from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
+from rankproof._charts.model import Medium
+from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
+from rankproof._charts.svg import svg_of
+from rankproof._data.text import shown_time
+from rankproof._render.grid import MISSING, Cell, Grid, format_value
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import (
+    NARROW_CHART_WIDTH,
+    WIDE_CHART_WIDTH,
+    HtmlTable,
+    Section,
+    SvgChart,
+    format_milliseconds,
+    interval_cell,
+    join_names,
+)
+from rankproof._results.experiment_result import SystemRun
+from rankproof.errors import for_message
+
+_STAGE_NOTES = {
+    "embed": "turning the query into a vector",
+    "search": "finding documents",
+    "rerank": "putting the found ones in order",
+    "generate": "asking a language model",
+    "mean": "the whole, all queries",
+    "p50": "half of the queries take no longer",
+    "p95": "95% of the queries take no longer",
+    "p99": "99% of the queries take no longer",
+}
+
+
+def latency_section(context: ReportContext) -> Section | None:
+    """None where nothing was timed."""
+    if not context.times:
+        return None
+    rows = [_time_shares(system_run) for system_run in context.results.system_runs]
+    return Section(
+        key="latency",
+        title="Where the time goes",
+        question="Which stage takes the milliseconds of a query?",
+        sentences=tuple(_latency_sentences(rows)),
+        charts=(_shares_chart(rows), _percentiles_chart(rows)),
+        tables=(_latency_table(context, rows),),
+    )
+
+
+def _time_shares(system_run: SystemRun) -> SystemTimes:
+    """The mean of each stage, and how the whole spreads."""
+    total = system_run.time_of("total")
+    return SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
+
+
+def _latency_sentences(rows: list[SystemTimes]) -> list[str]:
+    slowest, fastest = (choose(rows, key=lambda row: row.total) for choose in (max, min))
+    if slowest.total <= 0:
+        return []
+    part = max(slowest.parts, key=lambda name: slowest.parts[name])
+    share = slowest.parts[part] / slowest.total
+    time = f"{format_milliseconds(slowest.total)} a query on average; {share:.0%} of it is {part}"
+    if len(rows) == 1:
+        return [f"{for_message(slowest.name)} takes {time}."]
+    said = [f"{for_message(slowest.name)} is the slowest, {time}."]
+    if fastest.total > 0:
+        times = _ratio_text(slowest.total / fastest.total)
+        said.append(f"{for_message(fastest.name)} is the fastest, {format_milliseconds(fastest.total)}: {times} as fast.")
+    return said
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+
+
+def _shares_chart(rows: list[SystemTimes]) -> SvgChart:
+    title = "A query's time by stage"
+    about = "; ".join(f"{row.name} {_parts_text(row)}" for row in rows)
+    wide, narrow = (svg_of(shares_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
+    return SvgChart(title, wide, "Each bar is the mean time of one system, as a whole; the milliseconds stand behind it.", narrow)
+
+
+def _percentiles_chart(rows: list[SystemTimes]) -> SvgChart:
+    title = "How long queries take"
+    about = "; ".join(f"{row.name} p50 {format_milliseconds(row.p50)}, p95 {format_milliseconds(row.p95)}" for row in rows)
+    wide, narrow = (svg_of(spread_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
+    return SvgChart(title, wide, "Filled: p50, half of the queries take no longer. Hollow: p95.", narrow)
+
+
+def _parts_text(row: SystemTimes) -> str:
+    return ", ".join(f"{part} {format_milliseconds(time)}" for part, time in row.parts.items() if time > 0)
+
+
+def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable:
+    used = [part for part in rows[0].parts if any(row.parts[part] for row in rows)]
+    columns = (*used, "mean", "p50", "p95", "p99")
+    cells = []
+    for row in rows:
+        total = context.system_runs[row.name].time_of("total")
+        numbers = [*(row.parts[part] for part in used), *(total[name] for name in columns[len(used) :])]
+        cells.append(tuple(Cell(shown_time(value)) for value in numbers))
+    grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
+    abouts = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
+    return HtmlTable("Milliseconds a query: the mean of each stage, and how the whole spreads", grid, abouts)
+
+
+_PARETO_COLUMN_NOTES = {
+    "95% interval": "{how}",
+    "ms p50": "half of the queries take no longer",
+    "ms p95": "95% of the queries take no longer",
+    "on the front": "no other is at least as good and as fast, and better in one of them, by the values seen",
+    "beaten by": "the best of the systems that are at least as good in both, whether or not the test tells them apart",
+}
+
+
+def pareto_section(context: ReportContext) -> Section | None:
+    """None where nothing was timed, one system ranks, or the measure does not say which is better."""
+    if not context.times or len(context.ranking_systems) < 2 or not context.has_better_direction:
+        return None
+    best = pareto_front(_median_times(context), context.oriented_values)
+    return Section(
+        key="pareto",
+        title="Quality against latency",
+        question="Which systems are worth their time?",
+        sentences=tuple(_pareto_sentences(context, best)),
+        charts=(_pareto_figure(context, best),),
+        tables=(_pareto_table(context, best),),
+    )
+
+
+def _median_times(context: ReportContext) -> dict[str, float]:
+    return {name: context.times[name] for name in context.ranking_systems}
+
+
+def _pareto_sentences(context: ReportContext, best: list[str]) -> list[str]:
+    said = [f"On the front: {join_names(best)}. No system is both faster and better than one of these, by the values seen."]
+    if len(best) == 1:
+        said = [f"{join_names(best)} is the fastest and has the best value: no other is on the front."]
+    for name in context.ranking_systems:
+        if name not in best:
+            other = dominated_by(_median_times(context), context.oriented_values, name)[0]
+            said.append(_dominated_by(context, name, other))
+    return said
+
+
+def _dominated_by(context: ReportContext, name: str, other: str) -> str:
+    """By what a system is behind another: by both only where the test says so."""
+    value, theirs = (format_value(context.values[each].value, context.one) for each in (name, other))
+    time, quicker = (format_milliseconds(context.times[each]) for each in (name, other))
+    pair = context.comparison(name, other)
+    if pair is None or pair.verdict in ("better", "worse"):
+        return f"{for_message(other)} beats {for_message(name)}: {theirs} in {quicker}, against {value} in {time}."
+    alike = f"cannot be told from {for_message(name)} in quality ({theirs} against {value})"
+    if time == quicker:
+        return f"{for_message(other)} {alike}, and takes as long, {time}."
+    return f"{for_message(other)} {alike}, and is faster: {quicker} against {time}."
+
+
+def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
+    systems = [_system(context, name, name in best) for name in context.ranking_systems]
+    title = f"{context.measure} against milliseconds a query"
+    about = "; ".join(one.tip for one in systems)
+    less = context.one.measure.higher_is_better is False
+    upward = f"{context.measure} ({'less is better, ' if less else ''}better upwards)"
+    across = "milliseconds a query, p50: faster to the left"
+    wide, narrow = (
+        svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
+        for width, axes in (
+            (WIDE_CHART_WIDTH, ParetoAxes(across, upward, less, context.one.measure.range)),
+            (NARROW_CHART_WIDTH, ParetoAxes("ms a query, p50", upward, less, context.one.measure.range)),
+        )
+    )
+    lines = f" Upright lines: 95% intervals ({context.sampling})." if any(one.interval for one in systems) else ""
+    return SvgChart(title, wide, f"Filled, on the line: no system is both faster and better.{lines}", narrow)
+
+
+def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
+    value, time = context.values[name].value, context.times[name]
+    told = f"{name}: {format_value(value, context.one)} in {format_milliseconds(time)}{', on the front' if on else ''}"
+    return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=told)
+
+
+def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:
+    cells = []
+    for name, time in _median_times(context).items():
+        late = context.system_runs[name].time_of("total")["p95"]
+        others = dominated_by(_median_times(context), context.oriented_values, name)
+        value = format_value(context.values[name].value, context.one)
+        numbers = (value, interval_cell(context.intervals[name, context.measure]), shown_time(time), shown_time(late))
+        cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else MISSING))))
+    columns = (context.measure, *_PARETO_COLUMN_NOTES)
+    grid = Grid("system", tuple(context.ranking_systems), columns, tuple(cells), frozenset((4, 5)))
+    return HtmlTable(
+        "Quality and latency", grid, {name: about.format(how=context.sampling) for name, about in _PARETO_COLUMN_NOTES.items()}
+    )

@@ -1,0 +1,125 @@
+"""All measures, definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rankproof._analysis.values import best_systems, has_winner, oriented_value
+from rankproof._charts.model import Medium
+from rankproof._charts.rows import ValueRow, dot_chart
+from rankproof._charts.svg import svg_of
+from rankproof._evaluation.result import MeasureResult
+from rankproof._render.grid import Cell, Grid, format_value, summary_grid
+from rankproof._render.measure_list import value_range
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import PANEL_CHART_WIDTH, HtmlTable, MeasureTerm, Section, SvgChart, interval_cell, join_names
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure
+
+
+def measures_section(context: ReportContext) -> Section:
+    """A small chart for each."""
+    result = context.results.result
+    names = list(result.systems[0].measures)
+    return Section(
+        key="measures",
+        title="Every measure",
+        question="Do other measures tell the same story?",
+        sentences=tuple(_leader_sentences(context, names)),
+        charts=tuple(_chart(context, name) for name in names),
+        tables=(HtmlTable("Every measure of every system; in bold: the best", summary_grid(result)),),
+        folded=_intervals(context, names),
+    )
+
+
+def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
+    """Who leads by how many measures, and which disagree with the first."""
+    firsts = {name: tuple(leading) for name in names if (leading := _leaders(context, name))}
+    if not firsts:
+        return []
+    counts = Counter(system for found in firsts.values() for system in found)
+    (first, times), *rest = counts.most_common(4)
+    more = "".join(f", {for_message(system)} by {many}" for system, many in rest)
+    tied = " (systems that tie all lead)" if sum(counts.values()) > len(firsts) else ""
+    said = [f"{for_message(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
+    others = {name: found for name, found in firsts.items() if context.has_better_direction and context.best not in found}
+    for found in dict.fromkeys(others.values()):
+        names = [name for name, each in others.items() if each == found]
+        said.append(f"By {join_names(names)} it is {join_names(found)}, not {for_message(context.best)}.")
+    return said
+
+
+def _values(context: ReportContext, name: str) -> dict[str, MeasureResult]:
+    return {system.name: system.measures[name] for system in context.results.result.systems}
+
+
+def _leaders(context: ReportContext, name: str) -> list[str]:
+    """The systems that lead by a measure; none where there is one, or the measure does not say which is better."""
+    values = _values(context, name)
+    if len(context.ranking_systems) < 2 or not has_winner(values[context.best].measure):
+        return []
+    return best_systems({system: oriented_value(values[system]) for system in context.ranking_systems})
+
+
+def _chart(context: ReportContext, name: str) -> SvgChart:
+    values = _values(context, name)
+    best = _leaders(context, name)
+    rows = [
+        ValueRow(system, one.value, format_value(one.value, one), context.intervals[system, name], best=system in best)
+        for system, one in values.items()
+    ]
+    about = "; ".join(f"{row.name} {row.shown}" for row in rows)
+    measure = next(iter(values.values())).measure
+    return SvgChart(
+        name,
+        svg_of(dot_chart(Medium(PANEL_CHART_WIDTH), rows, name, about, step=2, within=measure.range)),
+        measure.title,
+        small=True,
+    )
+
+
+def _intervals(context: ReportContext, names: list[str]) -> tuple[HtmlTable, ...]:
+    """The intervals as numbers; none where no measure is a mean."""
+    spans = context.intervals
+    used = [name for name in names if any(spans[system, name] for system in context.values)]
+    if not used:
+        return ()
+    cells = tuple(tuple(Cell(interval_cell(spans[system, name])) for name in used) for system in context.values)
+    return (
+        HtmlTable(
+            f"95% intervals of every measure ({context.sampling})",
+            Grid("system", tuple(context.values), tuple(used), cells),
+        ),
+    )
+
+
+_GAINS = {"linear": "the grade", "exp": "2^grade - 1"}
+
+
+def definitions_section(context: ReportContext) -> Section:
+    """In the order in which they are shown, answers last."""
+    results = context.results
+    found: dict[str, Measure] = {}
+    for result in (results.result, results.chunks, results.answers):
+        for system in result.systems if result is not None else ():
+            found |= {name: one.measure for name, one in system.measures.items() if name not in found}
+    return Section(
+        key="definitions",
+        title="Definitions",
+        question="What exactly does each measure count?",
+        terms=tuple(_term(name, measure) for name, measure in found.items()),
+    )
+
+
+def _term(name: str, measure: Measure) -> MeasureTerm:
+    better = {True: "more is better", False: "less is better", None: ""}[measure.higher_is_better]
+    span = "; ".join(part for part in (f"Range {value_range(measure)}", better) if part)
+    return MeasureTerm(name, measure.title, f"{measure.definition}{_gain(measure)}", f"{span}. Source: {measure.source}.")
+
+
+def _gain(measure: Measure) -> str:
+    """Which of the gains that the definition names this one counts."""
+    gain = getattr(measure, "gain", None)
+    if gain is None:
+        return ""
+    return f" Here: {_GAINS.get(gain, gain) if isinstance(gain, str) else 'by hand, as its name says'}."

@@ -1,0 +1,111 @@
+"""Rank movement, diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rankproof._analysis.diagnose.diagnose import CUTOFF, SHOWN, step_tables, systems_tables
+from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
+from rankproof._analysis.values import main_measure, relevant_docs
+from rankproof._charts.model import Medium
+from rankproof._charts.slopes import WAYS, Move, Way, binned, slope_chart, way_of
+from rankproof._charts.svg import svg_of
+from rankproof._data.table import Table
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import Section, SvgChart, as_sentence, html_table
+from rankproof.errors import UsageError, for_message
+
+_WIDTH, _HEIGHT = 340.0, 340.0
+_MOVE_WORDS: dict[Way, str] = {
+    "found": "found",
+    "lost": "lost",
+    "promoted": "promoted",
+    "demoted": "demoted",
+    "kept": "at the same rank",
+}
+RanksByQuery = Mapping[str, Mapping[str, int]]
+"""Query to relevant document to rank."""
+
+
+def move_charts(context: ReportContext) -> Iterator[SvgChart]:
+    """A chart for each rung that is measured over another."""
+    names = {
+        name
+        for system_run in context.results.system_runs
+        if system_run.baseline
+        for name in (system_run.name, system_run.baseline)
+    }
+    places = {name: _relevant_ranks(context, name) for name in sorted(names) if name in context.system_runs}
+    for system_run in context.results.system_runs:
+        if system_run.baseline in places and system_run.kind != "answer":
+            yield _move_chart(
+                system_run.baseline, system_run.name, _document_moves(places[system_run.baseline], places[system_run.name])
+            )
+
+
+def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
+    found = {}
+    for query, listing in context.unjudged.lists[system].items():
+        wanted = set(relevant_docs(context.inputs.qrels[query], context.inputs.rel))
+        found[query] = {doc: rank for rank, doc in enumerate(listing.docs, start=1) if doc in wanted}
+    return found
+
+
+def _document_moves(below: RanksByQuery, above: RanksByQuery) -> Iterator[Move]:
+    """Where each relevant document that one of the two has stood, and where it stands."""
+    for query in dict.fromkeys((*below, *above)):
+        before, after = below.get(query, {}), above.get(query, {})
+        for doc in dict.fromkeys((*before, *after)):
+            yield before.get(doc), after.get(doc)
+
+
+def _move_chart(baseline: str, name: str, found: Iterator[Move]) -> SvgChart:
+    moves = binned(found)
+    counts = dict.fromkeys(WAYS, 0)
+    for move, times in moves.items():
+        counts[way_of(move)] += times
+    told = ", ".join(f"{counts[way]:,} {word}" for way, word in _MOVE_WORDS.items())
+    title = f"{for_message(baseline)} → {for_message(name)}"
+    chart = slope_chart(Medium(_WIDTH), moves, (baseline, name), f"Ranks of relevant documents, {title}", told, _HEIGHT)
+    return SvgChart(title, svg_of(chart), told, small=True)
+
+
+def movement_section(context: ReportContext) -> Section | None:
+    """None where no rung is measured over another, or no measure is a share."""
+    charts = tuple(move_charts(context))
+    found = {table.name: table for table in _movement_tables(context)} if charts else {}
+    if not found:
+        return None
+    return Section(
+        key="movement",
+        title="Rank movement",
+        question="What does each rung find, lose, promote and demote of the rung below?",
+        points=(*found["moves"].sentences, *found["ladder"].sentences),
+        charts=charts,
+        has_move_legend=True,
+        tables=(html_table(found["moves"]),),
+        folded=(html_table(found["ladder"]), html_table(found["stages"])),
+    )
+
+
+def _movement_tables(context: ReportContext) -> list[Table]:
+    try:
+        return step_tables(context.inputs, main_measure(context.inputs), CUTOFF)
+    except UsageError:
+        return []
+
+
+def diagnosis_section(context: ReportContext) -> Section:
+    """The systems by the rules, and the failed queries of the best."""
+    inputs = context.inputs
+    systems, rules = systems_tables(inputs)
+    failed = {name: failures(inputs, name, CUTOFF) for name in inputs.systems}
+    worst = failed_table(inputs, failed[context.best], CUTOFF, SHOWN)
+    return Section(
+        key="diagnosis",
+        title="Diagnosis",
+        question="What holds each system back, and which queries fail?",
+        points=tuple(map(as_sentence, systems.sentences)),
+        tables=(html_table(systems), html_table(failures_table(failed, CUTOFF)), html_table(worst, sentences=True)),
+        folded=(html_table(rules),),
+    )

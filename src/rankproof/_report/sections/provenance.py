@@ -1,0 +1,111 @@
+"""Notes, provenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rankproof._data.table import Column, Table
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import Result
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import FoldedText, HtmlTable, Section, html_table
+
+_LIBRARIES = "libraries"
+
+
+def provenance_section(context: ReportContext) -> Section:
+    """The facts, the systems' stages, and the experiment file."""
+    results = context.results
+    return Section(
+        key="provenance",
+        title="Provenance",
+        question="From what, with what and when were these numbers made?",
+        tables=(_facts_table(context),),
+        folded=(_systems_table(context),),
+        texts=(FoldedText("The experiment file", results.experiment),) if results.experiment else (),
+    )
+
+
+def _facts_table(context: ReportContext) -> HtmlTable:
+    results = context.results
+    rows = [
+        ("experiment", results.name),
+        ("fingerprint of the dataset", results.fingerprint),
+        ("fingerprint of the judgements", context.inputs.qrels_fingerprint),
+        ("least relevant grade", str(results.rel)),
+        ("seed of the statistics", str(context.settings.seed)),
+        *_pairs(results.provenance),
+    ]
+    return html_table(Table("provenance", "How the numbers came about", (Column("what"), Column("value")), tuple(rows)))
+
+
+def _pairs(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in facts.items():
+        if name == _LIBRARIES and isinstance(value, Mapping):
+            yield name, ", ".join(f"{library} {version}" for library, version in value.items())
+        elif value is not None:
+            yield name, _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _systems_table(context: ReportContext) -> HtmlTable:
+    rows = tuple(
+        (
+            system_run.name,
+            system_run.kind,
+            system_run.baseline,
+            json.dumps(system_run.stage, ensure_ascii=False, sort_keys=True, default=str),
+            json.dumps(dict(system_run.facts), ensure_ascii=False, sort_keys=True, default=str),
+            system_run.computed or None,
+            system_run.from_cache,
+        )
+        for system_run in context.results.system_runs
+    )
+    columns = (
+        *(Column("system"), Column("kind"), Column("over", about="the system that it is measured against")),
+        *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
+    )
+    return html_table(Table("systems", "Every system as it was built", columns, rows))
+
+
+_ALL_SYSTEMS = "all systems"
+
+
+def notes_section(context: ReportContext) -> Section:
+    """A row for each."""
+    rows = tuple(dict.fromkeys(_rows(context)))
+    table = Table("notes", "What was noted", (Column("about"), Column("note")), rows)
+    said = f"{pluralise(len(rows), 'note')} on the data, the systems and the evaluation." if rows else "Nothing was noted."
+    return Section(
+        key="notes",
+        title="Notes",
+        question="What was noticed while the numbers were made?",
+        sentences=(said,),
+        tables=(html_table(table),) if rows else (),
+    )
+
+
+def _rows(context: ReportContext) -> Iterator[tuple[str, str]]:
+    results = context.results
+    yield from (("the experiment", note) for note in results.notes)
+    yield from ((system_run.name, note) for system_run in results.system_runs for note in system_run.notes)
+    for result in (results.result, results.answers):
+        if result is not None:
+            yield from _notes_of_result(result)
+
+
+def _notes_of_result(result: Result) -> Iterator[tuple[str, str]]:
+    """Each note once, with the systems that have it."""
+    owners: dict[str, list[str]] = {}
+    for system in result.systems:
+        for note in system.notes:
+            owners.setdefault(note.text, []).append(system.name)
+    for text, names in owners.items():
+        yield _ALL_SYSTEMS if len(names) == len(result.systems) > 1 else ", ".join(names), text

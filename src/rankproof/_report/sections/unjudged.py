@@ -1,0 +1,74 @@
+"""Holes: how much of what is shown was judged, and how far the values could move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rankproof._analysis.audit.unjudged import COMPLETION_RULES, UnjudgedDocuments, all_within, audit_unjudged, none_relevant
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.table import Table
+from rankproof._render.grid import Cell, Grid
+from rankproof._report.context import MANY_QUERIES, JudgedShares, ReportContext, judged_shares
+from rankproof._report.elements import HtmlTable, Section, html_table
+from rankproof.measures._base import Measure
+
+_MAX_ROWS = 200_000
+_DEPTH = 10
+"""Where there are more rows, or many queries, bounds are for measures that look no deeper, and whose extremes need no search."""
+
+
+def unjudged_section(context: ReportContext) -> Section:
+    """Shares first, then the bounds of the first measure, then those of the others."""
+    shares = judged_shares(context)
+    low, high = min(shares.share.values()), max(shares.share.values())
+    some = f"between {low:.1%} and {high:.1%}" if low < high else f"{low:.1%}"
+    said = f"Of the first {shares.cutoff} documents {some} were judged; what nobody judged counts as not relevant."
+    tables = _bounds(context)
+    first = tables[0] if tables else None
+    return Section(
+        key="holes",
+        title="Holes",
+        question="How much of what is shown did nobody judge, and could it turn the order round?",
+        points=(said, *(first.sentences if first else ())),
+        tables=(html_table(first) if first else _shares_table(shares),),
+        folded=tuple(replace(html_table(table), caption="The same for the other measures") for table in tables[1:]),
+    )
+
+
+def _shares_table(shares: JudgedShares) -> HtmlTable:
+    cells = tuple((Cell(f"{share:.1%}"),) for share in shares.share.values())
+    grid = Grid("system", tuple(shares.share), (f"judged in the first {shares.cutoff}",), cells)
+    return HtmlTable("How much was judged", grid)
+
+
+def _bounds(context: ReportContext) -> list[Table]:
+    """The bounds of the measure that verdicts are told in, and of the others; none where they would take too long."""
+    inputs = context.inputs
+    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
+    if len(inputs.result.queries) > MANY_QUERIES or sum(len(run.docs) for run in inputs.runs.values()) > _MAX_ROWS:
+        bounded = [name for name in bounded if _is_fast_to_bound(measures[name])][:1]
+    if not bounded:
+        return []
+    first = context.measure if context.measure in bounded else bounded[0]
+    others = [name for name in bounded if name != first]
+    return [_bounds_table(context.unjudged, [first]), *([_bounds_table(context.unjudged, others)] if others else [])]
+
+
+def _is_fast_to_bound(measure: Measure) -> bool:
+    return (
+        COMPLETION_RULES[measure.name] == (none_relevant, all_within)
+        and (getattr(measure, "cutoff", None) or _MAX_ROWS) <= _DEPTH
+    )
+
+
+def _bounds_table(found: UnjudgedDocuments, names: Sequence[str]) -> Table:
+    narrowed = _with_measures(found.inputs, names)
+    return audit_unjudged(narrowed, replace(found, inputs=narrowed))
+
+
+def _with_measures(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:
+    """The evidence with these measures alone."""
+    systems = tuple(replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
+    return replace(inputs, result=replace(inputs.result, systems=systems))

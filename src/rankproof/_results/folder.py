@@ -1,0 +1,286 @@
+"""Save_results, load_results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from rankproof._data.dataset import Queries
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._evaluation.result import Result
+from rankproof._formats.beir import BEIR
+from rankproof._formats.detect import open_file
+from rankproof._formats.json import parsed_lines
+from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
+from rankproof._formats.write import write_run
+from rankproof._io import strict_json
+from rankproof._io.escape import escape_json
+from rankproof._io.files import write_blocks
+from rankproof._io.folders import check_replaceable, recover_folder, replace_folder
+from rankproof._io.open import StrPath, decode_line, open_source, path_text, read_all_bytes
+from rankproof._io.paths import file_names
+from rankproof._io.strict_json import JsonObject
+from rankproof._results.answer_files import ANSWERS_CSV_FILE as ANSWERS_TABLE
+from rankproof._results.answer_files import ANSWERS_FILE, answers_summary, read_answers_file, system_answer_blocks
+from rankproof._results.answer_files import ANSWERS_SUMMARY_FILE as ANSWERS_SUMMARY
+from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.from_json import (
+    parse_answer_values,
+    parse_chunk_values,
+    parse_judged_documents,
+    parse_run_file,
+    parse_system_run,
+    parse_system_values,
+)
+from rankproof._results.to_json import (
+    EXPERIMENT_FILE,
+    FORMAT,
+    QRELS_FILE,
+    QUERIES_FILE,
+    RESULT_FILE,
+    RUNS_FOLDER,
+    SCHEMA_VERSION,
+    SNIPPETS_FILE,
+    document_text,
+    results_document,
+)
+from rankproof.errors import InputError, UsageError, for_message
+
+
+def results_file_sha256(folder: str, name: str) -> str:
+    """The sha256 of one file of the folder; the name has slashes on every system."""
+    with open(os.path.join(folder, *name.split("/")), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> None:
+    """Refuses a folder in which one of these files was changed since."""
+    for name in names:
+        path = os.path.join(folder, *name.split("/"))
+        try:
+            found = results_file_sha256(folder, name)
+        except FileNotFoundError:
+            raise JsonObject({}, path).error("the file is missing", "run the experiment again") from None
+        if found != digests.text(name):
+            what = "the file is not the one that was written with the results"
+            raise JsonObject({}, path).error(what, "put the old one back, or run the experiment again")
+
+
+def load_results(path: StrPath) -> ExperimentResult:
+    """The climb that was saved as the folder at the path."""
+    folder = path_text(path)
+    recover_folder(os.path.realpath(folder))
+    values = read_document(folder)
+    runs = [parse_run_file(system.inside("run"))[0] for system in values.each("systems")]
+    answered = [ANSWERS_FILE] if ANSWERS_FILE in values.inside("sha256").plain else []
+    check_unchanged(folder, values.inside("sha256"), [QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE, *answered, *runs])
+    queries = tuple(values.texts("query_ids"))
+    result = Result(tuple(values.texts("judged_ids")), tuple(map(parse_system_values, values.each("systems"))))
+    answers = read_answers_file(folder) if answered else {}
+    system_runs = tuple(parse_system_run(system, queries, folder, answers) for system in values.each("systems"))
+    _check_system_names(values, system_runs, result)
+    shown = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
+    return ExperimentResult(
+        name=values.text("name"),
+        fingerprint=values.text("fingerprint"),
+        queries=queries,
+        result=result,
+        system_runs=system_runs,
+        qrels=read_results_qrels(folder),
+        texts=_read_queries(os.path.join(folder, QUERIES_FILE)),
+        snippets={record.text("_id"): record.text("text") for record in shown},
+        experiment=read_all_bytes(open_source(os.path.join(folder, EXPERIMENT_FILE))).decode(errors="replace"),
+        provenance=values.inside("provenance").plain,
+        notes=tuple(values.texts("notes")),
+        rel=values.count("rel"),
+        chunks=parse_chunk_values(values, result),
+        answers=parse_answer_values(values, system_runs),
+        judged_documents=parse_judged_documents(values),
+        titles=_snippet_titles(shown),
+        urls=_snippet_urls(shown),
+    )
+
+
+def read_document(folder: str) -> JsonObject:
+    """The folder's result.json, which the other files are checked against."""
+    path = os.path.join(folder, RESULT_FILE)
+    content = read_all_bytes(open_source(path))
+    values = JsonObject(strict_json.parse_strict_json(decode_line(content, 1, path), source=path), path)
+    if values.plain.get("format") != FORMAT:
+        raise values.error("this is no result of rankproof", "name a folder that `rankproof run` wrote")
+    if values.count("schema") != SCHEMA_VERSION:
+        raise values.error(
+            f"schema {values.count('schema')} where this rankproof knows {SCHEMA_VERSION}", "use the rankproof that wrote it"
+        )
+    return values
+
+
+def read_results_qrels(folder: str) -> Qrels:
+    """The judgements."""
+    return open_file(os.path.join(folder, QRELS_FILE), format="beir").qrels()
+
+
+def _read_queries(path: str) -> Queries:
+    return read_queries(open_source(path))
+
+
+def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
+    return {record.text("_id"): max(0, record.count("title")) for record in shown if "title" in record.plain}
+
+
+def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
+    found = ((record.text("_id"), record.text_or_none("url")) for record in shown)
+    return {doc: url for doc, url in found if url is not None}
+
+
+def _read_snippets(path: str) -> Iterator[JsonObject]:
+    source = open_source(path)
+    if read_all_bytes(source):
+        yield from (JsonObject(item, path, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
+
+
+def _check_system_names(values: JsonObject, system_runs: tuple[SystemRun, ...], result: Result) -> None:
+    """Names that come twice or lead nowhere, and systems with different measures."""
+    names = [system_run.name for system_run in system_runs]
+    if not names or len(set(names)) < len(names):
+        raise values.error("systems without name or with the same name", "the file is damaged: run the experiment again")
+    if len({tuple(system.measures) for system in result.systems}) > 1:
+        raise values.error("the systems have different measures", "the file is damaged: run the experiment again")
+    for system_run in system_runs:
+        if system_run.baseline is not None and system_run.baseline not in names:
+            raise values.error(
+                f"{system_run.name} is measured over {system_run.baseline}, which is not there", "run the experiment again"
+            )
+
+
+def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
+    """Refuses a folder that holds anything but these files, its result and the files that the result tells of."""
+    known = {RUNS_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
+    for name in _present_files(folder):
+        if name not in known:
+            fix = "move it elsewhere, or name another folder"
+            raise UsageError(f"{folder} holds {for_message(name)}, which is no part of its results", fix=fix)
+
+
+def _listed_files(folder: str) -> set[str]:
+    try:
+        with open(os.path.join(folder, RESULT_FILE), "rb") as file:
+            return set(json.load(file)["sha256"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return set()
+
+
+def _present_files(folder: str) -> Iterator[str]:
+    """Every file and folder, with slashes on every system."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            yield os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
+
+
+SUMMARY_FILE = "summary.csv"
+PER_QUERY_FILE = "per_query.csv"
+CHUNKS_FILE = "chunks.csv"
+REPORT_FILE = "report.html"
+"""Not written here: the page is made from the folder."""
+_ANSWER_FILES = (ANSWERS_FILE, ANSWERS_TABLE, ANSWERS_SUMMARY)
+_HEAD_BYTES = 4096
+
+
+def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = ()) -> str:
+    """Writes the climb as the folder at the path, in place of an older one of ours; gives the path.
+
+    `findings` are sentences about answers that stand in their summary.
+    """
+    goal = path_text(path)
+    with replace_folder(goal, _may_replace) as folder:
+        os.mkdir(os.path.join(folder, RUNS_FOLDER))
+        files = dict(_write_runs(results, folder))
+        pages = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
+        if results.chunks:
+            pages[CHUNKS_FILE] = chunks_csv(results, results.chunks)
+        answered = any(system_run.answers is not None for system_run in results.system_runs)
+        if answered:
+            summary = json.dumps(answers_summary(results, findings), ensure_ascii=False, indent=1, allow_nan=False)
+            pages |= {ANSWERS_TABLE: answers_csv(results), ANSWERS_SUMMARY: f"{escape_json(summary)}\n"}
+            write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
+        for name, text in pages.items():
+            write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
+        write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
+        write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
+        write_blocks(os.path.join(folder, SNIPPETS_FILE), _snippet_lines(results))
+        read_again = (
+            QRELS_FILE,
+            QUERIES_FILE,
+            SNIPPETS_FILE,
+            EXPERIMENT_FILE,
+            *((ANSWERS_FILE,) if answered else ()),
+            *files.values(),
+        )
+        digests = {name: results_file_sha256(folder, name) for name in read_again}
+        result = document_text(results_document(results, per_query=True, files=files) | {"sha256": digests})
+        write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])
+    return goal
+
+
+def check_results_folder(path: StrPath) -> None:
+    """Refuses, before any work is done, a place at which `save` would refuse to write."""
+    check_replaceable(path_text(path), _may_replace)
+
+
+def is_results_folder(path: str) -> bool:
+    """Whether the folder's result.json begins as ours does."""
+    try:
+        with open(os.path.join(path, RESULT_FILE), "rb") as file:
+            return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def _may_replace(path: str) -> bool:
+    """Whether it is a results folder; one with other files in it is refused, for they would be lost."""
+    ours = is_results_folder(path)
+    if ours:
+        check_no_foreign_files(
+            path,
+            (
+                SUMMARY_FILE,
+                PER_QUERY_FILE,
+                CHUNKS_FILE,
+                REPORT_FILE,
+                EXPERIMENT_FILE,
+                QRELS_FILE,
+                QUERIES_FILE,
+                SNIPPETS_FILE,
+                *_ANSWER_FILES,
+            ),
+        )
+    return ours
+
+
+def _write_runs(results: ExperimentResult, folder: str) -> Iterator[tuple[str, str]]:
+    """Where each run lies."""
+    for name, plain in file_names(system_run.name for system_run in results.system_runs).items():
+        yield name, _write_run_file(results.system_run(name).run, folder, f"{RUNS_FOLDER}/{plain}")
+
+
+def _write_run_file(run: Run, folder: str, start: str) -> str:
+    """The run as TREC text, or as JSONL where TREC text cannot hold an id; only JSON can say that nothing was found."""
+    *others, last = ("trec", "jsonl") if len(run.docs) else ("json",)
+    for kind in others:
+        with suppress(InputError):
+            write_run(run, os.path.join(folder, f"{start}.{kind}.gz"), kind)
+            return f"{start}.{kind}.gz"
+    write_run(run, os.path.join(folder, f"{start}.{last}.gz"), last)
+    return f"{start}.{last}.gz"
+
+
+def _snippet_lines(results: ExperimentResult) -> Iterator[bytes]:
+    for doc, text in results.snippets.items():
+        known = {"title": results.titles, "url": results.urls}
+        more = {name: values[doc] for name, values in known.items() if doc in values}
+        yield escape_json(json.dumps({"_id": doc, "text": text, **more}, ensure_ascii=False)).encode() + b"\n"

@@ -1,0 +1,277 @@
+"""Results folders, LRU cache."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from rankproof._analysis.inputs import different_data
+from rankproof._analysis.values import best_systems, oriented_value
+from rankproof._data.qrels import Qrels
+from rankproof._evaluation.result import MeasureResult
+from rankproof._io.strict_json import JsonObject
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import check_unchanged, load_results, read_document, read_results_qrels
+from rankproof._results.to_json import QRELS_FILE, RESULT_FILE
+from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
+from rankproof.measures._parse import parse_measure
+
+T = TypeVar("T")
+
+
+class LruCache(Generic[T]):
+    """Values by key, the ones not asked for longest given up first; an error is not kept."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._making: dict[Hashable, Lock] = {}
+        self._lock = Lock()
+
+    def get_or_create(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of the key, made where it is not there."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key]
+            try:
+                made = make()
+            except BaseException:
+                with self._lock:
+                    self._making.pop(key, None)
+                raise
+            with self._lock:
+                self._values[key] = made
+                while len(self._values) > self._most:
+                    self._making.pop(self._values.popitem(last=False)[0], None)
+            return made
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Who, of what, when; the best by the main measure, all that tie, and their value; the highest grade in use.
+
+    `fingerprint` is the dataset's, `judged` the judgements'; `contenders` counts the systems that rank by themselves.
+    """
+
+    name: str
+    dataset: str
+    made: str
+    systems: tuple[str, ...]
+    queries: int
+    measure: str
+    ranking_systems: int
+    best: tuple[str, ...]
+    value: float
+    highest: int
+    fingerprint: str
+    judged: str
+
+    @property
+    def data(self) -> tuple[str, str]:
+        """What two experiments must have in common to be compared."""
+        return self.judged, self.fingerprint
+
+
+def read_summary(folder: str) -> Summary:
+    """The results in a line, from result.json and the judgements: rankings and texts are read when somebody opens them."""
+    values = read_document(folder)
+    check_unchanged(folder, values.inside("sha256"), [QRELS_FILE])
+    systems, about = list(values.each("systems")), values.inside("provenance").plain
+    measure = _main_measure(systems[0])
+    found = {system.text("name"): _summary_value(system, measure) for system in systems}
+    ranking = {name: found[name] for name in _ranking_systems(systems)} or found
+    best = tuple(best_systems({name: oriented_value(one) for name, one in ranking.items()}))
+    qrels = read_results_qrels(folder)
+    return Summary(
+        name=values.text("name"),
+        dataset=str(about.get("dataset") or ""),
+        made=str(about.get("made") or ""),
+        systems=tuple(found),
+        queries=values.count("queries"),
+        measure=measure,
+        ranking_systems=len(ranking),
+        best=best,
+        value=found[best[0]].value,
+        highest=highest_grade(qrels),
+        fingerprint=values.text("fingerprint"),
+        judged=qrels.fingerprint(),
+    )
+
+
+def highest_grade(qrels: Qrels) -> int:
+    """The highest grade in use."""
+    return max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+
+
+def _ranking_systems(systems: list[JsonObject]) -> list[str]:
+    """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+    return [one.text("name") for one in systems if one.text("kind") != "answer" or one.text_or_none("over") is None]
+
+
+def _main_measure(system: JsonObject) -> str:
+    """The first measure that is a share of 1, or the first of all."""
+    names = list(system.inside("measures").plain)
+    return next((name for name in names if parse_measure(name).is_fraction), names[0])
+
+
+def _summary_value(system: JsonObject, measure: str) -> MeasureResult:
+    """What all queries come to; 0 where there is none, which is written as null."""
+    value = system.inside("measures").inside(measure).number_or_none("value")
+    return MeasureResult(parse_measure(measure), value or 0.0, (), np.zeros(0))
+
+
+FileStamp = tuple[int, int, int]
+"""What tells a folder's results from those that lay there before."""
+_MAX_LOADED = 3
+_MAX_SUMMARIES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryEntry:
+    """A results folder and the id that it is asked for by."""
+
+    id: str
+    path: str
+
+    @property
+    def label(self) -> str:
+        """The folder's own name."""
+        return os.path.basename(self.path)
+
+
+class ResultsLibrary:
+    """The folders, in the order in which they were named; what comes into a folder of folders later is seen as well."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = [os.path.abspath(path) for path in paths]
+        for path, given in zip(self._paths, paths, strict=True):
+            if not any(_results_folders(path)):
+                what = f"{for_message(given)} is no results folder, and there is none in it"
+                raise UsageError(what, fix="name a folder that `rankproof run` wrote, or one with such folders in it")
+        self._ids: dict[str, str] = {}
+        self._lock = Lock()
+        self._results_cache: LruCache[ExperimentResult] = LruCache(_MAX_LOADED)
+        self._summaries: LruCache[Summary | RankproofError] = LruCache(_MAX_SUMMARIES)
+
+    def entries(self) -> list[LibraryEntry]:
+        """Every folder that there is now; an id once given is never another folder's."""
+        found = dict.fromkeys(folder for path in self._paths for folder in _results_folders(path))
+        with self._lock:
+            return [LibraryEntry(self._ids.setdefault(folder, str(len(self._ids) + 1)), folder) for folder in found]
+
+    def entry(self, asked: str) -> LibraryEntry | None:
+        """The folder of that id."""
+        return {spot.id: spot for spot in self.entries()}.get(asked)
+
+    def results(self, entry: LibraryEntry) -> ExperimentResult:
+        """What the folder holds, checked."""
+        return self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
+
+    def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
+        """The folder in a few words, or why it cannot be read."""
+        key = (entry.id, results_stamp(entry), _file_stamp(os.path.join(entry.path, QRELS_FILE)))
+        return self._summaries.get_or_create(key, lambda: _summarize(entry))
+
+    def summaries(self) -> list[Summary]:
+        """Of every folder that can be read."""
+        return [found for spot in self.entries() if isinstance(found := self.summary(spot), Summary)]
+
+
+def results_stamp(entry: LibraryEntry) -> FileStamp | None:
+    """When and how large the results were written; None where they are gone."""
+    return _file_stamp(os.path.join(entry.path, RESULT_FILE))
+
+
+def _file_stamp(path: str) -> FileStamp | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _summarize(entry: LibraryEntry) -> Summary | RankproofError:
+    """What the list shows; why there is none is kept as well, until the files are others."""
+    try:
+        return read_summary(entry.path)
+    except RankproofError as error:
+        return error
+    except Exception as error:  # One folder that nobody foresaw must not hide the others.
+        return ExternalError(
+            escape_invisible(f"{entry.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again")
+        )
+
+
+def _load(entry: LibraryEntry) -> ExperimentResult:
+    try:
+        return load_results(entry.path)
+    except OSError as error:
+        raise ExternalError(escape_invisible(f"{entry.path}: cannot be read ({error.strerror or error})")) from None
+
+
+def _results_folders(path: str) -> Iterator[str]:
+    """The folder itself where it has results, else those in it that have."""
+    if os.path.lexists(os.path.join(path, RESULT_FILE)):
+        yield path
+        return
+    try:
+        names = sorted(os.listdir(path))
+    except OSError:
+        return
+    for name in names:
+        inside = os.path.join(path, name)
+        if not name.startswith(".") and os.path.lexists(os.path.join(inside, RESULT_FILE)):
+            yield inside
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRow:
+    """A folder: its summary, or why there is none; `rivals` is how many others are about the same data."""
+
+    id: str
+    label: str
+    path: str
+    summary: Summary | None
+    why: str = ""
+    comparable: int = 0
+
+
+def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
+    """Every folder, newest first; those that cannot be read come last, with the reason."""
+    found = [(spot, library.summary(spot)) for spot in library.entries()]
+    data = [summary.data for _, summary in found if isinstance(summary, Summary)]
+    rows = [_library_row(spot, summary, data) for spot, summary in found]
+    read = sorted((row for row in rows if row.summary), key=lambda row: row.summary.made if row.summary else "", reverse=True)
+    return read + [row for row in rows if row.summary is None]
+
+
+def comparable_rows(library: ResultsLibrary, entry: LibraryEntry) -> list[LibraryRow]:
+    """Every other folder, those about the same data first; `why` says of the others what differs."""
+    mine = library.summary(entry)
+    assert isinstance(mine, Summary), "only what can be read is compared"
+    rows = list(_find_comparable(library, entry, mine))
+    return [row for row in rows if not row.why] + [row for row in rows if row.why]
+
+
+def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, mine: Summary) -> Iterator[LibraryRow]:
+    for other in library.entries():
+        found = library.summary(other)
+        if other.id != entry.id and isinstance(found, Summary):
+            yield LibraryRow(other.id, other.label, other.path, found, different_data(mine.data, found.data) or "")
+
+
+def _library_row(entry: LibraryEntry, found: Summary | RankproofError, data: list[tuple[str, str]]) -> LibraryRow:
+    if isinstance(found, RankproofError):
+        return LibraryRow(entry.id, entry.label, entry.path, None, str(found))
+    same = sum(different_data(found.data, other) is None for other in data) - 1
+    return LibraryRow(entry.id, entry.label, entry.path, found, comparable=same)

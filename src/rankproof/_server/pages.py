@@ -1,0 +1,212 @@
+"""Routes, comparison page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rankproof._analysis.compare.compare import letters_table, power_notes
+from rankproof._analysis.compare.pairs import CompareOptions, compare_sides, join_systems
+from rankproof._analysis.compare.tables import comparison_facts, verdict_sentence, verdict_table
+from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
+from rankproof._analysis.values import best_system
+from rankproof._data.table import Table
+from rankproof._evaluation.result import Result
+from rankproof._report.elements import HtmlTable, html_table
+from rankproof._report.page import render_report
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, build_queue
+from rankproof._server.library import (
+    LibraryEntry,
+    LruCache,
+    ResultsLibrary,
+    Summary,
+    comparable_rows,
+    library_rows,
+    results_stamp,
+)
+from rankproof._server.responses import HTML, HttpError, PageResponse, html_page, text_response
+from rankproof.errors import RankproofError
+from rankproof.measures._base import Measure
+
+MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
+"""Few measures: p-values are raised for the number of tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonVerdicts:
+    """One measure: how many pairs came to which verdict, the table, and a sentence for each row."""
+
+    title: str
+    counts: str
+    sheet: HtmlTable
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPair:
+    """What the two came to: the best of the one against the best of the other, all means, and the verdicts."""
+
+    names: tuple[str, str]
+    lead: str
+    means: HtmlTable
+    verdicts: tuple[ComparisonVerdicts, ...]
+
+
+def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: tuple[str, str]) -> ExperimentPair:
+    """The two experiments under the main measures; refused where they are not about the same data."""
+    found = [input_from_results(results) for results in (one, other)]
+    names = _experiment_names(found, labels)
+    both = join_inputs([replace(each, name=name) for each, name in zip(found, names, strict=True)])
+    values, settings = join_systems(both.result, _shared_measures(found)), CompareOptions()
+    mine, theirs = both.systems[: len(one.system_runs)], both.systems[len(one.system_runs) :]
+    across, n = compare_sides(values, mine, settings), len(values.queries)
+    facts = comparison_facts(values, settings, len(across))
+    notes = (*values.notes, *power_notes(across, n, settings))
+    means = letters_table(values, across, settings.describe(n, len(across)), notes, facts)
+    bests = {_best_system(both.result, side, str(values.measures[0])) for side in (mine, theirs)}
+    lead = next(pair for pair in across if {pair.observed.one, pair.observed.other} == bests)
+    tables = [
+        verdict_table(measure, None, [pair for pair in across if pair.observed.measure == measure], settings, facts)
+        for measure in values.measures
+    ]
+    shown = (_comparison_verdicts(measure, table) for measure, table in zip(values.measures, tables, strict=True))
+    return ExperimentPair(names, verdict_sentence(lead, settings), html_table(means, sentences=True), tuple(shown))
+
+
+def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -> tuple[str, str]:
+    """What the experiments are called; the folders' names where that is the same, or else numbers."""
+    one, other = (each.name for each in found)
+    if one != other:
+        return one, other
+    return labels if labels[0] != labels[1] else (f"{one} (1)", f"{other} (2)")
+
+
+def _shared_measures(found: Sequence[AnalysisInput]) -> list[str] | None:
+    """The main measures that both have, or all that can be compared."""
+    have = [set(each.result.systems[0].measures) for each in found]
+    return [name for name in MAIN_MEASURES if all(name in each for each in have)] or None
+
+
+def _best_system(result: Result, side: Sequence[str], measure: str) -> str:
+    return best_system({system.name: system.measures[measure] for system in result.systems if system.name in side})
+
+
+def _comparison_verdicts(measure: Measure, table: Table) -> ComparisonVerdicts:
+    counts = Counter(str(row["verdict"]) for row in table.records())
+    words = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
+    return ComparisonVerdicts(str(measure), words, html_table(table), table.sentences)
+
+
+_MAX_REPORTS = 4
+_MAX_COMPARISONS = 32
+_MAX_QUEUES = 8
+_ID_PATTERN = "([0-9]{1,9})"
+_REPORT_POLICY = "base-uri 'none'; form-action 'none'"
+"""A report brings its own policy, with the hashes of its script and style; this one is beside it."""
+
+View = Callable[..., PageResponse]
+
+
+class Router:
+    """Answers for every page; `bench` is where judging happens, None where it was not asked for, `passages` what is judged."""
+
+    def __init__(self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts) -> None:
+        self._library, self._judging_page, self._passages = library, judging, texts
+        self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
+        self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
+        self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
+        self._views: tuple[tuple[re.Pattern[str], dict[str, View]], ...] = (
+            (re.compile("/"), {"GET": self._list}),
+            (re.compile(f"/r/{_ID_PATTERN}"), {"GET": self._report}),
+            (re.compile(f"/r/{_ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
+            (re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
+            (re.compile(f"/r/{_ID_PATTERN}/judge"), {"GET": self._judging, "POST": self._judge}),
+            (re.compile(f"/r/{_ID_PATTERN}/undo"), {"POST": self._undo}),
+        )
+
+    def answer(self, target: str, body: dict[str, Any] | None) -> PageResponse:
+        """What the path names; a body makes it a change."""
+        path = target.partition("?")[0]
+        for pattern, views in self._views:
+            if found := pattern.fullmatch(path):
+                view = views.get("GET" if body is None else "POST")
+                if view is None:
+                    return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(views)})
+                return self._call_view(view, found.groups(), body)
+        return self._refusal(404, "There is no such page", "The list has every page that there is.")
+
+    def _call_view(self, view: View, ids: tuple[str, ...], body: dict[str, Any] | None) -> PageResponse:
+        spots = [self._library.entry(each) for each in ids]
+        if None in spots:
+            return self._refusal(404, "There are no such results", "The list has every folder that there is.")
+        try:
+            return view(*spots) if body is None else view(*spots, body)
+        except RankproofError as error:
+            return self._refusal(422, "This cannot be shown", str(error)) if body is None else text_response(422, str(error))
+
+    def _list(self) -> PageResponse:
+        return html_page("list.html.j2", title="Results", rows=library_rows(self._library), judge=self._judging_page is not None)
+
+    def _report(self, entry: LibraryEntry) -> PageResponse:
+        body = self._reports.get_or_create((entry.id, results_stamp(entry)), lambda: self._rendered(entry))
+        return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
+
+    def _rendered(self, entry: LibraryEntry) -> bytes:
+        ways = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
+        if self._judging_page is not None:
+            ways.append((f"/r/{entry.id}/judge", "Judge"))
+        return render_report(self._library.results(entry), ways).encode(errors="backslashreplace")
+
+    def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
+        summary = self._readable_summary(entry)
+        rivals = comparable_rows(self._library, entry)
+        return html_page("rivals.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rivals)
+
+    def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        if one.id == other.id:
+            return self._refusal(409, "These are the same results", "Choose two different ones.")
+        key = (one.id, other.id, results_stamp(one), results_stamp(other))
+        return self._comparisons.get_or_create(key, lambda: self._compared(one, other))
+
+    def _compared(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        climbs = self._library.results(one), self._library.results(other)
+        try:
+            found = compare_experiments(*climbs, (one.label, other.label))
+        except RankproofError as error:
+            return self._refusal(409, "These cannot be compared", str(error))
+        pair = [{"id": spot.id, "summary": self._readable_summary(spot), "label": spot.label} for spot in (one, other)]
+        return html_page("comparison.html.j2", title=f"{found.names[0]} and {found.names[1]}", pair=pair, found=found)
+
+    def _judging(self, entry: LibraryEntry) -> PageResponse:
+        if self._judging_page is None:
+            return self._refusal(404, "Judging was not asked for", "Start `rankproof serve` with --judge my.qrels.")
+        return self._judging_page.page(entry.id, self._readable_summary(entry).name, self._queue(entry))
+
+    def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        return self._require_judging().judge(self._queue(entry), body)
+
+    def _undo(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        return self._require_judging().undo(self._queue(entry), body)
+
+    def _require_judging(self) -> JudgingPage:
+        if self._judging_page is None:
+            raise HttpError(404, "judging was not asked for")
+        return self._judging_page
+
+    def _queue(self, entry: LibraryEntry) -> JudgingQueue:
+        return self._queues.get_or_create(
+            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._passages)
+        )
+
+    def _readable_summary(self, entry: LibraryEntry) -> Summary:
+        found = self._library.summary(entry)
+        if isinstance(found, RankproofError):
+            raise found
+        return found
+
+    def _refusal(self, status: int, what: str, why: str) -> PageResponse:
+        return html_page("refusal.html.j2", status=status, title=what, why=why)

@@ -1,0 +1,208 @@
+"""HTTP server on loopback."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
+from socketserver import TCPServer
+from threading import BoundedSemaphore, Lock
+from typing import Any, cast
+
+from rankproof._io import strict_json
+from rankproof._server.auth import LOOPBACK, Auth, security_headers
+from rankproof._server.responses import HttpError, PageResponse, text_response
+from rankproof.errors import InputError, UsageError
+
+MAX_BODY_BYTES = 16 * 1024
+_MAX_DRAINED_BYTES = 1024 * 1024
+_DIGITS = 12
+
+
+def read_json_object(headers: Message, stream: BufferedIOBase) -> dict[str, Any]:
+    """The JSON object in the body of a request; its size and kind are looked at before it is read."""
+    length = _content_length(headers, stream)
+    if headers.get_content_type() != "application/json" or "Content-Type" not in headers:
+        stream.read(length)
+        raise HttpError(415, "the body must be application/json")
+    return _parse_object(stream.read(length), length)
+
+
+def _content_length(headers: Message, stream: BufferedIOBase) -> int:
+    given = headers.get_all("Content-Length", [])
+    if "Transfer-Encoding" in headers or len(given) != 1:
+        raise HttpError(411, "the body needs one Content-Length")
+    if not (given[0].isascii() and given[0].isdigit() and len(given[0]) <= _DIGITS):
+        raise HttpError(400, "Content-Length is no number of bytes")
+    length = int(given[0])
+    if length > MAX_BODY_BYTES:
+        # A browser that is still sending would not see the answer.
+        stream.read(min(length, _MAX_DRAINED_BYTES))
+        raise HttpError(413, f"the body is larger than {MAX_BODY_BYTES} bytes")
+    return length
+
+
+def _parse_object(content: bytes, length: int) -> dict[str, Any]:
+    if len(content) < length:
+        raise HttpError(400, "the body ends early")
+    try:
+        found = strict_json.parse_strict_json(content.decode(), source="body")
+    except (UnicodeDecodeError, InputError):
+        raise HttpError(400, "the body is no JSON") from None
+    if not isinstance(found, dict):
+        raise HttpError(400, "the body is no JSON object")
+    return found
+
+
+_METHODS = ("GET", "POST")
+_BLOCK = 64 * 1024
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Reads a request, checks it, answers it and hangs up."""
+
+    timeout = 10
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """From now on there is a time by which the request must have come in whole."""
+        super().setup()
+        self._service.start_deadline(self.connection)
+
+    def finish(self) -> None:
+        """The connection is done with."""
+        self._service.clear_deadline(self.connection)
+        super().finish()
+
+    def handle(self) -> None:
+        """A single request: what one says never mixes with another."""
+        self.raw_requestline = self.rfile.readline(65537)
+        self.requestline, self.command = "", ""
+        if len(self.raw_requestline) > 65536:
+            self._send(text_response(414, "the address is too long"))
+        elif self.raw_requestline and self.parse_request():
+            self._send(self._answer())
+
+    def _answer(self) -> PageResponse:
+        try:
+            return self._checked_answer()
+        except HttpError as refused:
+            return text_response(refused.status, refused.words)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:
+            self._service.report_exception(error)
+            return text_response(500, "something went wrong here; start `rankproof serve` with -v to see what")
+
+    def _checked_answer(self) -> PageResponse:
+        door = self._service.door
+        host = door.check_host(self.headers)
+        if self.command not in _METHODS:
+            return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(_METHODS)})
+        if self.command == "GET" and (entered := door.exchange_token(self.path)) is not None:
+            return entered
+        door.check_cookie(self.headers)
+        body: dict[str, Any] | None = None
+        if self.command == "POST":
+            door.check_origin(self.headers, host)
+            body = read_json_object(self.headers, self.rfile)
+        self._service.clear_deadline(self.connection)
+        return self._service.answer(self.path, body)
+
+    def _send(self, reply: PageResponse) -> None:
+        self.close_connection, self.request_version = True, self.protocol_version
+        self.send_response_only(reply.status)
+        headers = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body)), "Connection": "close"}
+        for name, value in {**headers, **security_headers(reply.policy), **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        whole = memoryview(reply.body)
+        for start in range(0, len(whole), _BLOCK):
+            self.wfile.write(whole[start : start + _BLOCK])
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """A request that could not be read; nothing of it is sent back."""
+        self._send(text_response(code, "this request cannot be read"))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a log would keep the token and what was looked at."""
+
+    @property
+    def _service(self) -> Server:
+        return cast("Server", self.server)
+
+
+MAX_CONNECTIONS = 64
+REQUEST_TIMEOUT = 15.0
+AnswerRequest = Callable[[str, dict[str, Any] | None], PageResponse]
+
+
+class Server(ThreadingHTTPServer):
+    """Answers requests; `answer` is given the path and the object that was sent, `tell` an error of our own."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = sys.platform != "win32"
+
+    def __init__(self, port: int, answer: AnswerRequest, report_exception: Callable[[Exception], None]) -> None:
+        self.answer, self.report_exception = answer, report_exception
+        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+        self._due: dict[socket.socket, float] = {}
+        self._lock = Lock()
+        try:
+            super().__init__((LOOPBACK, port), Handler)
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) else "no such port"
+            raise UsageError(f"port {port} cannot be used ({why})", fix="name another with --port, or leave it out") from None
+        self.door = Auth(int(self.server_address[1]))
+
+    def server_bind(self) -> None:
+        """Binds without asking the network what this machine is called."""
+        TCPServer.server_bind(self)
+
+    def start_deadline(self, connection: socket.socket) -> None:
+        """A request must have come in on the connection within some seconds."""
+        with self._lock:
+            self._due[connection] = time.monotonic() + REQUEST_TIMEOUT
+
+    def clear_deadline(self, connection: socket.socket) -> None:
+        """It has."""
+        with self._lock:
+            self._due.pop(connection, None)
+
+    def service_actions(self) -> None:
+        """Hangs up on those who send too slowly, however steadily."""
+        now = time.monotonic()
+        with self._lock:
+            late = [connection for connection, due in self._due.items() if due < now]
+            for connection in late:
+                del self._due[connection]
+        for connection in late:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """One more connection, or none where there are too many."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """The connection's own thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up is no news."""

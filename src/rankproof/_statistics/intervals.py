@@ -1,0 +1,109 @@
+"""Bootstrap and t intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
+from rankproof._statistics.distributions import normal_below, normal_quantile, student_quantile
+from rankproof._statistics.paired import paired_statistics
+
+BootstrapMethod = Literal["bca", "percentile"]
+Interval = tuple[float, float]
+_CELLS = 1 << 21
+
+
+def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray:
+    """The mean of each column over each of the resamples, a row each: the same bits on every machine."""
+    n, numbers = len(values), to_exact_sum(values)
+    block = max(1, _CELLS // n)
+    parts = [_sums(numbers.numbers, first, min(block, resamples - first), seed) for first in range(0, resamples, block)]
+    return np.concatenate(parts) * (numbers.unit / n)
+
+
+def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, count: int, seed: int) -> FloatArray:
+    """The sums over some of the resamples, each of which takes the next n words of the stream."""
+    n = len(numbers)
+    upper = random_words(stream_key(seed, "resamples"), first * n, count * n) >> np.uint64(32)
+    drawn = (upper * np.uint64(n) >> np.uint64(32)).astype(np.int64).reshape(count, n)
+    drawn += np.arange(count)[:, None] * n
+    counts = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n)
+    return products(counts.astype(np.float64), numbers).astype(np.float64)
+
+
+def bootstrap_interval(apart: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95) -> Interval:
+    """The interval of the mean of these values, which are not all equal; `means` are the resampled ones."""
+    low, high = (1 - level) / 2, (1 + level) / 2
+    if method == "bca":
+        low, high = _bca_shares(apart, means, (low, high))
+    found = np.quantile(means, [low, high])
+    return float(found[0]), float(found[1])
+
+
+def _bca_shares(apart: FloatArray, means: FloatArray, shares: Interval) -> Interval:
+    """Which quantiles to take once bias and skewness are seen to (Efron 1987); a mean's acceleration has a closed form."""
+    centre = float(apart.mean())
+    below = (np.count_nonzero(means < centre) + np.count_nonzero(means <= centre)) / 2 / len(means)
+    bias = normal_quantile(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
+    off = apart - centre
+    skew = float((off**3).sum() / (6 * (off**2).sum() ** 1.5))
+
+    def share(of: float) -> float:
+        z = bias + normal_quantile(of)
+        return normal_below(bias + z / (1 - skew * z))
+
+    return share(shares[0]), share(shares[1])
+
+
+SMALL_SAMPLE = 20
+"""With fewer queries than this the interval is Student's t."""
+METHOD_NAMES: dict[BootstrapMethod, str] = {"bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
+STUDENT = "Student's t"
+UNBOUNDED: Interval = (-math.inf, math.inf)
+
+
+def interval_of(
+    values: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95, within: Interval = UNBOUNDED
+) -> Interval | None:
+    """The interval of the mean of these values, no wider than what a mean can be; `means` are the resampled ones.
+
+    None where there is one value, or all are equal: they do not say how far another would be from them.
+    """
+    if len(values) < 2 or values.max() == values.min():
+        return None
+    if len(values) >= SMALL_SAMPLE:
+        return bootstrap_interval(values, means, method, level)
+    low, high = student_interval(values, level)
+    return max(low, within[0]), min(high, within[1])
+
+
+def mean_interval(
+    values: FloatArray,
+    *,
+    method: BootstrapMethod = "bca",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    within: Interval = UNBOUNDED,
+) -> Interval | None:
+    """The interval of the mean of one row of values, no wider than what a mean can be."""
+    return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level, within)
+
+
+def student_interval(values: FloatArray, level: float) -> Interval:
+    """The mean, and on either side its standard error times the quantile of Student's t (1908)."""
+    short = paired_statistics(values)
+    reach = student_quantile((1 + level) / 2, short.n - 1) * short.error
+    return short.mean - reach, short.mean + reach
+
+
+def describe_interval_method(method: BootstrapMethod, resamples: int, fewest: int, most: int) -> str:
+    """How intervals are made of as few values as `fewest` and as many as `most`."""
+    resampled = f"{METHOD_NAMES[method]}, {resamples:,} resamples"
+    if fewest >= SMALL_SAMPLE:
+        return resampled
+    return f"{STUDENT}, as n < {SMALL_SAMPLE}" if most < SMALL_SAMPLE else f"{resampled}; {STUDENT} where n < {SMALL_SAMPLE}"

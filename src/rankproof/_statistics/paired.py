@@ -1,0 +1,97 @@
+"""Paired t-test, TOST, power."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.distributions import normal_quantile, student_above, student_two_sided
+
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class PairedStatistics:
+    """Differences in short: mean, standard deviation (n - 1), and how many are above, at and below 0."""
+
+    n: int
+    mean: float
+    deviation: float
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / math.sqrt(self.n)
+
+    @property
+    def effect(self) -> float | None:
+        """Cohen's d of differences (d_z): the mean in standard deviations; None where all differences are one number but 0."""
+        if self.deviation == 0:
+            return None if self.mean else 0.0
+        return self.mean / self.deviation
+
+
+def differences(one: FloatArray, other: FloatArray) -> FloatArray:
+    """One less the other, with 0 for what differs by rounding alone, and one number for what is one but for rounding."""
+    largest = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
+    apart = one - other
+    if len(apart) and apart.max() - apart.min() <= _TIE * largest:
+        apart = np.full(len(apart), (apart.max() + apart.min()) / 2)
+    found: FloatArray = np.where(np.abs(apart) <= _TIE * largest, 0.0, apart)
+    return found
+
+
+def paired_statistics(apart: FloatArray) -> PairedStatistics:
+    """The differences in short, the same bits for any order of them; at least two are needed."""
+    n, items = len(apart), apart.tolist()
+    mean = math.fsum(items) / n
+    if abs(mean) <= _TIE * max(map(abs, items)):
+        mean = 0.0
+    deviation = math.sqrt(math.fsum(np.square(apart - mean).tolist()) / (n - 1)) if max(items) > min(items) else 0.0
+    wins, losses = int(np.count_nonzero(apart > 0)), int(np.count_nonzero(apart < 0))
+    return PairedStatistics(n, mean if deviation else items[0], deviation, wins, n - wins - losses, losses)
+
+
+def t_test_p(statistics: PairedStatistics) -> float | None:
+    """Two-sided p of the paired t-test (Student 1908); 1 where every difference is 0.
+
+    None where every difference is one other number: without a spread there is no t, and two such queries prove nothing.
+    """
+    if statistics.deviation == 0:
+        return 1.0 if statistics.mean == 0 else None
+    return student_two_sided(statistics.mean / statistics.error, statistics.n - 1)
+
+
+def equivalence_p(statistics: PairedStatistics, margin: float) -> float:
+    """p of two one-sided t-tests (Schuirmann 1987) that the mean lies within the margin on either side of 0.
+
+    1 where every difference is one number: without a spread nothing is told.
+    """
+    if statistics.deviation == 0:
+        return 1.0
+    return student_above((margin - abs(statistics.mean)) / statistics.error, statistics.n - 1)
+
+
+POWER = 0.8
+
+
+def detectable_difference(deviation: float, n: int, alpha: float, power: float = POWER) -> float | None:
+    """The least difference that a two-sided test of n queries finds with this power; None where no difference is."""
+    z = normal_quantile(1 - alpha / 2)
+    left = n - z * z / 2
+    return (z + normal_quantile(power)) * deviation / math.sqrt(left) if left > 0 else None
+
+
+def queries_needed(difference: float, deviation: float, alpha: float, power: float = POWER) -> int | None:
+    """How many queries such a difference takes to be found with this power; None where it is 0."""
+    if difference == 0:
+        return None
+    z = normal_quantile(1 - alpha / 2)
+    ratio = deviation / abs(difference)
+    return max(2, math.ceil(((z + normal_quantile(power)) * ratio) ** 2 + z * z / 2))

@@ -1,0 +1,146 @@
+"""Randomisation tests, least p."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._statistics.deterministic import ExactSum, products, random_words, stream_key, to_exact_sum
+
+Kernel = Literal["native", "numpy"]
+MAX_EXACT_QUERIES = 14
+_WORD = 64
+_BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
+_FLIP_CELLS = 1 << 22
+
+
+@cache
+def best_kernel() -> Kernel:
+    """The native flips where they were built, else numpy; both give the same bits."""
+    return "native" if find_spec("rankproof._native.permutation") is not None else "numpy"
+
+
+def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None = None) -> FloatArray:
+    """Two-sided p for each pair of columns, by the absolute mean difference.
+
+    Exact over all 2^n flips where n <= 14; else (1 + hits) / (1 + samples), so that it is valid and never 0. A flip whose sum
+    equals the one seen but for rounding is a hit.
+    """
+    numbers = to_exact_sum(values, values[:, :1])
+    if len(values) <= MAX_EXACT_QUERIES:
+        return _extreme_counts(numbers, all_signed_sums(numbers)) / float(2 ** len(values))
+    kernel, hits = kernel or best_kernel(), np.zeros((values.shape[1],) * 2, np.int64)
+    block = min(_BLOCK[kernel], max(1, _FLIP_CELLS // len(values)) if kernel == "numpy" else samples)
+    for first in range(0, samples, block):
+        hits += _extreme_counts(numbers, signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel))
+    return (1 + hits) / (1 + samples)
+
+
+def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Kernel) -> IntArray:
+    """The sum of each column under the flips from number `first` on, a row each; bit q of a flip's words keeps query q's sign."""
+    key = stream_key(seed, "flips")
+    if kernel == "native":
+        from rankproof._native import permutation
+
+        found = permutation.sums(np.ascontiguousarray(numbers), numbers.shape[1], key, first, count)
+        return np.frombuffer(found, np.int64).reshape(count, -1)
+    per_flip = -(-len(numbers) // _WORD)
+    bits = random_words(key, first * per_flip, count * per_flip).astype("<u8").view(np.uint8).reshape(count, -1)
+    return _signed(np.unpackbits(bits, axis=1, count=len(numbers), bitorder="little").astype(np.float64), numbers)
+
+
+def all_signed_sums(numbers: ExactSum) -> IntArray:
+    """The sums under every one of the 2^n flips."""
+    queries = np.arange(len(numbers.numbers))
+    kept = (np.arange(2 ** len(queries))[:, None] >> queries) & 1
+    return _signed(kept.astype(np.float64), numbers.numbers)
+
+
+def _signed(kept: FloatArray, numbers: IntArray) -> IntArray:
+    """What is kept less what is flipped."""
+    sums: IntArray = 2 * products(kept, numbers) - numbers.sum(axis=0)
+    return sums
+
+
+def _extreme_counts(numbers: ExactSum, sums: IntArray) -> IntArray:
+    """For each pair of columns, how many flips differ at least as much as what was seen."""
+    seen = numbers.numbers.sum(axis=0)
+    hits = np.zeros((len(seen),) * 2, np.int64)
+    columns = np.ascontiguousarray(sums.T)
+    for one in range(len(seen)):
+        for other in range(one):
+            least = abs(int(seen[one] - seen[other])) - numbers.rounding_slack
+            hits[one, other] = hits[other, one] = np.count_nonzero(np.abs(columns[one] - columns[other]) >= least)
+        hits[one, one] = len(sums)
+    return hits
+
+
+_LABEL_CELLS = 1 << 21
+
+
+def label_p(values: FloatArray, sizes: Sequence[int], *, samples: int, seed: int) -> FloatArray:
+    """Two-sided p of the difference between each segment and the rest, for each column: (1 + hits) / (1 + samples).
+
+    Rows are queries, those of the first segment first, then those of the second, and so on: `sizes` says how many each has.
+    A deal whose difference equals the one seen but for rounding is a hit.
+    """
+    numbers = to_exact_sum(values)
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+    fair = _expected_sums(numbers.numbers, sizes)
+    # A segment's mean less that of the rest grows with how far its sum is from its fair share of the whole.
+    least = np.abs(_sums(numbers.numbers[None], starts) - fair)[0] - numbers.rounding_slack - 1
+    hits = np.zeros(least.shape, np.int64)
+    block = max(1, _LABEL_CELLS // values.size)
+    for first in range(0, samples, block):
+        dealt = numbers.numbers[_label_permutations(len(values), seed, first, min(block, samples - first))]
+        hits += (np.abs(_sums(dealt, starts) - fair) >= least).sum(axis=0)
+    return np.asarray((1 + hits) / (1 + samples))
+
+
+def _label_permutations(n: int, seed: int, first: int, count: int) -> IntArray:
+    """The deals from number `first` on, a row each: places in the order of random words."""
+    drawn = random_words(stream_key(seed, "labels"), first * n, count * n).reshape(count, n)
+    return np.argsort(drawn, axis=1, kind="stable")
+
+
+def _expected_sums(numbers: IntArray, sizes: Sequence[int]) -> IntArray:
+    """What each segment would sum to, were all queries alike: a row a segment, to the nearest whole number."""
+    n = len(numbers)
+    totals = [int(total) for total in numbers.sum(axis=0)]
+    return np.array([[(2 * size * total + n) // (2 * n) for total in totals] for size in sizes], np.int64)
+
+
+def _sums(dealt: IntArray, starts: IntArray) -> IntArray:
+    return np.asarray(np.add.reduceat(dealt, starts, axis=1))
+
+
+def least_p(n: int, samples: int) -> float:
+    """The least p of the sign-flip test on n queries."""
+    every = 2.0 ** (1 - n)
+    return every if n <= MAX_EXACT_QUERIES else max(1 / (1 + samples), every)
+
+
+def least_label_p(n: int, size: int, samples: int) -> float:
+    """The least p of the permutation of labels, for a segment of that size among n queries."""
+    return max(1 / (1 + samples), 1 / math.comb(n, size))
+
+
+def fewest_queries(level: float) -> int:
+    """How many queries the sign-flip test takes to give a p of the level."""
+    return math.ceil(1 - math.log2(level))
+
+
+def why_not_significant(least: float, level: float, n: int | None = None) -> str | None:
+    """Why no p reaches the level that one of many tests may need, and what would help; None where one can."""
+    if least <= level:
+        return None
+    fix = f"samples: at least {math.ceil(1 / level) - 1:,}"
+    if n is not None and n < fewest_queries(level):
+        fix = f"queries: at least {fewest_queries(level)}"
+    return f"the least p that this test can give is {least:.2g}, and one test may need {level:.2g}; take more {fix}"

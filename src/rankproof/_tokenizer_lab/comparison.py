@@ -1,0 +1,198 @@
+"""TokenizerComparison, differences with seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.intervals import UNBOUNDED, Interval
+from rankproof._statistics.paired import differences
+from rankproof._tokenizer_lab.measured import (
+    MeasuredSystem,
+    QueryCondition,
+    column_means,
+    confidence_intervals,
+    is_conclusive,
+    widen_interval,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One system less another on the same queries: the mean, its 95% interval (paired over queries, joined with the spread of
+    repeats), and whether all pairs of repeats agree.
+
+    `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other;
+    `repeated` that each trial was trained more than once, without which nothing is known of chance in the training.
+    """
+
+    one: str
+    other: str
+    mean: float
+    interval: Interval | None
+    same_sign: bool
+    pairs: int
+    repeated: bool = True
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the interval excludes 0 and every pair of repeats, of which each trial has some, has the same sign."""
+        return self.excludes_zero and self.same_sign and self.repeated
+
+
+def difference(one: MeasuredSystem, other: MeasuredSystem, measure: str) -> Difference:
+    """How far two systems, or one under two conditions, are apart on the same queries."""
+    return compute_differences([ValueMatrix.of(one, other, measure)])[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValueMatrix:
+    """The values of two systems, a row for each repeat."""
+
+    one: str
+    other: str
+    ours: FloatArray
+    theirs: FloatArray
+    repeated: bool = True
+
+    def repeats(self) -> list[FloatArray]:
+        """The means of the repeats of each system; those of one system under two conditions, less each other."""
+        ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
+        return [ours - theirs] if self.one == self.other else [ours, theirs]
+
+    def between_repeats(self) -> FloatArray:
+        """The differences of means: of every pair of repeats, or of each with itself where both are one system."""
+        first, *others = self.repeats()
+        found: FloatArray = np.subtract.outer(first, others[0]) if others else first
+        return found
+
+    @classmethod
+    def of(cls, one: MeasuredSystem, other: MeasuredSystem, measure: str) -> ValueMatrix:
+        repeated = one.system == other.system or not any(map(is_trained_once, (one, other)))
+        return cls(one.system, other.system, one.values[measure], other.values[measure], repeated)
+
+
+def compute_differences(pairs: Sequence[ValueMatrix]) -> list[Difference]:
+    """The differences of pairs on the same queries, by the same resamples."""
+    apart = [differences(column_means(pair.ours), column_means(pair.theirs)) for pair in pairs]
+    found = []
+    for pair, row, interval in zip(pairs, apart, confidence_intervals(apart, [UNBOUNDED] * len(apart)), strict=True):
+        each = pair.between_repeats()
+        agree = bool((each > 0).all() or (each < 0).all())
+        middle = float(row.mean())
+        wide = widen_interval(interval, middle, *pair.repeats())
+        found.append(Difference(pair.one, pair.other, middle, wide, agree, int(each.size), pair.repeated))
+    return found
+
+
+def is_trained_once(entry: MeasuredSystem) -> bool:
+    """Whether it is a trial that was trained once."""
+    return entry.family == "trial" and entry.repeats == 1
+
+
+def pairwise_differences(entries: Sequence[MeasuredSystem], measure: str) -> list[Difference]:
+    """Every pair of systems, the better one first."""
+    ranked = sorted(entries, key=lambda entry: -entry.mean(measure))
+    pairs = [ValueMatrix.of(one, other, measure) for one, other in combinations(ranked, 2)]
+    return compute_differences(pairs) if pairs else []
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizerComparison:
+    """Every system under every condition; `chance` is what a random ranking gives in the main measure, None where unknown.
+
+    `left_out` is how many queries some trial was trained on, so that no system was asked them.
+    """
+
+    dataset: str
+    documents: int
+    measures: tuple[str, ...]
+    entries: tuple[MeasuredSystem, ...]
+    store: str = "memory"
+    left_out: int = 0
+    chance: float | None = None
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    made: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def main(self) -> str:
+        """The measure that conclusions are drawn from."""
+        return self.measures[0]
+
+    @property
+    def languages(self) -> list[str]:
+        """In their order."""
+        return list(dict.fromkeys(entry.condition.language for entry in self.entries))
+
+    @property
+    def edits(self) -> list[int]:
+        """How many typing errors there were, rising."""
+        return sorted({entry.condition.edits for entry in self.entries})
+
+    @property
+    def base_condition(self) -> QueryCondition:
+        """The plainest condition: the first language, the fewest edits."""
+        return QueryCondition(self.languages[0], self.edits[0])
+
+    def at_condition(self, condition: QueryCondition) -> list[MeasuredSystem]:
+        """The systems under one condition, in their order."""
+        return [entry for entry in self.entries if entry.condition == condition]
+
+    def entry(self, system: str, condition: QueryCondition) -> MeasuredSystem:
+        """One system under one condition."""
+        return next(entry for entry in self.at_condition(condition) if entry.system == system)
+
+    def pairs(self, condition: QueryCondition) -> list[Difference]:
+        """Every pair of systems under one condition in the main measure, the better one first.
+
+        Those that are not trained for retrieval are in none.
+        """
+        if condition not in self._pairs:
+            self._pairs[condition] = pairwise_differences(list(filter(is_conclusive, self.at_condition(condition))), self.main)
+        return self._pairs[condition]
+
+    def change(self, entry: MeasuredSystem) -> Difference | None:
+        """The system with typing errors less itself without, on the same queries, in the main measure.
+
+        None for an entry without typing errors, and where the system was not asked without them.
+        """
+        if entry.condition.edits == 0 or self.edits[0] != 0:
+            return None
+        key = entry.system, entry.condition
+        if key not in self._changes:
+            plain = self.entry(entry.system, QueryCondition(entry.condition.language, 0))
+            self._changes[key] = difference(entry, plain, self.main)
+        return self._changes[key]
+
+    def relative_change(self, entry: MeasuredSystem) -> float | None:
+        """The change as a share of the value without typing errors."""
+        change = self.change(entry)
+        if change is None:
+            return None
+        plain = self.entry(entry.system, QueryCondition(entry.condition.language, 0)).mean(self.main)
+        return change.mean / plain if plain else None
+
+    @cached_property
+    def _pairs(self) -> dict[QueryCondition, list[Difference]]:
+        return {}
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, QueryCondition], Difference]:
+        return {}
+
+    @property
+    def systems(self) -> list[str]:
+        """In their order."""
+        return [entry.system for entry in self.at_condition(self.base_condition)]

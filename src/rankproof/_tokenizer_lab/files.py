@@ -1,0 +1,219 @@
+"""CSV, JSON, folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._io.escape import escape_csv, escape_json
+from rankproof._io.files import write_blocks
+from rankproof._io.folders import check_replaceable, replace_folder
+from rankproof._io.open import StrPath, path_text
+from rankproof._results.csv_files import csv_number, csv_table
+from rankproof._tokenizer_lab.comparison import Difference, TokenizerComparison
+from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.measured import TIME_PARTS, MeasuredSystem, QueryCondition, column_name, system_notes
+from rankproof._tokenizer_lab.token_counts import TokenLengths
+from rankproof.errors import UsageError, for_message
+
+_ID_COLUMNS = ("system", "family", "language", "edits", "repeats", "queries")
+_TIME_COLUMNS = {"embed": "embedding_ms", "search": "retrieval_ms", "total": "total_ms"}
+_LENGTH_COLUMNS = {
+    "tokens_document": "document_tokens",
+    "tokens_query": "query_tokens",
+    "sequence_document": "document_read",
+    "sequence_query": "query_read",
+}
+_COST_COLUMNS = ("unknown_share", "vocabulary", "parameters", "index_bytes", "document_embedding_ms", "quality_per_ms")
+_CHANGE_COLUMNS = ("change_pp", "change_pp low", "change_pp high", "change_relative")
+
+
+def comparison_csv(comparison: TokenizerComparison) -> str:
+    """Means over queries and repeats with their interval over queries and their range over repeats; times in ms."""
+    measured = [f"{column_name(name)}{end}" for name in comparison.measures for end in ("", " low", " high", " min", " max")]
+    times = [f"{name}{end}" for name in _TIME_COLUMNS.values() for end in ("", "_p50", "_p95")]
+    lengths = [f"{name}_{end}" for name in _LENGTH_COLUMNS for end in ("mean", "p95")]
+    header = [
+        *_ID_COLUMNS,
+        *measured,
+        *times,
+        "slow_queries",
+        "slow_share",
+        *lengths,
+        *_COST_COLUMNS,
+        *_CHANGE_COLUMNS,
+        "training",
+    ]
+    return csv_table(header, (list(_system_row(comparison, entry)) for entry in comparison.entries))
+
+
+def queries_csv(comparison: TokenizerComparison) -> str:
+    """The values and times of every query, means over the repeats; `slow` is 1 where it took longer than feels quick."""
+    header = ["system", "language", "edits", "query", *map(column_name, comparison.measures), *_TIME_COLUMNS.values(), "slow"]
+    return csv_table(header, (row for entry in comparison.entries for row in _query_rows(comparison, entry)))
+
+
+def _system_row(comparison: TokenizerComparison, entry: MeasuredSystem) -> Iterator[str]:
+    yield from _name_cells(entry)
+    yield from (str(entry.repeats), str(len(entry.queries)))
+    for measure in comparison.measures:
+        ends = (*(entry.interval(measure) or (None, None)), *entry.seed_range(measure))
+        yield from map(csv_number, (entry.mean(measure), *ends))
+    for part in _TIME_COLUMNS:
+        yield from map(csv_number, _spread(entry.ms(part)))
+    yield from (str(int(entry.slow.sum())), csv_number(float(entry.slow.mean())))
+    for name in _LENGTH_COLUMNS.values():
+        lengths: TokenLengths | None = getattr(entry.counts, name)
+        yield from map(csv_number, (lengths.mean, lengths.p95) if lengths else (None, None))
+    counts = entry.counts
+    last = (counts.unknown, counts.vocabulary, counts.parameters, entry.index_bytes, entry.encode_ms)
+    yield from map(csv_number, (*last, entry.quality_per_ms(comparison.main)))
+    yield from map(csv_number, _change_cells(comparison, entry))
+    yield escape_csv(entry.training)
+
+
+def _name_cells(entry: MeasuredSystem) -> tuple[str, ...]:
+    return escape_csv(entry.system), entry.family, escape_csv(entry.condition.language), str(entry.condition.edits)
+
+
+def _spread(values: FloatArray) -> tuple[float, float, float]:
+    p50, p95 = np.percentile(values, (50, 95)).tolist()
+    return float(values.mean()), p50, p95
+
+
+def _change_cells(comparison: TokenizerComparison, entry: MeasuredSystem) -> tuple[float | None, ...]:
+    """How typing errors change the main measure; nothing where there are none, or nothing without them to compare with."""
+    found = comparison.change(entry)
+    if found is None:
+        return (None,) * len(_CHANGE_COLUMNS)
+    ends = (None, None) if found.interval is None else (100 * found.interval[0], 100 * found.interval[1])
+    return (100 * found.mean, *ends, comparison.relative_change(entry))
+
+
+def _query_rows(comparison: TokenizerComparison, entry: MeasuredSystem) -> Iterator[list[str]]:
+    name, _, *condition = _name_cells(entry)
+    values = [entry.per_query(measure).tolist() for measure in comparison.measures]
+    times = [entry.ms(part).tolist() for part in _TIME_COLUMNS]
+    for at, query in enumerate(entry.queries):
+        numbers = [repr(column[at]) for column in (*values, *times)]
+        yield [name, *condition, escape_csv(query), *numbers, str(int(entry.slow[at]))]
+
+
+FORMAT = "rankproof tokenizer comparison 1"
+
+
+def comparison_json(comparison: TokenizerComparison) -> str:
+    """Everything but the single queries."""
+    plain = {
+        "format": FORMAT,
+        "dataset": comparison.dataset,
+        "documents": comparison.documents,
+        "queries": len(comparison.entries[0].queries),
+        "left_out": comparison.left_out,
+        "store": comparison.store,
+        "seed": comparison.seed,
+        "measures": comparison.measures,
+        "chance": comparison.chance,
+        "systems": [_entry_json(comparison, entry) for entry in comparison.entries],
+        "pairs": [
+            {"language": language, "edits": edits, **_difference_json(one)}
+            for language in comparison.languages
+            for edits in comparison.edits
+            for one in comparison.pairs(QueryCondition(language, edits))
+        ],
+        "conclusion": conclusions(comparison),
+        "notes": list(dict.fromkeys((*comparison.notes, *_all_notes(comparison)))),
+        "made": dict(comparison.made),
+    }
+    return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def _all_notes(comparison: TokenizerComparison) -> list[str]:
+    return list(system_notes(comparison.at_condition(comparison.base_condition), comparison.main, comparison.chance))
+
+
+def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[str, Any]:
+    return {
+        "system": entry.system,
+        "family": entry.family,
+        "language": entry.condition.language,
+        "edits": entry.condition.edits,
+        "training": entry.training,
+        "sources": entry.sources,
+        "remembered": entry.from_cache,
+        "measures": {
+            name: {
+                "mean": entry.mean(name),
+                "interval": entry.interval(name),
+                "repeats": entry.values[name].mean(axis=1).tolist(),
+            }
+            for name in comparison.measures
+        },
+        "ms": {part: entry.ms(part).mean().item() for part in TIME_PARTS},
+        "slow_queries": int(entry.slow.sum()),
+        "counts": asdict(entry.counts),
+        "index_bytes": entry.index_bytes,
+        "document_embedding_ms": entry.encode_ms,
+        "quality_per_ms": entry.quality_per_ms(comparison.main),
+    }
+
+
+def _difference_json(one: Difference) -> dict[str, Any]:
+    return {**asdict(one), "real": one.is_reliable}
+
+
+JSON_FILE, CSV_FILE, QUERIES_FILE, CONCLUSION_FILE = "comparison.json", "comparison.csv", "queries.csv", "conclusion.md"
+_FOLDER_KIND = "folder of a comparison"
+CHART_NAMES = ("quality", "latency", "pareto", "typos", "languages")
+_HEADER_BYTES = 4096
+
+
+def save_comparison(
+    comparison: TokenizerComparison, path: StrPath, *, conclusion: str, charts: Mapping[str, bytes] | None = None
+) -> str:
+    """Writes the comparison as the folder at the path, in place of an older one; gives the path.
+
+    `conclusion` is the page for people, `charts` the pictures by the name of their file.
+    """
+    goal = path_text(path)
+    pages = {CSV_FILE: comparison_csv(comparison), QUERIES_FILE: queries_csv(comparison), CONCLUSION_FILE: conclusion}
+    with replace_folder(goal, _is_replaceable, kind=_FOLDER_KIND) as folder:
+        for name, text in pages.items():
+            write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
+        for name, picture in (charts or {}).items():
+            write_blocks(os.path.join(folder, f"{name}.png"), [picture])
+        document = comparison_json(comparison)
+        write_blocks(os.path.join(folder, JSON_FILE), [document.encode(errors="backslashreplace")])
+    return goal
+
+
+def check_comparison_folder(path: StrPath) -> None:
+    """Refuses, before any work is done, a place at which a comparison could not be written."""
+    check_replaceable(path_text(path), _is_replaceable, kind=_FOLDER_KIND)
+
+
+def is_comparison_folder(path: str) -> bool:
+    """Whether the folder's document begins as ours does."""
+    try:
+        with open(os.path.join(path, JSON_FILE), "rb") as file:
+            return f'"format": "{FORMAT}"'.encode() in file.read(_HEADER_BYTES)
+    except OSError:
+        return False
+
+
+def _is_replaceable(path: str) -> bool:
+    """Whether it is a comparison; one with other files in it is refused, for they would be lost."""
+    if not is_comparison_folder(path):
+        return False
+    ours = (JSON_FILE, CSV_FILE, QUERIES_FILE, CONCLUSION_FILE, *(f"{name}.png" for name in CHART_NAMES))
+    for name in sorted(os.listdir(path)):
+        if name not in ours:
+            fix = "move it elsewhere, or name another folder"
+            raise UsageError(f"{path} holds {for_message(name)}, which is no part of a comparison", fix=fix)
+    return True

@@ -1,0 +1,236 @@
+"""CandidateSystem."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rankproof._io.open import path_text
+from rankproof._tokenizer_lab.splits import OWN_LANGUAGE
+from rankproof.errors import UsageError, for_message
+from rankproof.models._base import EncoderModel
+from rankproof.models._registry import encoder_by_name, source_prefix
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, open_checkpoint
+from rankproof.models._trained.encoder import DeviceName, TrainedEncoder
+from rankproof.models._trained.tokenizers import TokenizerFamily, parse_tokenizer_kind
+from rankproof.stages._analyzer import STEMMERS
+from rankproof.stages._base import Stage
+from rankproof.stages._bm25 import BM25
+from rankproof.stages._dense import Dense
+from rankproof.stores._base import Store
+
+SystemFamily = Literal["trial", "encoder", "lexical"]
+WORDS, STEMS = "words", "stems"
+_STEMMERS = {
+    **{"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish"},
+    **{"fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch"},
+    **{"no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish"},
+}
+"""The stemmer of a language by its code (ISO 639-1)."""
+
+
+@dataclass(frozen=True)
+class CandidateSystem:
+    """A system by name; `repeats` are models that differ in their seed alone, by the name of each.
+
+    `cards` are those of checkpoints of the lab, which say what each was trained on.
+    """
+
+    name: str
+    family: SystemFamily
+    repeats: Mapping[str, Callable[[str], Stage]]
+    metadata: tuple[Mapping[str, Any], ...] = ()
+
+    def stages(self, language: str) -> dict[str, Stage]:
+        """The stage of each repeat in that language."""
+        return {name: make(language) for name, make in self.repeats.items()}
+
+
+def lexical_system(kind: str) -> CandidateSystem:
+    """BM25 over tokens of that kind; stop words are kept, as no other system leaves any out."""
+    name = f"BM25 {kind}"
+    _lexical_stage(kind, OWN_LANGUAGE)
+    return CandidateSystem(name, "lexical", {name: lambda language: _lexical_stage(kind, language)})
+
+
+def encoder_system(spec: str, store: Store, device: DeviceName = "cpu") -> CandidateSystem:
+    """A Dense stage over the model that the name, the folder or NAME:SOURCE stands for; the device is a checkpoint's."""
+    model, name = encoder_model(spec), _system_name(spec)
+    if not isinstance(model, TrainedEncoder):
+        return CandidateSystem(name, "encoder", {name: _dense_stage(model, store)})
+    return CandidateSystem(
+        name, "encoder", {name: _dense_stage(replace(model, device=device), store)}, _checkpoint_metadata(model)
+    )
+
+
+def encoder_model(spec: str) -> EncoderModel:
+    """The model that is named, NAME:SOURCE where it is opened by a source, or a folder with a checkpoint of the lab."""
+    if os.path.isfile(os.path.join(os.path.expanduser(spec), METADATA_FILE)):
+        return TrainedEncoder(spec)
+    return encoder_by_name(f"./{spec}" if os.path.isdir(spec) and not any(mark in spec for mark in "/\\.~") else spec)
+
+
+def trained_system(name: str, folders: Mapping[str, str], store: Store, device: DeviceName = "cpu") -> CandidateSystem:
+    """The repeats of one tokenizer, by the folder of each."""
+    models = {one: TrainedEncoder(at, device) for one, at in folders.items()}
+    return CandidateSystem(
+        name, "trial", {one: _dense_stage(model, store) for one, model in models.items()}, _checkpoint_metadata(*models.values())
+    )
+
+
+def unique_names(systems: Iterable[CandidateSystem]) -> list[CandidateSystem]:
+    """Each under a name of its own: the second of a name gets a number."""
+    found: list[CandidateSystem] = []
+    for one in systems:
+        taken = {other.name for other in found} | {repeat for other in found for repeat in other.repeats}
+        number = next(at for at in range(1, len(found) + 2) if _numbered_name(one.name, at) not in taken)
+        found.append(
+            one if number == 1 and not taken & set(one.repeats) else _with_name(one, _numbered_name(one.name, max(number, 2)))
+        )
+    return found
+
+
+def check_any_system(systems: Sequence[CandidateSystem]) -> None:
+    """There must be something to compare."""
+    if not systems:
+        raise UsageError("there is no system to compare", fix="name some with --checkpoints, --lexical or --model")
+
+
+def stemmer_name(language: str) -> str | None:
+    """The stemmer of a language by its code, English for the dataset's own; None where there is none."""
+    found = "english" if language == OWN_LANGUAGE else _STEMMERS.get(language)
+    return found if found in STEMMERS else None
+
+
+def missing_stemmer_notes(systems: Iterable[CandidateSystem], languages: Iterable[str]) -> list[str]:
+    """A note for each system over stems that has none to take in some of the languages."""
+    without = [language for language in languages if stemmer_name(language) is None]
+    stems = [one.name for one in systems if _uses_stems(one, OWN_LANGUAGE)] if without else []
+    return [f"{name}: there is no stemmer for {', '.join(without)}, where it takes words as they stand" for name in stems]
+
+
+def _uses_stems(one: CandidateSystem, language: str) -> bool:
+    return any(isinstance(stage, BM25) and stage.tokens == WORDS and stage.stemming for stage in one.stages(language).values())
+
+
+def _with_name(one: CandidateSystem, name: str) -> CandidateSystem:
+    labels = {f"{name} #{at}" if len(one.repeats) > 1 else name: make for at, make in enumerate(one.repeats.values(), start=1)}
+    return replace(one, name=name, repeats=labels)
+
+
+def _numbered_name(name: str, at: int) -> str:
+    return name if at == 1 else f"{name} ({at})"
+
+
+def _checkpoint_metadata(*models: TrainedEncoder) -> tuple[Mapping[str, Any], ...]:
+    """What each checkpoint says of itself; one whose weights are damaged is refused before anything is asked."""
+    found = []
+    for model in models:
+        opened = model.checkpoint()
+        opened.check_weights()
+        found.append(opened.metadata)
+    return tuple(found)
+
+
+def _dense_stage(model: EncoderModel, store: Store) -> Callable[[str], Stage]:
+    stage = Dense(model, store=store)
+    return lambda language: stage
+
+
+def _lexical_stage(kind: str, language: str) -> Stage:
+    if kind not in (WORDS, STEMS):
+        return BM25(tokens=kind)
+    stemmer = stemmer_name(language) if kind == STEMS else None
+    return BM25(language=stemmer, stop_words=False) if stemmer else BM25(stemming=False, stop_words=False)
+
+
+def _system_name(spec: str) -> str:
+    """What a system is called: the model's name, or of a folder the last part, behind what stands before it."""
+    prefix = source_prefix("encoder", spec)
+    source = os.path.expanduser(spec.removeprefix(prefix))
+    return f"{prefix}{os.path.basename(os.path.abspath(source))}" if os.path.isdir(source) else spec
+
+
+_SHARED_KEYS = ("trained", "recipe", "data")
+"""What the cards of repeats must have in common; under a budget of operations even their steps may differ by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSystems:
+    """The systems, and what must be known of them together."""
+
+    systems: tuple[CandidateSystem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_trained_systems(folder: str, store: Store, device: DeviceName = "cpu") -> TrainedSystems:
+    """Every checkpoint at or below the folder; those of one tokenizer that lie side by side are repeats."""
+    top = Path(path_text(folder)).expanduser()
+    places = sorted(path.parent for path in top.rglob(METADATA_FILE) if not _is_hidden(path, top)) if top.is_dir() else []
+    if not places:
+        raise UsageError(
+            f"{for_message(folder)} has no checkpoint", fix="name a folder that rankproof tokenizers train has written"
+        )
+    groups: dict[str, dict[Path, Checkpoint]] = {}
+    for place, opened in sorted(((place, open_checkpoint(place)) for place in places), key=_sort_key):
+        groups.setdefault(_system_label(top, place, opened), {})[place] = opened
+    for name, opened_at in groups.items():
+        _check_same_settings(name, opened_at)
+    contestants = tuple(trained_system(name, _seed_labels(name, each), store, device) for name, each in groups.items())
+    return TrainedSystems(contestants, tuple(_inequality_notes(groups)))
+
+
+def _is_hidden(path: Path, top: Path) -> bool:
+    """Whether it lies in a folder that begins with a dot, as those do that a killed training left."""
+    return any(part.startswith(".") for part in path.relative_to(top).parts)
+
+
+def _sort_key(found: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
+    """Finer tokens before coarser ones, those of one folder together."""
+    place, opened = found
+    kind = parse_tokenizer_kind(opened.shape.kind)
+    return place.parent, get_args(TokenizerFamily).index(kind.family), kind.size, place
+
+
+def _system_label(top: Path, place: Path, opened: Checkpoint) -> str:
+    """The tokenizer's name, behind the folders between the top and the checkpoint."""
+    between = place.parent.relative_to(top).as_posix() if place != top else "."
+    return opened.shape.kind if between == "." else f"{between}/{opened.shape.kind}"
+
+
+def _seed_labels(name: str, each: Mapping[Path, Checkpoint]) -> dict[str, str]:
+    if len(each) == 1:
+        return {name: os.fspath(next(iter(each)))}
+    return {f"{name} #{opened.metadata.get('seed')}": os.fspath(place) for place, opened in each.items()}
+
+
+def _check_same_settings(name: str, repeats: Mapping[Path, Checkpoint]) -> None:
+    """Repeats differ in their seed and in nothing else."""
+    seeds: dict[str, Path] = {}
+    for place, opened in repeats.items():
+        if (other := seeds.setdefault(repr(opened.metadata.get("seed")), place)) != place:
+            both = f"{for_message(str(other))} and {for_message(str(place))}"
+            raise UsageError(f"two checkpoints of {for_message(name)} have the same seed, {both}", fix="remove one of them")
+    first, *others = repeats.values()
+    if any(
+        opened.shape != first.shape or _shared_settings(opened.metadata) != _shared_settings(first.metadata) for opened in others
+    ):
+        fix = "put those that were trained in another way into a folder of their own"
+        raise UsageError(f"the checkpoints of {for_message(name)} differ in more than their seed", fix=fix)
+
+
+def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: metadata.get(key) for key in _SHARED_KEYS}
+
+
+def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
+    """A note for each thing besides the tokenizer in which the trials differ."""
+    firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
+    for key, words in (("recipe", "by different recipes"), ("data", "on different data")):
+        if len({repr(metadata.get(key)) for metadata in firsts.values()}) > 1:
+            yield f"the trials were trained {words}: their differences are not the tokenizer's alone"
+    if len({len(each) for each in groups.values()}) > 1:
+        yield "the trials have different numbers of repeats"

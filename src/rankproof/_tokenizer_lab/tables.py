@@ -1,0 +1,191 @@
+"""Tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._tokenizer_lab.comparison import TokenizerComparison, is_trained_once
+from rankproof._tokenizer_lab.conclusion import conclusions
+from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, QueryCondition, system_notes
+from rankproof._tokenizer_lab.token_counts import TokenLengths
+
+
+def typos_table(comparison: TokenizerComparison) -> Table:
+    """The main measure by the number of edits, and how they change it where the systems were asked without any too."""
+    columns, has_plain = [Column("system")], comparison.edits[0] == 0
+    for edits in comparison.edits:
+        columns += [Column(pluralise(edits, "edit"), "value")]
+        columns += [Column(f"pp {edits}", "points", "the change by so many edits")] if has_plain and edits else []
+    title = f"{comparison.main} with typing errors{', and how they change it in percentage points (pp)' if has_plain else ''}"
+    rows = tuple((name, *_edit_cells(comparison, name)) for name in comparison.systems)
+    return Table("typos", title, tuple(columns), rows)
+
+
+def _edit_cells(comparison: TokenizerComparison, system: str) -> Iterator[CellValue]:
+    """The values of one system, behind each the change where there is one."""
+    for edits in comparison.edits:
+        entry = comparison.entry(system, QueryCondition(comparison.base_condition.language, edits))
+        yield entry.mean(comparison.main)
+        if (change := comparison.change(entry)) is not None:
+            yield 100 * change.mean
+
+
+def languages_table(comparison: TokenizerComparison) -> Table:
+    """The main measure by language, a column a system."""
+    columns = (Column("language"), *(Column(name, "value") for name in comparison.systems))
+    edits, measure = comparison.edits[0], comparison.main
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
+        (language, *(entry.mean(measure) for entry in comparison.at_condition(QueryCondition(language, edits))))
+        for language in comparison.languages
+    )
+    return Table("languages", f"{measure} by language", columns, rows)
+
+
+_MEGABYTE = 1_000_000
+SystemColumns = Sequence[tuple[Column, Callable[[MeasuredSystem], CellValue]]]
+_TOKEN_COLUMNS: SystemColumns = (
+    (Column("system"), lambda entry: entry.system),
+    (
+        Column("tok/doc", "number", "tokens of a whole document, the mean; of BM25 its terms, as n-grams"),
+        lambda entry: _mean_length(entry.counts.document_tokens),
+    ),
+    (
+        Column("read/doc", "number", "places that a net's deep layers see: cut where it cuts, joined where it joins; the mean"),
+        lambda entry: _mean_length(entry.counts.document_read),
+    ),
+    (Column("tok/query", "number", "tokens of a query, the mean"), lambda entry: _mean_length(entry.counts.query_tokens)),
+    (
+        Column("unknown", "share", "tokens of the queries that the vocabulary or the index lacks"),
+        lambda entry: entry.counts.unknown,
+    ),
+    (Column("vocab", "count", "different tokens"), lambda entry: entry.counts.vocabulary),
+    (
+        Column("params M", "number", "millions of parameters"),
+        lambda entry: None if entry.counts.parameters is None else entry.counts.parameters / _MEGABYTE,
+    ),
+)
+_TIME_COLUMNS: SystemColumns = (
+    (Column("system"), lambda entry: entry.system),
+    (Column("embed", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "embed")),
+    (Column("search", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "search")),
+    (Column("total", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "total")),
+    (Column("slow", "count", f"queries over {SLOW_MS:.0f} ms, the mean over the repeats"), lambda entry: int(entry.slow.sum())),
+    (Column("ms/doc", "number", "to encode a document"), lambda entry: entry.encode_ms),
+    (Column("MB", "number", "of the index"), lambda entry: entry.index_bytes / _MEGABYTE),
+)
+_SAME_NAMES = {"bytes-4", "BM25 bytes-4"}
+_BYTES_4_NOTE = "BM25 bytes-4 counts runs of 4 bytes that overlap; the net bytes-4 reads bytes and joins each 4 into one place"
+
+
+def tokens_table(comparison: TokenizerComparison) -> Table:
+    """What each tokenizer makes of documents and queries."""
+    found = _table("tokens", "Tokens", comparison, _TOKEN_COLUMNS)
+    return replace(found, sentences=(_BYTES_4_NOTE,)) if set(comparison.systems) >= _SAME_NAMES else found
+
+
+def time_table(comparison: TokenizerComparison) -> Table:
+    """Where the time of a query goes, and how large the index is."""
+    main = comparison.main
+    per_ms = Column("per ms", "number", f"{main} over the median total time of a query")
+    cells: SystemColumns = (*_TIME_COLUMNS, (per_ms, lambda entry: entry.quality_per_ms(main)))
+    return _table("time", "Time in ms a query (p50) and size", comparison, cells)
+
+
+def _table(name: str, title: str, comparison: TokenizerComparison, cells: SystemColumns) -> Table:
+    rows = tuple(tuple(cell(entry) for _, cell in cells) for entry in comparison.at_condition(comparison.base_condition))
+    return Table(name, title, tuple(column for column, _ in cells), rows)
+
+
+def _mean_length(lengths: TokenLengths | None) -> float | None:
+    return None if lengths is None else lengths.mean
+
+
+def _median_ms(entry: MeasuredSystem, part: str) -> float:
+    return float(np.median(entry.ms(part)))
+
+
+_SHOWN_MEASURES, _SHOWN_MEASURES_WITH_SEEDS = 4, 2
+"""So many measures fit beside the intervals in a terminal of 80 columns."""
+
+
+def comparison_tables(comparison: TokenizerComparison) -> list[Table]:
+    """Those that there is something to say in; the conclusion last."""
+    return [
+        _quality_table(comparison),
+        tokens_table(comparison),
+        time_table(comparison),
+        *([typos_table(comparison)] if len(comparison.edits) > 1 else []),
+        *([languages_table(comparison)] if len(comparison.languages) > 1 else []),
+        *([_pairs_table(comparison)] if comparison.pairs(comparison.base_condition) else []),
+        Table("conclusion", "Conclusion", (Column("what"),), (), tuple(conclusions(comparison)), verdict_first=True),
+    ]
+
+
+def standalone_tables(comparison: TokenizerComparison) -> list[Table]:
+    """The tables, and below them as sentences whatever must be known beside them, for a page that stands alone."""
+    tables = comparison_tables(comparison)
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return [*tables, Table("notes", "Notes", (Column("note"),), (), notes)] if notes else tables
+
+
+def _quality_table(comparison: TokenizerComparison) -> Table:
+    entries, main = comparison.at_condition(comparison.base_condition), comparison.main
+    repeated = any(entry.repeats > 1 for entry in entries)
+    measures = comparison.measures[: _SHOWN_MEASURES_WITH_SEEDS if repeated else _SHOWN_MEASURES]
+    columns = [Column("system"), Column(main, "value", "the mean over queries and repeats")]
+    columns += [Column(f"{main} 95%", "interval", "over queries and over repeats")]
+    columns += [Column("seeds", "interval", "the lowest and the highest mean of a repeat")] if repeated else []
+    columns += [Column(name, "value") for name in measures[1:]]
+    rows = tuple((entry.system, *_value_cells(entry, main, measures, repeated=repeated)) for entry in entries)
+    queries = pluralise(len(entries[0].queries), "query", "queries")
+    title = f"{comparison.dataset}: {queries}, {comparison.documents:,} documents, {comparison.store}"
+    told = (*system_notes(entries, main, comparison.chance), *_single_seed_notes(entries), *_cached_times_notes(entries))
+    notes = tuple(dict.fromkeys((*comparison.notes, *told)))
+    return Table("quality", title, tuple(columns), rows, notes=notes, highlighted=_best_row(entries, main))
+
+
+def _single_seed_notes(entries: Sequence[MeasuredSystem]) -> list[str]:
+    """What the intervals of a trial without repeats do not hold."""
+    names = [entry.system for entry in entries if is_trained_once(entry)]
+    about = "trained once, so that its interval knows of the queries alone and no difference from it is called real"
+    return [f"{name}: {about}" for name in names]
+
+
+def _cached_times_notes(entries: Sequence[MeasuredSystem]) -> list[str]:
+    """Times are those of the run that took them, which may be of another day and another load."""
+    kept = [entry.system for entry in entries if entry.from_cache]
+    whose = "all systems" if len(kept) == len(entries) else ", ".join(kept)
+    return [f"times of {whose} are those of an earlier run, from the cache; an empty --cache takes them anew"] if kept else []
+
+
+def _value_cells(entry: MeasuredSystem, main: str, measures: Sequence[str], *, repeated: bool) -> Iterator[CellValue]:
+    yield entry.mean(main)
+    yield entry.interval(main)
+    if repeated:
+        yield entry.seed_range(main) if entry.repeats > 1 else None
+    yield from (entry.mean(name) for name in measures[1:])
+
+
+def _best_row(entries: Sequence[MeasuredSystem], measure: str) -> frozenset[int]:
+    return frozenset({max(range(len(entries)), key=lambda at: entries[at].mean(measure))}) if len(entries) > 1 else frozenset()
+
+
+def _pairs_table(comparison: TokenizerComparison) -> Table:
+    columns = (
+        Column("higher"),
+        Column("lower"),
+        Column("difference", "difference"),
+        Column("95%", "interval", "paired, of the mean over the repeats"),
+        Column("real", "flag", "the interval excludes 0, and the sign is the same in every pair of two repeats or more"),
+    )
+    found = comparison.pairs(comparison.base_condition)
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
+        (one.one, one.other, one.mean, one.interval, one.is_reliable) for one in found
+    )
+    about = f"{pluralise(len(found), 'pair')}; each interval is of 95%, and none is corrected for their number"
+    return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

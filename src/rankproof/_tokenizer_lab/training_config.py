@@ -1,0 +1,102 @@
+"""TrainingConfig, device."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rankproof._data import validation
+from rankproof._extras import extra
+from rankproof._tokenizer_lab.training_data import TrainingDataConfig
+from rankproof.errors import UsageError
+from rankproof.models._trained.checkpoint import torch_device
+from rankproof.models._trained.encoder import DeviceName
+from rankproof.models._trained.shape import Architecture, check_layers
+
+_SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")
+DEFAULT_FLOPS = 1e15
+"""Of a training for which neither operations nor steps are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """Contrastive training on cosines with in-batch and hard negatives, by AdamW with a warm-up and a cosine down to 0.
+
+    The budget is `operations` (forward and backward: finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
+    `real_share` is the part of a batch that is judged pairs, where there are any; the rest are crops.
+    """
+
+    parameters: int = 4_000_000
+    flops: float | None = DEFAULT_FLOPS
+    steps: int | None = None
+    batch: int = 128
+    learning_rate: float = 1e-3
+    warmup: float = 0.1
+    temperature: float = 0.05
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    judged_share: float = 0.25
+    characters: int = 512
+    width: int = 256
+    depth: int = 4
+    heads: int = 4
+    architecture: Architecture = "transformer"
+    crops: int = 16
+    negatives: int = 10
+
+    def __post_init__(self) -> None:
+        validation.checked_integer("parameters", self.parameters, 1000, 1_000_000_000)
+        validation.checked_integer("batch", self.batch, 2, 65_536)
+        validation.checked_number("learning_rate", self.learning_rate, 1e-8, 1)
+        validation.checked_number("warmup", self.warmup, 0, 1)
+        validation.checked_number("temperature", self.temperature, 1e-3, 10)
+        validation.checked_number("weight_decay", self.weight_decay, 0, 10)
+        validation.checked_number("clip", self.clip, 1e-3, 1e6)
+        validation.checked_number("real_share", self.judged_share, 0, 1)
+        check_layers(self.architecture, self.width, self.depth, self.heads)
+        self.data_config()
+        self._check_budget()
+
+    def _check_budget(self) -> None:
+        if self.flops is None and self.steps is None:
+            raise UsageError("a budget has no end", fix="give operations, steps or both")
+        if self.flops is not None:
+            validation.checked_number("operations", self.flops, 1, 1e24)
+        if self.steps is not None:
+            validation.checked_integer("steps", self.steps, 0, 10_000_000)
+
+    def data_config(self, holdout: float = 0.0, seed: int = 1) -> TrainingDataConfig:
+        """How the lessons of this recipe are made."""
+        return TrainingDataConfig(holdout, self.crops, self.characters, self.negatives, seed)
+
+    def sizes(self) -> dict[str, Any]:
+        """What the net's shape follows from, besides the tokenizer."""
+        return {name: getattr(self, name) for name in _SIZE_FIELDS}
+
+    def describe(self) -> dict[str, Any]:
+        """The recipe as a checkpoint's card has it."""
+        return asdict(self)
+
+
+Device = Literal[DeviceName, "auto"]
+
+
+def training_device(device: Device, threads: int | None = None) -> Any:
+    """The library's own device; `threads` are the processor's, where they are given."""
+    with extra("torch"):
+        import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return torch_device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+
+
+def device_name(device: Any) -> str:
+    """Its name, as a checkpoint's card has it."""
+    with extra("torch"):
+        import torch
+
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    return f"CPU {platform.machine()}, {torch.get_num_threads()} threads"

@@ -1,0 +1,269 @@
+"""TrainingData and how it is made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import islice
+from json import dumps
+from random import Random
+
+import numpy as np
+
+from rankproof._data import validation
+from rankproof._data.arrays import IntArray
+from rankproof._data.dataset import Corpus, Dataset, Document, Query
+from rankproof._data.text import unspaced_pattern
+from rankproof._tokenizer_lab.splits import OtherSplitQueries, relevant_documents, training_split
+from rankproof.errors import UsageError
+from rankproof.models._trained.shape import SIZE_LIMITS
+from rankproof.stages._bm25 import BM25
+from rankproof.stages._fields import DEFAULT_FIELDS, passage_texts
+
+PADDING = -1
+"""Stands in `negatives` and `relevant` where a row has fewer than others."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Pair i teaches that documents[positives[i]] answers queries[i]; the first `real` pairs are judged ones, the others crops.
+
+    `negatives[i]` are documents that BM25 finds for the query and that nobody judged relevant, best first; `relevant[i]` are all
+    that must not count against it, the positive included. `ids` are the judged queries that were used, `name` is the dataset's.
+    """
+
+    name: str
+    documents: tuple[str, ...]
+    queries: tuple[str, ...]
+    positives: IntArray
+    negatives: IntArray
+    relevant: IntArray
+    judged_count: int
+    ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.positives, self.negatives, self.relevant):
+            assert len(array) == len(self.queries), "every query has its row"
+            array.flags.writeable = False
+
+    @cached_property
+    def digest(self) -> str:
+        """A sha256 of everything in it."""
+        texts = json.dumps([self.name, self.documents, self.queries, self.judged_count, self.ids])
+        made = sha256(texts.encode())
+        for array in (self.positives, self.negatives, self.relevant):
+            made.update(f"{array.shape}".encode() + array.astype("<i8").tobytes())
+        return made.hexdigest()
+
+
+CROP_WORDS = (4, 16)
+"""How many words a crop has, fewest and most."""
+CROP_CHARACTERS = (12, 60)
+"""How many characters it has in a script that puts no blank between words."""
+_WORD = re.compile(r"\S+")
+_UNSPACED_SHARE = 0.2
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether much of the text is in a script that puts no blank between words."""
+    return len(unspaced_pattern().findall(text)) > _UNSPACED_SHARE * len(text)
+
+
+def crop_text(text: str, count: int, name: str) -> list[str]:
+    """At most so many different pieces, drawn by the name alone; none of a text that is too short for one."""
+    random = Random(name)
+    starts, ends, sizes = _crop_bounds(text)
+    if len(starts) < sizes[0]:
+        return []
+    found: dict[str, None] = {}
+    for _ in range(count):
+        size = random.randint(sizes[0], min(sizes[1], len(starts)))
+        first = random.randint(0, len(starts) - size)
+        found[text[starts[first] : ends[first + size - 1]].strip()] = None
+    return [piece for piece in found if piece]
+
+
+def _crop_bounds(text: str) -> tuple[list[int], list[int], tuple[int, int]]:
+    if is_unspaced(text):
+        return list(range(len(text))), list(range(1, len(text) + 1)), CROP_CHARACTERS
+    words = list(_WORD.finditer(text))
+    return [word.start() for word in words], [word.end() for word in words], CROP_WORDS
+
+
+_SEARCH_DEPTH = 20
+"""Texts by which a language is told to put no blanks between words."""
+
+
+def hard_negatives(
+    texts: Mapping[int, str], queries: Sequence[str], relevant: Sequence[frozenset[int]], count: int
+) -> list[list[int]]:
+    """For each query the rows of at most `count` documents, best first, of `texts` by row; none that is relevant."""
+    if not count or not queries:
+        return [[] for _ in queries]
+    most = max(map(len, relevant))
+    searcher = _bm25_stage(texts, count + most).index(Corpus(Document(str(row), text) for row, text in texts.items()))
+    rankings = searcher.search_all([Query(str(at), text) for at, text in enumerate(queries)])
+    found = [[int(doc) for doc in docs] for docs, _ in rankings]
+    return [[row for row in rows if row not in taken][:count] for rows, taken in zip(found, relevant, strict=True)]
+
+
+def _bm25_stage(texts: Mapping[int, str], depth: int) -> BM25:
+    """Words as they stand, whatever the language, or groups of characters where words are not set apart."""
+    first = " ".join(islice(texts.values(), _SEARCH_DEPTH))
+    tokens = "characters-3" if is_unspaced(first) else "words"
+    return BM25(stemming=False, stop_words=False, tokens=tokens, depth=depth)
+
+
+DocumentRows = Mapping[tuple[str, str], int]
+"""From a language and a document's id to the document's place among the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPair:
+    """A query in a language, and the rows of the document to find and of all that answer it; `id` is empty for a crop."""
+
+    language: str
+    id: str
+    query: str
+    positive: int
+    relevant: frozenset[int]
+
+
+def document_rows(languages: Mapping[str, Dataset], characters: int) -> tuple[tuple[str, ...], DocumentRows]:
+    """The texts, cut at so many characters, and where each document stands; equal texts are one, empty ones none."""
+    places: dict[str, int] = {}
+    rows: dict[tuple[str, str], int] = {}
+    for language, dataset in languages.items():
+        for doc, text in sorted(passage_texts(dataset.corpus, DEFAULT_FIELDS).items()):
+            if cut := text[:characters].strip():
+                rows[language, doc] = places.setdefault(cut, len(places))
+    return tuple(places), rows
+
+
+def judged_pairs(
+    languages: Mapping[str, Dataset], rows: DocumentRows, relevant: Mapping[str, frozenset[str]], other_splits: OtherSplitQueries
+) -> Iterator[TrainingPair]:
+    """Each judged query with each of its relevant documents of its own language; those of other languages answer it too."""
+    for language, dataset in languages.items():
+        for query, docs in relevant.items():
+            text = dataset.queries[query].text.strip() if query in dataset.queries else ""
+            if not text or other_splits.has(query, dataset.queries[query].text):
+                continue
+            answers = frozenset(rows[other, doc] for other in languages for doc in docs if (other, doc) in rows)
+            own = sorted({rows[language, doc] for doc in docs if (language, doc) in rows})
+            yield from (TrainingPair(language, query, text, row, answers) for row in own)
+
+
+def crop_pairs(
+    documents: tuple[str, ...], rows: DocumentRows, other_splits: OtherSplitQueries, crops: int, seed: int
+) -> Iterator[TrainingPair]:
+    """Each document's crops with the document."""
+    first: dict[int, tuple[str, str]] = {}
+    for place, row in rows.items():
+        first.setdefault(row, place)
+    for row, (language, doc) in first.items():
+        for piece in crop_text(documents[row], crops, f"{seed}\0{language}\0{doc}"):
+            if not other_splits.has_text(piece):
+                yield TrainingPair(language, "", piece, row, frozenset({row}))
+
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingDataConfig:
+    """How lessons are made: the share of documents whose queries are held out, crops a document, characters a text, negatives."""
+
+    holdout: float = 0.0
+    crops: int = 16
+    characters: int = 512
+    negatives: int = 10
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        validation.checked_number("holdout", self.holdout, 0, 0.95)
+        validation.checked_integer("crops", self.crops, 0, 1000)
+        validation.checked_integer("characters", self.characters, 16, SIZE_LIMITS["characters"])
+        validation.checked_integer("negatives", self.negatives, 0, 100)
+        validation.checked_integer("seed", self.seed, 0)
+
+    def source_digest(self, languages: Mapping[str, Dataset], other_splits: OtherSplitQueries) -> str:
+        """A sha256 of all that the lessons follow from."""
+        prints = {name: dataset.fingerprint() for name, dataset in languages.items()}
+        parts = [_VERSION, asdict(self), prints, sorted(other_splits.ids), sorted(other_splits.texts)]
+        return sha256(dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def build_training_data(
+    languages: Mapping[str, Dataset], data_config: TrainingDataConfig, other_splits: OtherSplitQueries | None = None
+) -> TrainingData:
+    """The lessons of a dataset in one or more languages, the first of which has the judgements; the same whenever made."""
+    other_splits = other_splits or OtherSplitQueries()
+    dataset = next(iter(languages.values()))
+    documents, rows = document_rows(languages, data_config.characters)
+    judged = relevant_documents(dataset.qrels)
+    kept = training_split(_merge_equal_texts(judged, next(iter(languages)), rows), data_config.holdout, data_config.seed)
+    relevant = {query: judged[query] for query in kept}
+    _check_not_copy(dataset, other_splits)
+    real = list(judged_pairs(languages, rows, relevant, other_splits))
+    pairs = [*real, *crop_pairs(documents, rows, other_splits, data_config.crops, data_config.seed)]
+    if not pairs or len(documents) < 2:
+        raise UsageError(f"{dataset.name} has nothing to learn from", fix="take a split with judged queries, or allow crops")
+    return TrainingData(
+        name=dataset.name,
+        documents=documents,
+        queries=tuple(pair.query for pair in pairs),
+        positives=np.array([pair.positive for pair in pairs], dtype=np.int64),
+        negatives=_pad_rows(_negatives(documents, rows.items(), pairs, data_config.negatives), data_config.negatives),
+        relevant=_pad_rows([sorted(pair.relevant) for pair in pairs], max(len(pair.relevant) for pair in pairs)),
+        judged_count=len(real),
+        ids=tuple(dict.fromkeys(pair.id for pair in real)),
+    )
+
+
+def _merge_equal_texts(relevant: Mapping[str, frozenset[str]], language: str, rows: DocumentRows) -> dict[str, frozenset[str]]:
+    """Documents of one text under one name, so that none is both held out and taught."""
+    names: dict[int, str] = {}
+    for (spoken, doc), row in rows.items():
+        if spoken == language:
+            names.setdefault(row, doc)
+    named = {doc: names[row] for (spoken, doc), row in rows.items() if spoken == language}
+    return {query: frozenset(named.get(doc, doc) for doc in docs) for query, docs in relevant.items()}
+
+
+def excluded_queries(dataset: Dataset, other_splits: OtherSplitQueries) -> list[str]:
+    """The judged queries that are not taught, for other splits judge them too."""
+    asked = [query for query in relevant_documents(dataset.qrels) if query in dataset.queries]
+    return [query for query in asked if other_splits.has(query, dataset.queries[query].text)]
+
+
+def _check_not_copy(dataset: Dataset, other_splits: OtherSplitQueries) -> None:
+    """Another split that judges every query is most likely a copy of this one."""
+    if (left := excluded_queries(dataset, other_splits)) and len(left) == len(relevant_documents(dataset.qrels)):
+        copies = ", ".join(other_splits.files) or "the other split"
+        raise UsageError(f"other splits judge every query of {dataset.name}", fix=f"remove {copies} if it is a copy")
+
+
+def _negatives(
+    documents: tuple[str, ...], places: Iterable[tuple[tuple[str, str], int]], pairs: Sequence[TrainingPair], count: int
+) -> list[list[int]]:
+    """Each language's queries are searched for among its own documents."""
+    found: list[list[int]] = [[] for _ in pairs]
+    for language in dict.fromkeys(pair.language for pair in pairs):
+        texts = {row: documents[row] for (other, _), row in places if other == language}
+        mine = [at for at, pair in enumerate(pairs) if pair.language == language]
+        rows = hard_negatives(texts, [pairs[at].query for at in mine], [pairs[at].relevant for at in mine], count)
+        for at, negatives in zip(mine, rows, strict=True):
+            found[at] = negatives
+    return found
+
+
+def _pad_rows(rows: Sequence[Sequence[int]], width: int) -> IntArray:
+    table = np.full((len(rows), width), PADDING, dtype=np.int64)
+    for at, row in enumerate(rows):
+        table[at, : len(row)] = row
+    return table

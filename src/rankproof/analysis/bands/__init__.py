@@ -1,1 +1,0 @@
-"""Bands: names for values, by profiles that say where they come from."""

@@ -1,1 +1,0 @@
-"""Baselines: every value beside chance, the simplest search and the best that was possible."""

@@ -1,1 +1,0 @@
-"""Holes: what nobody judged, and what it could change."""

@@ -1,1 +1,0 @@
-"""Where a system is weak: queries in segments, each against the rest."""

@@ -1,1 +1,0 @@
-"""An experiment as a TOML file: read with its lines, written with every setting."""

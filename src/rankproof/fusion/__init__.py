@@ -1,1 +1,0 @@
-"""The native merge of rankings."""

@@ -1,0 +1,110 @@
+"""`python -m rankproof.ir_eval`: seed 001's systems side by side."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import positive_int
+from rankproof._cli.terminal import Terminal
+from rankproof._version import __version__
+
+if TYPE_CHECKING:
+    from rankproof._data.dataset import Dataset
+    from rankproof._data.table import Table
+    from rankproof._evaluation.notes import Note
+
+
+PROGRAM = "python -m rankproof.ir_eval"
+SUMMARY = "rank by BM25, by an encoder, and by both with a keyword judge, and print precision, MRR and nDCG of each"
+USAGE = "[--data FOLDER] [-k N] [options]"
+EXAMPLES = f"""\
+examples:
+  {PROGRAM}
+  {PROGRAM} --data my-folder -k 5 --method linear
+  {PROGRAM} --model wordllama --format json
+
+the folder has corpus.jsonl, queries.jsonl and qrels.jsonl (or the qrels of a BEIR folder); without
+one, the built-in sample is ranked; rankings go 100 deep, which MRR sees; the judge counts
+keywords and is no language model"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and gives its exit code; nothing escapes as a traceback."""
+    from rankproof._cli.main import exit_code_of
+
+    return exit_code_of(_main, sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: Sequence[str]) -> int:
+    from rankproof._cli.parser import program_parser
+
+    args = program_parser(PROGRAM, SUMMARY, sys.modules[__name__]).parse(argv)
+    return run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data, the cutoff, the gain and the encoder."""
+    parser.add_argument("--version", action="version", version=f"rankproof {__version__}", help="the version, and nothing else")
+    parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (the built-in sample)")
+    parser.add_argument("-k", type=positive_int, default=10, metavar="N", help="the cutoff of precision and nDCG (10)")
+    parser.add_argument("--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (exponential)")
+    parser.add_argument("--model", metavar="NAME", help="the encoder (minilm where its weights are here, else wordllama)")
+    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="how to show it (table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Ranks, measures and shows."""
+    from rankproof._render.table import TABLE_RENDERERS
+
+    table = _table(args, _dataset(args.data))
+    terminal.show(TABLE_RENDERERS[args.format]([table], terminal.render_options()))
+    for note in table.notes:
+        terminal.note(note)
+    return 0
+
+
+def _dataset(folder: str | None) -> Dataset:
+    from rankproof._formats.read import read_dataset
+    from rankproof._sample import sample_folder
+
+    if folder is not None:
+        return read_dataset(folder)
+    with sample_folder() as path:
+        return read_dataset(path)
+
+
+def _table(args: argparse.Namespace, dataset: Dataset) -> Table:
+    from rankproof._data.table import Column, Table
+    from rankproof._data.text import pluralise
+    from rankproof.errors import for_message
+    from rankproof.ir_eval._measures import evaluate_run
+    from rankproof.ir_eval._retrievers import MODES, default_encoder, run_systems
+
+    model = args.model or default_encoder()
+    runs = run_systems(dataset.queries, dataset.corpus, MODES, max(args.k, 100), model=model)
+    values = {mode: evaluate_run(found, dataset.qrels, args.k, args.method) for mode, found in runs.items()}
+    names = tuple(values[MODES[0]][0])
+    sizes = f"{pluralise(len(dataset.corpus), 'document')}, {pluralise(len(dataset.qrels), 'judged query', 'judged queries')}"
+    return Table(
+        "ir_eval",
+        f"{for_message(dataset.name)}: {sizes}; encoder {for_message(model)}; {args.method} gain",
+        (Column("system"), *(Column(name, "value") for name in names)),
+        tuple((mode, *(found[name] for name in names)) for mode, (found, _) in values.items()),
+        sentences=("Which of these differences are real: rankproof run, then rankproof compare.",),
+        notes=tuple(_notes(dataset, {mode: notes for mode, (_, notes) in values.items()})),
+        facts={"encoder": model, "k": args.k, "method": args.method, "n": len(dataset.qrels)},
+    )
+
+
+def _notes(dataset: Dataset, by_mode: Mapping[str, Sequence[Note]]) -> Iterator[str]:
+    """What the dataset lacks, what holds for every system, and what for one alone."""
+    from rankproof._experiment.levels import dataset_notes
+
+    yield from dataset_notes(dataset, tuple(dataset.qrels))
+    told = {mode: [note.text for note in notes if note.code != "missing-queries"] for mode, notes in by_mode.items()}
+    shared = [text for text in next(iter(told.values())) if all(text in texts for texts in told.values())]
+    yield from shared
+    yield from (f"{mode}: {text}" for mode, texts in told.items() for text in texts if text not in shared)

@@ -1,1 +1,0 @@
-"""The trial's training: one recipe and one budget for every tokenizer."""

@@ -1,0 +1,331 @@
+"""Measure, its parameters, gains of grades."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.validation import checked_choice
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._aliases import ALIASES
+from rankproof.measures._relevant import Ideal, SumParts
+
+NamedGain = Literal["linear", "exp"]
+GainScheme = NamedGain | tuple[tuple[int, float], ...]
+NAMED_GAINS: tuple[NamedGain, ...] = ("linear", "exp")
+
+
+def gains(grades: IntArray, gain: GainScheme) -> FloatArray:
+    """The gain of each grade: itself, 2^grade - 1, or by hand (a grade not named there is worth itself); below 0 nothing."""
+    worth = np.maximum(grades, 0).astype(np.float64)
+    if gain == "linear":
+        return worth
+    if gain == "exp":
+        return np.asarray(np.exp2(worth) - 1.0)
+    for grade, by_hand in gain:
+        worth[grades == grade] = by_hand
+    return worth
+
+
+def discount_gains(worth: FloatArray, ranks: IntArray) -> FloatArray:
+    """Gains divided by log2(rank + 1)."""
+    return np.asarray(worth / np.log2(ranks + 1.0))
+
+
+def discounts(ranks: IntArray) -> FloatArray:
+    """What a gain of 1 is worth at each rank."""
+    return discount_gains(np.ones(len(ranks)), ranks)
+
+
+_MAX_INTEGER = (1 << 63) - 1
+_MAX_GAIN = 1e15
+_NAME = re.compile(r"[^'\"()\[\]{}@,=\s]+")
+
+
+def _number(value: object, name: str) -> float | int:
+    """The value as a plain finite number; -0.0 becomes 0.0, so that equal numbers are written alike."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise UsageError(f"{name} {for_message(repr(value))} is not a number", fix=f"write {name} as a number")
+    try:
+        size = float(value)
+    except OverflowError:
+        size = math.inf
+    if not math.isfinite(size):
+        raise UsageError(f"{name} is not finite, or too large", fix=f"write {name} as a number")
+    return int(value) if isinstance(value, numbers.Integral) else size + 0.0
+
+
+def _whole(value: object, name: str, *, too_large: str) -> int:
+    """The value as a whole number from 1 to what 64 bits hold."""
+    plain = _number(value, name)
+    if plain != int(plain):
+        raise UsageError(f"{name} {plain} is not a whole number", fix="write one, from 1 on")
+    if plain < 1:
+        raise UsageError(f"{name} must be >= 1", fix=f"it is {for_message(str(plain))}")
+    if plain > _MAX_INTEGER:
+        raise UsageError(f"{name} {for_message(str(plain))} is above 2^63 - 1", fix=too_large)
+    return int(plain)
+
+
+def _fraction(value: object, name: str) -> float:
+    """The value as a number from 0 to 1."""
+    plain = float(_number(value, name))
+    if not 0 <= plain <= 1:
+        raise UsageError(f"{name} {plain} is not from 0 to 1", fix="write it like 0.5")
+    return plain
+
+
+def _cutoff(value: object) -> int | None:
+    return None if value is None else _whole(value, "cutoff", too_large="leave it out to count every document")
+
+
+def _rel(value: object) -> int | None:
+    return None if value is None else _whole(value, "rel", too_large="grades are at most 1000")
+
+
+def _recall(value: object) -> float | None:
+    return None if value is None else _fraction(value, "recall")
+
+
+def _recalls(value: object) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"recalls {for_message(repr(value))} is not a list", fix="write it like (0.25,0.5,0.75)")
+    points = tuple(sorted({_fraction(one, "recall") for one in value}))
+    if not points:
+        raise UsageError("recalls is empty", fix="write it like (0.25,0.5,0.75)")
+    return points
+
+
+def _persistence(value: object) -> float:
+    plain = _fraction(value, "p")
+    if not 0 < plain < 1:
+        raise UsageError(f"p {plain} is not between 0 and 1", fix="write it like 0.8")
+    return plain
+
+
+def _beta(value: object) -> float:
+    plain = float(_number(value, "beta"))
+    if plain < 0:
+        raise UsageError(f"beta {plain} is below 0", fix="write it like 2")
+    return plain
+
+
+def _gain(value: object) -> GainScheme:
+    """A known name, or the gain of each grade; a tuple of pairs is what a measure keeps."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if isinstance(pairs, tuple | list) and pairs and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        return tuple(sorted({_grade(grade): _gain_value(gain) for grade, gain in pairs}.items()))
+    for name in NAMED_GAINS:
+        if value == name:
+            return name
+    choices = " or ".join(NAMED_GAINS)
+    raise UsageError(
+        f"gain {for_message(str(value))} is not known", fix=f"use {choices}, or the gain of each grade, like {{1:3,2:9}}"
+    )
+
+
+def _gain_value(value: object) -> float:
+    """A gain that keeps nDCG from 0 to 1 and can be summed over any collection."""
+    plain = float(_number(value, "gain"))
+    if not 0 <= plain <= _MAX_GAIN:
+        raise UsageError(f"gain {plain:g} is not from 0 to {_MAX_GAIN:g}", fix="write it like 3")
+    return plain
+
+
+def _grade(value: object) -> int:
+    plain = _number(value, "grade")
+    if plain != int(plain) or not 0 <= plain <= 1000:
+        raise UsageError(f"a gain for grade {for_message(str(plain))}", fix="grades with a gain are whole numbers from 0 to 1000")
+    return int(plain)
+
+
+def _one_of(name: str, *known: str) -> Callable[[object], str]:
+    return lambda value: checked_choice(name, value, known)
+
+
+def _model(value: object) -> str:
+    """A name that the notation can write."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise UsageError(f"model {for_message(repr(value))} is no name of an encoder", fix="write it like model='minilm'")
+    return value
+
+
+PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
+    "cutoff": _cutoff,
+    "rel": _rel,
+    "recall": _recall,
+    "recalls": _recalls,
+    "p": _persistence,
+    "beta": _beta,
+    "gain": _gain,
+    "tokens": _one_of("tokens", "bag", "set"),
+    "stop_words": _one_of("stop_words", "none", "english"),
+    "model": _model,
+}
+
+
+def format_parameter(value: object) -> str:
+    """The value as the notation writes it."""
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{" + ",".join(f"{grade}:{format_parameter(gain)}" for grade, gain in value) + "}"
+    if isinstance(value, tuple):
+        return "(" + ",".join(map(format_parameter, value)) + ")"
+    return repr(value).removesuffix(".0")
+
+
+SummaryKind = Literal["mean", "sum", "geometric"]
+NO_LIMIT = (1 << 63) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure(ABC):
+    """A measure with its parameters; equal parameters, equal measures.
+
+    `at` names the parameter that `@` fills, None where there is none; `needs` says how to write a measure that cannot do
+    without it. `suffix` names the parameter that trec_eval and ranx write after a dot or an underscore. `additive` says that what
+    a document adds depends on its own grade and rank alone.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    definition: ClassVar[str]
+    source: ClassVar[str]
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "binary"
+    summary: ClassVar[SummaryKind] = "mean"
+    higher_is_better: ClassVar[bool | None] = True
+    parity: ClassVar[Literal["trec_eval"] | None] = "trec_eval"
+    at: ClassVar[str | None] = None
+    needs: ClassVar[str | None] = None
+    suffix: ClassVar[str | None] = None
+    additive: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if one.name in PARAMETER_CHECKS:
+                object.__setattr__(self, one.name, PARAMETER_CHECKS[one.name](getattr(self, one.name)))
+
+    @abstractmethod
+    def values(self, hits: Hits) -> FloatArray:
+        """One value for each judged query; 0 for one that has no relevant document or that the run lacks."""
+
+    def parts(self, hits: Hits) -> SumParts | None:
+        """What each document adds, where the measure is a sum over documents; None where it cannot be taken apart so."""
+        return None
+
+    def ideal(self, judged: JudgedQueries) -> Ideal | None:
+        """The best list that there is, where the measure compares with one."""
+        return None
+
+    def summarise(self, values: FloatArray) -> float:
+        """One number for all queries, the same bits for any order of them; 0 for none."""
+        return math.fsum(values.tolist()) / max(len(values), 1)
+
+    def with_rel(self, rel: int) -> Measure:
+        """The measure with this rel, where it has one that nobody named."""
+        return self
+
+    def complete(self) -> Self:
+        """The same measure, refused if it lacks the cutoff that it cannot do without."""
+        if self.needs is not None and self.at is not None and getattr(self, self.at) is None:
+            raise UsageError(f"{self.name} needs a {self.at}", fix=f"write it like {self.needs}")
+        return self
+
+    def __call__(self, **parameters: Any) -> Measure:
+        return replace(self, **self._known(parameters))
+
+    def __matmul__(self, at: float) -> Measure:
+        if self.at is None:
+            raise UsageError(f"{self.name} takes no cutoff", fix=f"write {self}")
+        return replace(self, **{self.at: at})
+
+    def __str__(self) -> str:
+        at = None if self.at is None else getattr(self, self.at)
+        inside = ",".join(f"{name}={format_parameter(value)}" for name, value in self._changed().items())
+        return self.name + (f"({inside})" if inside else "") + ("" if at is None else f"@{format_parameter(at)}")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other tools' names for it, parameters apart."""
+        return tuple(alias for alias, ours in ALIASES.items() if ours.partition("(")[0] == self.name)
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether the value is a mean from 0 to 1, so that percentage points make sense."""
+        return self.summary == "mean" and self.range == (0.0, 1.0)
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter with its value, in the order in which they are written."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def _changed(self) -> dict[str, Any]:
+        shown = [one for one in fields(self) if one.name != self.at]
+        return {one.name: getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
+
+    def _known(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        known = self.parameters()
+        for name in parameters:
+            if name not in known:
+                takes = f"it takes {', '.join(known)}" if known else "it takes none"
+                raise UsageError(f"{self.name} has no parameter {name}", fix=takes)
+        return parameters
+
+
+class SummedMeasure(Measure):
+    """A measure that is a sum over documents, divided by something of their query."""
+
+    @abstractmethod
+    def parts(self, hits: Hits) -> SumParts:
+        """What each document adds."""
+
+    def values(self, hits: Hits) -> FloatArray:
+        return self.parts(hits).values()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CutoffMeasure(Measure):
+    """A measure of the first `cutoff` documents of each ranking."""
+
+    cutoff: int | None = None
+    at: ClassVar[str | None] = "cutoff"
+    suffix: ClassVar[str | None] = "cutoff"
+
+    @property
+    def depth(self) -> int:
+        """The last rank that counts."""
+        self.complete()
+        return NO_LIMIT if self.cutoff is None else self.cutoff
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryMeasure(Measure):
+    """A measure for which a document is relevant, having a grade of at least rel, or not; a rel that nobody named is 1."""
+
+    rel: int | None = None
+
+    @property
+    def least(self) -> int:
+        """The least grade that counts as relevant."""
+        return 1 if self.rel is None else self.rel
+
+    def with_rel(self, rel: int) -> Measure:
+        return self if self.rel is not None or rel == 1 else replace(self, rel=rel)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinaryCutoffMeasure(CutoffMeasure, BinaryMeasure):
+    """Both: relevant or not, in the first `cutoff` documents."""

@@ -1,0 +1,308 @@
+"""HTTP client, API keys, timeouts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import quote, urlsplit
+
+from rankproof._extras import extra
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from logging import LogRecord
+
+    import httpx
+
+
+_SAFE_URL = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:/[\w.~%/:+,=-]*)?", re.ASCII)
+_MAX_PORT = 65535
+
+
+def checked_base_url(base_url: object) -> str:
+    """The address without a slash at its end; one that could hold a secret is refused, and not shown."""
+    text = base_url.rstrip("/") if isinstance(base_url, str) else ""
+    if not _SAFE_URL.fullmatch(text) or (urlsplit(text).netloc.rpartition(":")[2].isdecimal() and _port(text) > _MAX_PORT):
+        what = "base_url is no plain http or https address"
+        raise UsageError(what, fix="write it like https://HOST/v1, without a user, a password, a question mark or a fragment")
+    return text
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the server is on this machine for certain."""
+    host = urlsplit(address).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_unencrypted(address: str) -> bool:
+    """Whether what is sent there can be read on the way."""
+    return address.startswith("http:") and not is_loopback(address)
+
+
+def _port(address: str) -> int:
+    return int(urlsplit(address).netloc.rpartition(":")[2])
+
+
+MASK = "***"
+_MIN_KEY_LENGTH = 8
+"""Characters of a key that is one: servers on one's own machine are given words such as EMPTY, which replies may hold."""
+_VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_KEY_PATTERN = re.compile(r"[!-~]{1,4096}")
+_BEARER = re.compile(r"(?i)(bearer\s+)(?=[^\s\"']*\d)[\w.~+/=-]{16,}", re.ASCII)
+
+
+class Secret:
+    """A key, "" where there is none; it never shows in a representation, so not in a traceback with its locals either."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __bool__(self) -> bool:
+        return bool(self._key)
+
+    def __repr__(self) -> str:
+        return f"Secret({MASK})"
+
+    def headers(self) -> dict[str, str]:
+        """What a request carries."""
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
+    def masked(self, text: str) -> str:
+        """The text without the key, however it is written, and without what looks like another's."""
+        if len(self._key) >= _MIN_KEY_LENGTH:
+            for form in {self._key, quote(self._key, safe=""), json.dumps(self._key)[1:-1]}:
+                text = text.replace(form, MASK)
+        return _BEARER.sub(rf"\1{MASK}", text)
+
+
+def checked_variable_name(name: object) -> str:
+    """The name of a variable, "" for none; what might be a key itself is refused, and not shown."""
+    if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
+        return name
+    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" where the server needs none'
+    raise UsageError("key_env is no name of an environment variable", fix=fix)
+
+
+def secret_from_env(variable: str, *, needed: bool) -> Secret:
+    """The key that the variable holds; where it is not set, an error or none."""
+    if variable and needed and not os.environ.get(variable):
+        fix = 'set it to the key, or give key_env = "" where the server needs none'
+        raise UsageError(f"the environment variable {variable} (key_env) is not set", fix=fix)
+    if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
+        raise UsageError(
+            f"the environment variable {variable} (key_env) holds blanks, line ends or letters that no key has",
+            fix="set it to the key alone",
+        )
+    return Secret(os.environ.get(variable, "") if variable else "")
+
+
+_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+
+class LogMask:
+    """Masks what the library logs, whoever listens, until it is closed."""
+
+    def __init__(self, secret: Secret) -> None:
+        from logging import getLogger
+
+        self._secret = secret
+        self._loggers = [getLogger(name) for name in _LOGGERS]
+        for logger in self._loggers:
+            logger.addFilter(self._masked)
+
+    def close(self) -> None:
+        """Logs are as they were."""
+        for logger in self._loggers:
+            logger.removeFilter(self._masked)
+
+    def _masked(self, record: LogRecord) -> bool:
+        record.msg, record.args = self._secret.masked(record.getMessage()), ()
+        return True
+
+
+MAX_RESPONSE_BYTES = 4 << 20
+"""Of an answer; a reply of a hundred thousand tokens has half a megabyte."""
+STATUSES_WITH_REASON = frozenset({400, 413, 422})
+"""Statuses whose body says what is wrong with the request."""
+
+
+class ConnectionLostError(Exception):
+    """No whole answer came: why, in a few words, and whether the request may have arrived all the same."""
+
+    def __init__(self, why: str, *, arrived: bool = True) -> None:
+        self.arrived = arrived
+        super().__init__(why)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHttpResponse:
+    """A status, what Retry-After says, and the body of a success or of a request refused; others may hold the key: not read."""
+
+    status: int
+    retry_after: str
+    body: str
+
+
+class Connection:
+    """Connections to one server, kept open between requests."""
+
+    def __init__(self, address: str, secret: Secret, timeout: float) -> None:
+        self._timeout = timeout
+        self._url = f"{address}/chat/completions"
+        self._client = _http_client(address, secret, timeout)
+        self._logs = LogMask(secret)
+
+    def post(self, body: bytes) -> ChatHttpResponse:
+        """The answer to one request; BrokenError where it is not whole within twice the time-out, or too long."""
+        with extra("chat"):
+            import httpx
+
+        deadline = time.monotonic() + 2 * self._timeout
+        try:
+            with self._client.stream("POST", self._url, content=body) as response:
+                retry_after = response.headers.get("retry-after", "")
+                is_read = response.status_code in {httpx.codes.OK, *STATUSES_WITH_REASON}
+                return ChatHttpResponse(response.status_code, retry_after, self._read(response, deadline) if is_read else "")
+        except httpx.TimeoutException as error:
+            arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise ConnectionLostError(f"nothing came for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError) as error:
+            arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError) and not isinstance(error, httpx.ConnectError)
+            raise ConnectionLostError(f"{type(error).__name__}: {error}", arrived=arrived) from None
+
+    def _read(self, response: httpx.Response, deadline: float) -> str:
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise ConnectionLostError("the answer is compressed, which was not asked for")
+        content = bytearray()
+        for block in response.iter_raw():
+            content += block
+            if len(content) > MAX_RESPONSE_BYTES:
+                raise ConnectionLostError(f"the answer is longer than {MAX_RESPONSE_BYTES >> 20} MiB")
+            if time.monotonic() > deadline:
+                raise ConnectionLostError(f"the answer was not whole after {2 * self._timeout:g} s")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ConnectionLostError("the answer is no UTF-8") from None
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._client.close()
+        self._logs.close()
+
+
+def _http_client(address: str, secret: Secret, timeout: float) -> httpx.Client:
+    with extra("chat"):
+        import httpx
+    sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "rankproof"}
+    try:
+        return httpx.Client(
+            headers={**sent, **secret.headers()},
+            timeout=timeout,
+            # Certificates are read where they are needed only; without redirects an http address stays one.
+            verify=address.startswith("https:"),
+            follow_redirects=False,
+            trust_env=not is_loopback(address),
+        )
+    except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
+        why = type(error).__name__
+    # Raised out here, so that it leads to no frame of the library that holds the headers.
+    fix = "see HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+    raise UsageError(f"a proxy or certificate of the environment cannot be used ({why})", fix=fix)
+
+
+CallT = TypeVar("CallT")
+
+
+class CallsStoppedError(Exception):
+    """The calls were stopped while this one was under way or waited for its turn."""
+
+
+class _CallResult(Generic[CallT]):
+    """What a call came to."""
+
+    __slots__ = ("error", "is_full", "result")
+
+    def __init__(self) -> None:
+        self.is_full = False
+        self.result: CallT | None = None
+        self.error: BaseException | None = None
+
+
+class CallLimiter:
+    """At most so many at once; one that is given up ends by itself, on a thread nobody waits for."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._under_way, self._running = most, 0, 0
+        self._stopped = False
+        self._afterwards: Callable[[], None] = lambda: None
+        self._changed = threading.Condition()
+
+    def within(self, seconds: float, call: Callable[[], CallT]) -> CallT:
+        """The call's result; TimeoutError or StoppedError where there is none. Waiting for its turn does not count."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._under_way < self._most)
+            self._refuse_stopped()
+            self._under_way += 1
+        try:
+            return self._awaited(seconds, call)
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def stop(self, afterwards: Callable[[], None]) -> None:
+        """Ends every wait, now and from now on; `afterwards` is run when the last call has ended, which may be later."""
+        with self._changed:
+            self._stopped, self._afterwards = True, afterwards
+            is_last = not self._running
+            self._changed.notify_all()
+        if is_last:
+            afterwards()
+
+    def _awaited(self, seconds: float, call: Callable[[], CallT]) -> CallT:
+        box: _CallResult[CallT] = _CallResult()
+        with self._changed:
+            self._running += 1
+        threading.Thread(target=self._run, args=(call, box), daemon=True).start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or box.is_full, seconds)
+            if not box.is_full:
+                self._refuse_stopped()
+                raise TimeoutError
+        if box.error is not None:
+            raise box.error
+        return box.result  # type: ignore[return-value]
+
+    def _run(self, call: Callable[[], CallT], box: _CallResult[CallT]) -> None:
+        try:
+            box.result = call()
+        except BaseException as error:
+            # Whoever gets it must not see what the frames of the call hold: headers, and bodies as they came.
+            error.__context__ = None
+            box.error = error.with_traceback(None)
+        with self._changed:
+            box.is_full = True
+            self._running -= 1
+            is_last = self._stopped and not self._running
+            self._changed.notify_all()
+        if is_last:
+            self._afterwards()
+
+    def _refuse_stopped(self) -> None:
+        if self._stopped:
+            raise CallsStoppedError

@@ -1,0 +1,223 @@
+"""Gguf by llama.cpp."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any, ClassVar
+
+from rankproof._data.identity import NOT_IN_IDENTITY, library_version, library_versions
+from rankproof._data.validation import check_options
+from rankproof._extras import require
+from rankproof._io.files import file_sha256, unreadable_file_error
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
+from rankproof.models._chat.base import Chat, ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError
+from rankproof.models._chat.openai import OpenAIChat
+
+_SCRIPT = Path(__file__).with_name("llama_process.py")
+_MAGIC = b"GGUF"
+_HEADER = 24
+_ERROR_LINE = re.compile(rb" E \S+: *(.*)")
+_STOP_TIMEOUT = 5.0
+
+
+class LlamaServer:
+    """The process and its address; it ends with `close`, with this object, or with our process."""
+
+    def __init__(self, path: Path, *, name: str, context: int, threads: int) -> None:
+        check_gguf(path)
+        require("local", "xllamacpp")
+        self._path = path
+        self._errors: IO[bytes] = TemporaryFile()
+        self._process = self._started({"path": str(path), "name": name, "context": context, "threads": threads})
+        self._stop = weakref.finalize(self, _stop_process, self._process, self._errors)
+        assert self._process.stdout is not None
+        self.address = self._process.stdout.readline().decode().strip()
+        if not self.address:
+            self._process.wait()
+            raise self._refused()
+
+    def _started(self, settings: dict[str, object]) -> subprocess.Popen[bytes]:
+        """A session of its own keeps the terminal's signals away: the process that asks decides when this one ends."""
+        command = [sys.executable, "-P", str(_SCRIPT)]
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True)
+        except OSError as error:
+            raise ExternalError(f"no process for llama.cpp could be started ({error.strerror}); free some memory") from None
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(settings).encode() + b"\n")
+            process.stdin.flush()
+        return process
+
+    def _refused(self) -> ExternalError:
+        self._errors.seek(0)
+        told = self._errors.read()
+        why = found[1] if (found := _ERROR_LINE.search(told)) else told.strip().rpartition(b"\n")[2]
+        reason = for_message(why.decode(errors="replace")) or self.ending()
+        self.close()
+        return ExternalError(
+            escape_invisible(f"{self._path}: llama.cpp cannot load it ({reason}); get the file anew, or try another")
+        )
+
+    def ending(self) -> str:
+        """How the process ended, "" while it runs."""
+        code = self._process.poll()
+        if code is None:
+            return ""
+        return f"the process was ended by signal {-code}" if code < 0 else f"the process ended with code {code}"
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._stop()
+
+
+def _stop_process(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout, errors):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    try:
+        process.wait(_STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def check_gguf(path: Path) -> None:
+    """Refuses what does not begin as a gguf file does."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_HEADER)
+    except OSError as error:
+        raise unreadable_file_error(path, error) from None
+    if len(start) < _HEADER or not start.startswith(_MAGIC):
+        raise InputError("no gguf file", fix="name a model in llama.cpp's own format", source=str(path))
+
+
+@dataclass(frozen=True)
+class LlamaOptions:
+    """`context` is how many tokens a prompt and its reply may have together, `timeout` seconds are for one reply.
+
+    A model answers one ask at a time, each from the start: asks that share a batch or the beginning of a prompt would change each
+    other's numbers. So the same ask always brings the same reply, and one that was of no use is asked for again with another seed
+    and at a temperature of at least `retry_temperature`.
+    """
+
+    context: Annotated[int, Option("how many tokens prompt and reply may have together", least=256)] = 4096
+    temperature: Annotated[float, Option("sampling temperature, from 0 to 2", least=0, most=2)] = 0.0
+    seed: Annotated[int, Option("seed of the sampling", least=0)] = 0
+    retry_temperature: Annotated[float, Option("the lowest temperature of a repeated call, from 0 to 2", least=0, most=2)] = 0.5
+    timeout: Annotated[float, Option("the most seconds for one reply", least=1, most=86_400)] = field(
+        default=600.0, metadata=NOT_IN_IDENTITY
+    )
+    concurrency: ClassVar[int] = 1
+    price_in: ClassVar[float] = 0.0
+    price_out: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class _GgufFile:
+    """Where the weights are: a base of its own, so that the path comes before all settings."""
+
+    path: Annotated[str, Option("the gguf file with the weights", role="path")] = field(metadata=NOT_IN_IDENTITY)
+
+
+@dataclass(frozen=True)
+class Llama(LlamaOptions, _GgufFile):
+    """A gguf file, and the settings that every model has which llama.cpp runs."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str) or not self.path or "\0" in self.path:
+            raise UsageError(f"{self.path!r} is no gguf file", fix="give its path")
+        super().__post_init__()
+
+    def load(self, *, threads: int = 1) -> LlamaChat:
+        """A server of its own, up and ready."""
+        return LlamaChat(self, threads)
+
+    def revision(self) -> str:
+        """The sha256 of the file, and the library that runs it."""
+        return llama_revision(file_sha256(self.file()))
+
+    def is_ready(self) -> bool:
+        """Whether the file is there."""
+        return self.file().is_file()
+
+    def file(self) -> Path:
+        """Where the file is."""
+        return Path(self.path).expanduser().absolute()
+
+
+class LlamaChat:
+    """The server, and the client that asks it."""
+
+    def __init__(self, model: Llama, threads: int) -> None:
+        self._model, self._threads = model, threads
+        self._server = LlamaServer(model.file(), name=model.file().stem, context=model.context, threads=threads)
+        self._clients: dict[int, Chat] = {}
+        self._lock = threading.Lock()
+
+    def reply(self, request: ChatRequest) -> ChatReply:
+        """The reply to one request; where the server's process has ended, no other request will help."""
+        try:
+            return self._client(request.attempt).reply(request)
+        except ChatRequestError as failure:
+            if ending := self._server.ending():
+                raise ChatUnavailableError(f"llama.cpp is gone: {ending}; is there memory enough for the model?") from failure
+            raise
+
+    def _client(self, attempt: int) -> Chat:
+        """Who asks for the first time, the second time and so on."""
+        with self._lock:
+            if attempt not in self._clients:
+                self._clients[attempt] = self._asked(attempt).load()
+            return self._clients[attempt]
+
+    def _asked(self, attempt: int) -> OpenAIChat:
+        model = self._model
+        temperature = max(model.temperature, model.retry_temperature) if attempt else model.temperature
+        name, address = model.file().stem, f"{self._server.address}/v1"
+        return OpenAIChat(
+            name, address, "", temperature, model.seed + attempt, timeout=model.timeout, concurrency=model.concurrency
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader should know: on one machine the same ask brings the same reply, in any order and after any restart."""
+        return {
+            "library": library_version("xllamacpp"),
+            "revision": self._model.revision(),
+            "context": self._model.context,
+            "temperature": self._model.temperature,
+            "seed": self._model.seed,
+            "retry_temperature": self._model.retry_temperature,
+            "threads": self._threads,
+            "slots": 1,
+            "prompt_cache": False,
+        }
+
+    def close(self) -> None:
+        """Ends the server."""
+        with self._lock:
+            for client in self._clients.values():
+                client.close()
+        self._server.close()
+
+
+def llama_revision(weights: str) -> str:
+    """The revision of weights together with the library that runs them."""
+    return f"{weights}, {library_versions('xllamacpp')}"

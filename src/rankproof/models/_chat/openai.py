@@ -1,0 +1,345 @@
+"""OpenAI-compatible servers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from rankproof._data import validation
+from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._registry import Option
+from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.models._chat.base import (
+    ChatReply,
+    ChatRequest,
+    ChatRequestError,
+    ChatUnavailableError,
+    FinishReason,
+    estimate_tokens,
+)
+from rankproof.models._chat.http import (
+    STATUSES_WITH_REASON,
+    CallLimiter,
+    CallsStoppedError,
+    ChatHttpResponse,
+    Connection,
+    ConnectionLostError,
+    Secret,
+    checked_base_url,
+    checked_variable_name,
+    is_loopback,
+    is_unencrypted,
+    secret_from_env,
+)
+
+_MAX_LOGPROBS = 20
+"""That OpenAI's servers give."""
+
+
+def request_body(model: OpenAIChat, request: ChatRequest) -> bytes:
+    """The body, in ASCII; settings below 0 are left to the server."""
+    content: dict[str, Any] = {
+        "model": model.model,
+        "messages": [{"role": each.role, "content": each.text} for each in request.messages],
+        model.limit_key: request.max_tokens,
+        "stream": False,
+    }
+    if model.temperature >= 0:
+        content["temperature"] = model.temperature
+    if model.seed >= 0:
+        content["seed"] = model.seed
+    if request.schema:
+        shape = {"name": "reply", "strict": True, "schema": json.loads(request.schema)}
+        content["response_format"] = {"type": "json_schema", "json_schema": shape}
+    if request.logprobs:
+        content |= {"logprobs": True, "top_logprobs": min(request.logprobs, _MAX_LOGPROBS)}
+    return json.dumps(content, allow_nan=False).encode()
+
+
+_FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refusal",
+}
+_MAX_TOKENS = 10**9
+_MAX_MODEL_NAME = 200
+
+
+class ResponseFormatError(ValueError):
+    """The body is no chat completion: what is wrong with it, in a few words and without its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the body says; `is_estimated` where it does not say how many tokens there were."""
+
+    text: str
+    finish: FinishReason
+    tokens_in: int
+    tokens_out: int
+    is_estimated: bool
+    model: str
+    first: tuple[tuple[str, float], ...] | None
+
+
+def parse_completion(body: str, request: ChatRequest) -> Completion:
+    """The first choice, its tokens and its log-probabilities."""
+    document = _object(_parse_body(body), "the body")
+    choices = document.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise ResponseFormatError("there are no choices")
+    choice = _object(choices[0], "the choice")
+    message = _object(choice.get("message"), "the message")
+    refusal = _text(message.get("refusal"), "the refusal")
+    text = _text(message.get("content"), "the content") or refusal
+    finish = "refusal" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason")), "other")
+    usage = document.get("usage")
+    told = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
+    tokens_in, tokens_out = (None, None) if None in told else told
+    return Completion(
+        text=text,
+        finish=finish,
+        tokens_in=sum(estimate_tokens(each.text) for each in request.messages) if tokens_in is None else tokens_in,
+        tokens_out=estimate_tokens(text) if tokens_out is None else tokens_out,
+        is_estimated=None in told,
+        model=_replace_surrogates(document["model"])[:_MAX_MODEL_NAME] if isinstance(document.get("model"), str) else "",
+        first=_first_token_logprobs(choice.get("logprobs")),
+    )
+
+
+def error_message(body: str) -> str:
+    """Why a request was refused, as servers say it; "" where they do not."""
+    try:
+        document = _parse_body(body)
+    except ResponseFormatError:
+        return ""
+    error = document.get("error", document) if isinstance(document, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return _replace_surrogates(message) if isinstance(message, str) else ""
+
+
+def _parse_body(body: str) -> Any:
+    if not body.strip():
+        raise ResponseFormatError("the body is empty")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ResponseFormatError("the body is no JSON") from None
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ResponseFormatError(f"{what} is no object")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if value is not None and not isinstance(value, str):
+        raise ResponseFormatError(f"{what} is no text")
+    return _replace_surrogates(value or "")
+
+
+def _replace_surrogates(text: str) -> str:
+    """The text with lone surrogates replaced: JSON can spell them, files cannot hold them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value <= _MAX_TOKENS else None
+
+
+def _first_token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None:
+    """The likeliest first tokens, None where there are none of use; an infinite log-probability is none."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    token = content[0] if isinstance(content, list) and content else None
+    top = token.get("top_logprobs") if isinstance(token, dict) else None
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(top, list):
+        pairs = [(each.get("token"), each.get("logprob")) for each in top if isinstance(each, dict)]
+    found = tuple(
+        (_replace_surrogates(text), float(value)) for text, value in pairs if isinstance(text, str) and _is_logprob(value)
+    )
+    return found or None
+
+
+def _is_logprob(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1e9 < value < 1e9 and math.isfinite(value)
+
+
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+
+
+def retry_after_seconds(header: str, now: datetime | None = None) -> float | None:
+    """Seconds from now, 0 for a date that is past; None where the header is missing or says nothing of sense."""
+    from email.utils import parsedate_to_datetime
+
+    text = header.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    if text.startswith("-"):
+        return 0.0 if _SECONDS.fullmatch(text[1:]) else None
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    at = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+_LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or more than the model's context holds"
+LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
+_RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
+_DEADLINE_FACTOR = 2.5
+"""Time-outs after which an answer is given up whatever the connection does: looking up a host's name knows no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChat:
+    """A model's name and its server's address; the key is in the environment variable `key_env`, "" where none is needed.
+
+    `timeout` seconds are for connecting and for each pause of an answer. A `temperature` or `seed` below 0 is not sent, and
+    `limit_key` is what the server calls the most tokens of a reply. Prices are for a million tokens.
+    """
+
+    model: Annotated[str, Option("the model's name on its server")]
+    base_url: Annotated[str, Option("the address of the server, OpenAI-compatible")] = "https://api.openai.com/v1"
+    api_key_env: Annotated[str, Option("the environment variable with the API key, empty for none")] = field(
+        default="OPENAI_API_KEY", metadata=NOT_IN_IDENTITY
+    )
+    temperature: Annotated[float, Option("sampling temperature, from 0 to 2; below 0 it is not sent", least=-1, most=2)] = 0.0
+    seed: Annotated[int, Option("seed of the sampling; below 0 it is not sent", least=-1, most=2**63 - 1)] = 0
+    limit_key: Annotated[str, Option("the server's name for the most tokens of a reply")] = "max_tokens"
+    timeout: Annotated[float, Option("the most seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
+        default=60.0, metadata=NOT_IN_IDENTITY
+    )
+    concurrency: Annotated[int, Option("how many calls run at once", least=1, most=256)] = field(
+        default=4, metadata=NOT_IN_IDENTITY
+    )
+    price_in: Annotated[float, Option("price of a million prompt tokens", least=0, most=1e6)] = field(
+        default=0.0, metadata=NOT_IN_IDENTITY
+    )
+    price_out: Annotated[float, Option("price of a million reply tokens", least=0, most=1e6)] = field(
+        default=0.0, metadata=NOT_IN_IDENTITY
+    )
+
+    def __post_init__(self) -> None:
+        checked_variable_name(self.api_key_env)  # first: what stands in its place may be the key, which no message shows
+        validation.check_options(self)
+        if not self.model.strip():
+            raise UsageError("model is empty", fix="give the name that the server knows the model by")
+        object.__setattr__(self, "base_url", checked_base_url(self.base_url))
+        if self.api_key_env and is_unencrypted(self.base_url):
+            what = "base_url is a plain http address of another machine, and the key could be read on the way there"
+            raise UsageError(what, fix='use https, or give key_env = "" where the server needs no key')
+        validation.checked_choice("limit_key", self.limit_key, LIMIT_KEYS)
+
+    def load(self, *, threads: int = 1) -> OpenAIConnection:
+        """A connection; nothing is sent yet."""
+        return OpenAIConnection(self, secret_from_env(self.api_key_env, needed=not is_loopback(self.base_url)))
+
+    def revision(self) -> str:
+        """Nobody can tell which weights stand behind a server's name."""
+        return "openai-compatible"
+
+
+class OpenAIConnection:
+    """The model, ready to reply."""
+
+    def __init__(self, model: OpenAIChat, secret: Secret) -> None:
+        self._model, self._secret = model, secret
+        self._connection = Connection(model.base_url, secret, model.timeout)
+        self._calls = CallLimiter(model.concurrency)
+        self._estimated, self._lock = 0, threading.Lock()
+
+    def reply(self, request: ChatRequest) -> ChatReply:
+        """The reply to one request, without the key where the server sent it back."""
+        body = request_body(self._model, request)
+        try:
+            found = self._calls.within(_DEADLINE_FACTOR * self._model.timeout, lambda: self._tried(request, body))
+        except TimeoutError:
+            found = self._failed(f"no whole answer within {_DEADLINE_FACTOR * self._model.timeout:g} s", charged=True)
+        except CallsStoppedError:
+            found = ChatUnavailableError("asking was stopped")
+        # Raised out here, and made without a traceback: none leads to a frame that holds headers or what the server sent.
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def facts(self) -> Mapping[str, Any]:
+        """Where it is asked, and how many replies came without a count of their tokens."""
+        model = self._model
+        said = {"model": model.model, "address": model.base_url, "temperature": model.temperature, "seed": model.seed}
+        return {**said, "usage_estimated": self._estimated}
+
+    def close(self) -> None:
+        """Ends every wait for a reply; connections close with their last request."""
+        self._calls.stop(self._connection.close)
+
+    def _tried(self, request: ChatRequest, body: bytes) -> ChatReply | Exception:
+        start = time.perf_counter()
+        try:
+            answer = self._connection.post(body)
+            seconds = time.perf_counter() - start
+            problem = self._problem(answer, request)
+            return problem or self._reply(parse_completion(self._secret.masked(answer.body), request), seconds)
+        except ConnectionLostError as error:
+            return self._failed(str(error), charged=error.arrived)
+        except ResponseFormatError as error:
+            return self._failed(str(error), charged=True)
+
+    def _problem(self, answer: ChatHttpResponse, request: ChatRequest) -> Exception | None:
+        """What a status means other than success."""
+        model, status = self._model, answer.status
+        if status == HTTPStatus.OK:
+            return None
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            key = f"the key in {model.api_key_env}" if self._secret else "an ask without a key (see key_env)"
+            return self._unusable(f"the server refused {key} (status {status}); check that it is right and may use the model")
+        if status == HTTPStatus.NOT_FOUND:
+            return self._unusable(f"the server knows no model {model.model}, or no chat at this address (status 404); check both")
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            return self._unusable(f"the server leads elsewhere (status {status}), which is not followed; give the right base_url")
+        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
+            told = for_message(self._secret.masked(error_message(self._secret.masked(answer.body))))
+            wishes = status in STATUSES_WITH_REASON and bool(request.schema or request.logprobs)
+            return self._failed(
+                f"the server refused the request (status {status}) {told}{_LIKELY_CAUSES}",
+                retryable=False,
+                optional_params=wishes,
+            )
+        return self._failed(f"status {status}", wait=retry_after_seconds(answer.retry_after))
+
+    def _reply(self, found: Completion, seconds: float) -> ChatReply:
+        if found.is_estimated:
+            with self._lock:
+                self._estimated += 1
+        masked = self._secret.masked
+        first = None if found.first is None else tuple((masked(token), value) for token, value in found.first)
+        return ChatReply(
+            masked(found.text),
+            found.finish,
+            found.tokens_in,
+            found.tokens_out,
+            seconds,
+            model=masked(found.model),
+            first=first,
+            estimated=found.is_estimated,
+        )
+
+    def _failed(self, why: str, *, retryable: bool = True, **more: Any) -> ChatRequestError:
+        return ChatRequestError(self._said(why), retryable=retryable, **more)
+
+    def _unusable(self, why: str) -> ChatUnavailableError:
+        return ChatUnavailableError(self._said(why))
+
+    def _said(self, why: str) -> str:
+        return escape_invisible(self._secret.masked(f"{self._model.base_url}: {why.strip()}"))

@@ -1,0 +1,121 @@
+"""Folders that are made whole or not at all, with a manifest of checksums that is checked when they are opened."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankproof._io.files import file_sha256
+from rankproof._io.paths import cache_home
+from rankproof._io.strict_json import read_json_object
+from rankproof.errors import ExternalError, escape_invisible
+
+MANIFEST = "manifest.json"
+_UNFINISHED_MARK = ".unfinished-"
+_CORRUPT_MARK = ".corrupt-"
+_DAY_SECONDS = 86_400.0
+
+FolderFacts = Mapping[str, Any]
+
+
+def models_cache_folder() -> Path:
+    """Where weights and graphs are kept."""
+    return cache_home() / "models"
+
+
+def cached_folder(target: Path, make: Callable[[Path], FolderFacts]) -> Path:
+    """The folder, checked, or made where it is not there; `make` fills an empty folder and tells what is in it."""
+    if not target.is_dir():
+        _make_folder(target, make)
+    return checked_folder(target)
+
+
+def checked_folder(folder: Path) -> Path:
+    """The folder, if its files are those that were written; another is refused, and set aside so that it is made anew."""
+    for name, digest in _read_manifest(folder).items():
+        path = folder / name
+        if not path.is_file() or file_sha256(path) != digest:
+            raise _corrupt_error(folder, name)
+    return folder
+
+
+def _read_manifest(folder: Path) -> dict[str, str]:
+    try:
+        files = read_json_object(folder / MANIFEST).get("files")
+    except ExternalError:
+        files = None
+    if not isinstance(files, dict):
+        raise _corrupt_error(folder, MANIFEST)
+    return files
+
+
+def folder_facts(folder: Path) -> dict[str, Any]:
+    """What the maker told of the folder; nothing where it has no manifest."""
+    facts = read_json_object(folder / MANIFEST).get("facts")
+    return facts if isinstance(facts, dict) else {}
+
+
+def _make_folder(target: Path, make: Callable[[Path], FolderFacts]) -> None:
+    """Filled beside its place and then renamed; where another process was first, its folder stays."""
+    unfinished = target.parent / f"{_UNFINISHED_MARK}{target.name}-{os.urandom(4).hex()}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(target.parent)
+        unfinished.mkdir()
+        facts = make(unfinished)
+        _write_manifest(unfinished, facts)
+        with contextlib.suppress(FileExistsError):
+            _rename(unfinished, target)
+    except OSError as error:
+        where = error.filename or target
+        raise ExternalError(
+            escape_invisible(
+                f"{where}: cannot be written ({error.strerror or error}); free space, or name another folder in RANKPROOF_CACHE"
+            )
+        ) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _rename(unfinished: Path, target: Path) -> None:
+    try:
+        os.rename(unfinished, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+
+
+def _write_manifest(folder: Path, facts: FolderFacts) -> None:
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    content = {"facts": dict(facts), "files": {name: file_sha256(path) for name, path in files.items()}}
+    with open(folder / MANIFEST, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, sort_keys=True)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove_stale(parent: Path) -> None:
+    """Removes what killed processes left, once it is a day old."""
+    for left in parent.glob(f"{_UNFINISHED_MARK}*"):
+        with contextlib.suppress(OSError):
+            if left.stat().st_mtime < time.time() - _DAY_SECONDS:
+                shutil.rmtree(left)
+
+
+def _corrupt_error(folder: Path, name: str) -> ExternalError:
+    aside = folder.parent / f"{_CORRUPT_MARK}{folder.name}-{os.urandom(4).hex()}"
+    try:
+        os.rename(folder, aside)
+    except OSError:
+        return ExternalError(
+            escape_invisible(f"{folder / name}: not what was written there; remove the folder {folder} and try again")
+        )
+    return ExternalError(
+        escape_invisible(f"{folder / name}: not what was written there; it was set aside as {aside.name}, so try again")
+    )

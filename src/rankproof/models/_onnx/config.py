@@ -1,0 +1,160 @@
+"""Config.json of BERT-family models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankproof.errors import ExternalError, escape_invisible, for_message
+
+_BERT_LAYER = {
+    "query": "encoder.layer.{}.attention.self.query",
+    "key": "encoder.layer.{}.attention.self.key",
+    "value": "encoder.layer.{}.attention.self.value",
+    "attended": "encoder.layer.{}.attention.output.dense",
+    "attended_norm": "encoder.layer.{}.attention.output.LayerNorm",
+    "widen": "encoder.layer.{}.intermediate.dense",
+    "narrow": "encoder.layer.{}.output.dense",
+    "norm": "encoder.layer.{}.output.LayerNorm",
+}
+_DISTIL_LAYER = {
+    "query": "transformer.layer.{}.attention.q_lin",
+    "key": "transformer.layer.{}.attention.k_lin",
+    "value": "transformer.layer.{}.attention.v_lin",
+    "attended": "transformer.layer.{}.attention.out_lin",
+    "attended_norm": "transformer.layer.{}.sa_layer_norm",
+    "widen": "transformer.layer.{}.ffn.lin1",
+    "narrow": "transformer.layer.{}.ffn.lin2",
+    "norm": "transformer.layer.{}.output_layer_norm",
+}
+_CONFIG_KEYS = {
+    "hidden": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "intermediate_size": "intermediate_size",
+    "positions": "max_position_embeddings",
+    "vocabulary": "vocab_size",
+    "activation": "hidden_act",
+}
+_DISTIL_CONFIG_KEYS = {
+    **_CONFIG_KEYS,
+    "hidden": "dim",
+    "layers": "n_layers",
+    "heads": "n_heads",
+    "intermediate_size": "hidden_dim",
+    "activation": "activation",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BertFamily:
+    """How one model type is spelt; `head` names the layers from the first token's state to the logits, and what lies between."""
+
+    prefix: str
+    head: tuple[str, str, str]
+    layer: Mapping[str, str]
+    config: Mapping[str, str]
+    counts_positions: bool = False
+    has_types: bool = True
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """The names that a file may give a tensor: with the prefix of a model with a head, and as the first BERT wrote it."""
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        return tuple(dict.fromkeys((name, f"{self.prefix}.{name}", old, f"{self.prefix}.{old}")))
+
+
+_ROBERTA = BertFamily(
+    "roberta", ("classifier.dense", "tanh", "classifier.out_proj"), _BERT_LAYER, _CONFIG_KEYS, counts_positions=True
+)
+FAMILIES: Mapping[str, BertFamily] = {
+    "bert": BertFamily("bert", ("pooler.dense", "tanh", "classifier"), _BERT_LAYER, _CONFIG_KEYS),
+    "roberta": _ROBERTA,
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "electra": BertFamily("electra", ("classifier.dense", "gelu", "classifier.out_proj"), _BERT_LAYER, _CONFIG_KEYS),
+    "distilbert": BertFamily(
+        "distilbert", ("pre_classifier", "relu", "classifier"), _DISTIL_LAYER, _DISTIL_CONFIG_KEYS, has_types=False
+    ),
+}
+
+
+ACTIVATIONS = {
+    "gelu": "none",
+    "gelu_python": "none",
+    "gelu_new": "tanh",
+    "gelu_fast": "tanh",
+    "gelu_pytorch_tanh": "tanh",
+    "relu": "",
+}
+_DEFAULTS = {"activation": "gelu", "positions": 512}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BertConfig:
+    """The sizes and choices of one model."""
+
+    family: BertFamily
+    hidden: int
+    layers: int
+    heads: int
+    intermediate_size: int
+    positions: int
+    vocabulary: int
+    types: int
+    embedding: int
+    activation: str
+    epsilon: float
+    padding: int
+    labels: int
+
+    @property
+    def max_positions(self) -> int:
+        """How many tokens there are positions for."""
+        return self.positions - (self.padding + 1 if self.family.counts_positions else 0)
+
+
+def bert_config(config: Mapping[str, Any], source: str) -> BertConfig:
+    """The shape that config.json tells; refused where the graph here cannot be that model."""
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise ExternalError(
+            escape_invisible(
+                f"{source}: model_type {for_message(str(kind))} is not of the BERT family ({', '.join(FAMILIES)}); "
+                "for others run: pip install 'rankproof[torch]' and name the model as torch:NAME"
+            )
+        )
+    family = FAMILIES[kind]
+    sizes = {ours: config.get(theirs, _DEFAULTS.get(ours)) for ours, theirs in family.config.items()}
+    sizes |= {"types": config.get("type_vocab_size", 2) if family.has_types else 0, "padding": config.get("pad_token_id") or 0}
+    sizes |= {"embedding": config.get("embedding_size", sizes["hidden"]) if kind == "electra" else sizes["hidden"]}
+    sizes |= {"epsilon": config.get("layer_norm_eps", 1e-12), "labels": _label_count(config)}
+    _check_supported(sizes, config, source)
+    return BertConfig(family=family, **sizes)
+
+
+def _label_count(config: Mapping[str, Any]) -> int:
+    names = config.get("id2label")
+    return len(names) if isinstance(names, Mapping) else config.get("num_labels", 2)
+
+
+def _check_supported(sizes: Mapping[str, Any], config: Mapping[str, Any], source: str) -> None:
+    wrong = [
+        name for name, size in sizes.items() if name not in ("activation", "epsilon") and not (type(size) is int and size >= 0)
+    ]
+    if wrong or not isinstance(sizes["epsilon"], float) or sizes["hidden"] % max(sizes["heads"], 1) or not sizes["heads"]:
+        raise ExternalError(
+            escape_invisible(
+                f"{source}: {', '.join(wrong) or 'epsilon, hidden or heads'} of the model cannot be read; is it whole?"
+            )
+        )
+    if sizes["activation"] not in ACTIVATIONS:
+        raise ExternalError(
+            escape_invisible(
+                f"{source}: activation {for_message(str(sizes['activation']))} is not known; known: {', '.join(ACTIVATIONS)}"
+            )
+        )
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise ExternalError(
+            escape_invisible(f"{source}: relative positions are not known; name the model as torch:NAME, with the extra torch")
+        )

@@ -1,0 +1,190 @@
+"""Model folder, cached graph, int8."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from rankproof._extras import extra
+from rankproof._io.files import file_sha256
+from rankproof._io.strict_json import read_json, read_json_object
+from rankproof.errors import ExternalError, escape_invisible, for_message
+from rankproof.models._base import Precision
+from rankproof.models._download.cached_folder import cached_folder, models_cache_folder
+from rankproof.models._onnx.config import BertConfig, bert_config
+from rankproof.models._onnx.graph import GRAPH_VERSION, write_graph
+
+Pooling = Literal["mean", "cls"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+_POOLING_MODES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+_KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
+_USE_TORCH = "name the model as torch:NAME, with the extra torch"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModelFolder:
+    """Where the parts lie, and what their settings say."""
+
+    path: Path
+    body: Path
+    modules: Mapping[str, str]
+    shape: BertConfig
+
+    @property
+    def weights(self) -> Path:
+        """The file of the weights."""
+        return self.body / WEIGHTS
+
+    @property
+    def tokenizer(self) -> Path:
+        """The file of the tokenizer."""
+        return self.body / TOKENIZER
+
+    def pooling(self) -> Pooling:
+        """How token vectors become one: as the Pooling module says, by the mean where there is none."""
+        return folder_pooling(self.path, self.modules)
+
+    def max_tokens(self) -> int:
+        """The most tokens of a text that the model's settings let it read."""
+        told = read_json_object(self.body / "sentence_bert_config.json").get("max_seq_length")
+        told = told or read_json_object(self.body / "tokenizer_config.json").get("model_max_length")
+        return min(told, self.shape.max_positions) if isinstance(told, int) else self.shape.max_positions
+
+    def tells_texts_apart(self) -> bool:
+        """Whether the second text of a pair has a type of its own, and the tokenizer's settings do not leave types out."""
+        told = read_json_object(self.body / "tokenizer_config.json").get("model_input_names")
+        return self.shape.types > 1 and (not isinstance(told, list) or "token_type_ids" in told)
+
+    def lowers(self) -> bool:
+        """Whether texts are put in lower case before they are cut into tokens."""
+        return read_json_object(self.body / "sentence_bert_config.json").get("do_lower_case") is True
+
+    def prompts(self) -> dict[str, str]:
+        """The prompts that the model's makers name, for a reader to see."""
+        prompts = read_json_object(self.path / "config_sentence_transformers.json").get("prompts")
+        return {str(name): str(text) for name, text in prompts.items()} if isinstance(prompts, dict) else {}
+
+    def revision(self) -> str:
+        """A sha256 over the weights and whatever else decides the numbers, and the version of the graph written from them."""
+        names = (WEIGHTS, TOKENIZER, CONFIG, "sentence_bert_config.json", "tokenizer_config.json")
+        paths = [self.body / name for name in names] + [self.path / part / CONFIG for part in self.modules.values() if part]
+        listed = "\n".join(f"{path.relative_to(self.path).as_posix()} {file_sha256(path)}" for path in paths if path.is_file())
+        return f"{hashlib.sha256(listed.encode()).hexdigest()}.{GRAPH_VERSION}"
+
+
+def open_model_folder(path: Path) -> ModelFolder:
+    """The folder, or an error that names what was looked for."""
+    modules = module_folders(path)
+    body = path / modules.get("Transformer", "")
+    for name in (CONFIG, WEIGHTS, TOKENIZER):
+        if not (body / name).is_file():
+            raise _missing_part_error(body, name)
+    config = read_json_object(body / CONFIG)
+    return ModelFolder(path, body, modules, bert_config(config, str(body / CONFIG)))
+
+
+def folder_pooling(path: Path, modules: Mapping[str, str]) -> Pooling:
+    """How the folder's modules make one vector of many: by the mean where there is no Pooling module."""
+    if "Pooling" not in modules:
+        return "mean"
+    settings = read_json_object(path / modules["Pooling"] / CONFIG)
+    modes = [settings["pooling_mode"]] if "pooling_mode" in settings else [key for key, on in settings.items() if on is True]
+    known = [_POOLING_MODES.get(mode, mode) for mode in modes if mode != "include_prompt"]
+    if len(known) == 1 and known[0] in POOLINGS:
+        return known[0]
+    raise ExternalError(
+        escape_invisible(
+            f"{path}: pooling {for_message(', '.join(map(str, known)))} is not one of {', '.join(POOLINGS)}; {_USE_TORCH}"
+        )
+    )
+
+
+def module_folders(path: Path) -> dict[str, str]:
+    """The module folders by the last part of their type; a model of transformers has none."""
+    file = path / "modules.json"
+    if not file.is_file():
+        return {}
+    listed = read_json(file)
+    try:
+        found = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
+    except (TypeError, KeyError):
+        raise ExternalError(escape_invisible(f"{file}: no list of modules; get the model anew")) from None
+    for kind, part in found.items():
+        if kind not in _KNOWN_MODULES:
+            raise ExternalError(
+                escape_invisible(f"{file}: module {for_message(kind)} is not one of {', '.join(_KNOWN_MODULES)}; {_USE_TORCH}")
+            )
+        if Path(part).is_absolute() or ".." in Path(part).parts:
+            raise ExternalError(
+                escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; get the model anew")
+            )
+    return found
+
+
+def _missing_part_error(body: Path, name: str) -> ExternalError:
+    looked = f"{body}: no {name}; a model's folder has {CONFIG}, {WEIGHTS} and {TOKENIZER}"
+    if name == WEIGHTS and (body / f"{WEIGHTS}.index.json").is_file():
+        return ExternalError(escape_invisible(f"{looked}, here the weights are in several parts: {_USE_TORCH}"))
+    if name == WEIGHTS and any(body.glob("*.bin")):
+        return ExternalError(
+            escape_invisible(
+                f"{looked}; .bin files are pickles, which can run any code, and are not read: convert them to safetensors"
+            )
+        )
+    return ExternalError(escape_invisible(looked))
+
+
+def quantise(source: Path, target: Path) -> None:
+    """Writes the int8 form of a float32 graph."""
+    with extra("retrieval"):
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = logging.root.manager.disable
+        logging.disable(logging.WARNING)
+        try:
+            quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8)
+        finally:
+            logging.disable(before)
+
+
+GRAPH_FILE = "model.onnx"
+
+
+def cached_graph(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> Path:
+    """The graph's file, checked; written first where it is not there."""
+    name = f"{revision[:20]}{revision[64:]}-{'pairs' if head else 'encoder'}-{precision}"
+    return cached_folder(models_cache_folder() / name, _graph_writer(folder, revision, precision, head=head)) / GRAPH_FILE
+
+
+def _graph_writer(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> Callable[[Path], dict[str, Any]]:
+    def make(target: Path) -> dict[str, Any]:
+        if precision == "fp32":
+            _write_fp32(folder, target / GRAPH_FILE, head=head)
+        else:
+            _write_int8(folder, target, head=head)
+        facts = {"model": folder.path.name, "revision": revision, "precision": precision, "kind": "graph"}
+        return {**facts, "onnx": version("onnx"), "onnxruntime": version("onnxruntime")}
+
+    return make
+
+
+def _write_fp32(folder: ModelFolder, path: Path, *, head: bool) -> None:
+    write_graph(folder.weights, folder.shape, path, head=head, typed=head and folder.tells_texts_apart())
+
+
+def _write_int8(folder: ModelFolder, target: Path, *, head: bool) -> None:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(dir=target) as inner:
+        whole = Path(inner) / GRAPH_FILE
+        _write_fp32(folder, whole, head=head)
+        quantise(whole, target / GRAPH_FILE)

@@ -1,0 +1,160 @@
+"""Onnxruntime session, encoder, pair scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, Matrix, normalise_rows, read_only
+from rankproof._extras import extra
+from rankproof.errors import ExternalError, escape_invisible
+from rankproof.models._onnx.folder import Pooling
+from rankproof.models._tokenizer import Encoding, TokenizerFile
+
+_SLOWER_FUSED = ["SkipLayerNormFusion"]
+"""Measured: the fused kernel takes five times as long as the two that it stands for, a fifth of all the time."""
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class OnnxSession:
+    """Tokens in, the graph's output out; several threads may call at once."""
+
+    def __init__(self, path: Path) -> None:
+        with extra("retrieval"):
+            import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.log_severity_level = 4
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        providers = ["CPUExecutionProvider"]
+        try:
+            self._inner = onnxruntime.InferenceSession(path, options, providers=providers, disabled_optimizers=_SLOWER_FUSED)
+        except Exception as error:  # the library's errors have no class in common
+            raise ExternalError(
+                escape_invisible(f"{path}: onnxruntime cannot open it ({error}); remove its folder and try again")
+            ) from None
+        self._typed = len(self._inner.get_inputs()) > 1
+        self.library = f"onnxruntime {onnxruntime.__version__}"
+
+    def run(self, tokens: Encoding) -> Matrix:
+        """The output for one text, without the axis of the batch."""
+        inputs = {"input_ids": np.array([tokens.ids], dtype=np.int64)}
+        if self._typed:
+            inputs["token_type_ids"] = np.array([tokens.types], dtype=np.int64)
+        try:
+            output: Matrix = self._inner.run(None, inputs)[0][0]
+        except Exception as error:  # as above
+            raise ExternalError(
+                escape_invisible(f"onnxruntime failed on a text of {len(tokens.ids)} tokens ({error}); free some memory")
+            ) from None
+        if not np.isfinite(output).all():
+            raise ExternalError(
+                "the model gives numbers that are not finite; its weights are damaged, or too large for their precision"
+            )
+        return output
+
+
+def map_threads(function: Callable[[_Item], _Result], items: Iterable[_Item], *, threads: int) -> list[_Result]:
+    """The function's results in the items' order, by so many threads, which change no bit of them."""
+    if threads == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))
+
+
+class OnnxEncoder:
+    """A loaded encoder of the BERT family; a text's bits depend on nothing but the text."""
+
+    def __init__(
+        self,
+        session: OnnxSession,
+        tokenizer: TokenizerFile,
+        *,
+        size: int,
+        pooling: Pooling,
+        threads: int,
+        facts: Mapping[str, Any],
+    ) -> None:
+        self._session, self._tokenizer = session, tokenizer
+        self._size, self._pooling, self._threads = size, pooling, threads
+        self._facts = facts
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text."""
+        rows = np.zeros((len(texts), self._size), dtype=np.float32)
+        for row, vector in zip(rows, map_threads(self._vector, self._tokens(texts), threads=self._threads), strict=True):
+            row[:] = vector
+        return read_only(rows)
+
+    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text one row a token, special tokens included."""
+        return map_threads(self._token_vectors, self._tokens(texts), threads=self._threads)
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        return sum(tokens.cut for tokens in self._tokens(texts))
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens of each text are read, special tokens included."""
+        return [len(tokens.ids) for tokens in self._tokens(texts)]
+
+    def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        return self._tokenizer.unknown(texts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What was told of the model."""
+        return {"library": self._session.library, "dimensions": self._size, "pooling": self._pooling, **self._facts}
+
+    def _tokens(self, texts: Sequence[str]) -> list[Encoding]:
+        return map_threads(self._tokenizer.of, texts, threads=self._threads)
+
+    def _vector(self, tokens: Encoding) -> Matrix:
+        if not tokens.ids:
+            return np.zeros(self._size, dtype=np.float32)
+        states = self._session.run(tokens)
+        return normalise_rows(states[0] if self._pooling == "cls" else states.mean(axis=0, dtype=np.float32))
+
+    def _token_vectors(self, tokens: Encoding) -> Matrix:
+        if not tokens.ids:
+            return read_only(np.zeros((0, self._size), dtype=np.float32))
+        return read_only(normalise_rows(self._session.run(tokens)))
+
+
+class OnnxCrossEncoder:
+    """A loaded cross-encoder; a pair's bits depend on nothing but the pair.
+
+    With one label the score is its logit; with two it is the second's less the first's, the log-odds of the second.
+    """
+
+    def __init__(self, session: OnnxSession, tokenizer: TokenizerFile, *, threads: int, facts: Mapping[str, Any]) -> None:
+        self._session, self._tokenizer = session, tokenizer
+        self._threads = threads
+        self._facts = facts
+
+    def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """One score a passage."""
+        pairs = self._tokens(query, passages)
+        return read_only(np.array(map_threads(self._score, pairs, threads=self._threads), dtype=np.float64))
+
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """How many of the pairs are longer than the model reads."""
+        return sum(tokens.cut for tokens in self._tokens(query, passages))
+
+    def facts(self) -> Mapping[str, Any]:
+        """What was told of the model."""
+        return {"library": self._session.library, **self._facts}
+
+    def _tokens(self, query: str, passages: Sequence[str]) -> list[Encoding]:
+        return [self._tokenizer.of_pair(query, passage) for passage in passages]
+
+    def _score(self, tokens: Encoding) -> float:
+        logits = self._session.run(tokens).astype(np.float64)
+        return float(logits[0] if len(logits) == 1 else logits[1] - logits[0])

@@ -1,0 +1,192 @@
+"""Names to models; what is downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankproof._io.files import file_sha256
+from rankproof._registry import Component, Registry, Setting, build, settings_of
+from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof.models._chat.smollm2 import packaged_weights, smollm2_folder
+from rankproof.models._download.cached_folder import MANIFEST, folder_facts, models_cache_folder
+from rankproof.models._download.hub import hub_folder, is_hub_name
+from rankproof.models._minilm import minilm_folder
+from rankproof.models._wordllama import wordllama_folder
+
+if TYPE_CHECKING:
+    from rankproof.models._base import CrossEncoderModel, EncoderModel
+    from rankproof.models._chat.base import ChatModel
+
+
+ModelKind = Literal["encoder", "pair model", "chat"]
+
+ENCODERS: Registry[EncoderModel] = Registry(
+    "model",
+    "rankproof.models",
+    (
+        Component("wordllama", "rankproof.models._wordllama:WordLlama", "static word vectors, small and fast"),
+        Component("minilm", "rankproof.models._minilm:MiniLM", "all-MiniLM-L6-v2, a sentence encoder of 384 dimensions"),
+        Component("byt5", "rankproof.models._transformers:ByT5", "ByT5, which reads bytes", "torch"),
+        Component("canine", "rankproof.models._transformers:Canine", "CANINE, which reads characters", "torch"),
+        Component(
+            "trial", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder that rankproof tokenizers trained", "torch"
+        ),
+        Component("bpe", "rankproof.models._trained.encoder:BpeEncoder", "such an encoder with a BPE tokenizer", "torch"),
+        Component("torch", "rankproof.models._torch:SentenceTransformer", "any sentence-transformers model", "torch"),
+    ),
+)
+PAIR_MODELS: Registry[CrossEncoderModel] = Registry(
+    "model",
+    "rankproof.pair_models",
+    (Component("torch", "rankproof.models._torch:TorchCrossEncoder", "any cross-encoder of sentence-transformers", "torch"),),
+)
+CHATS: Registry[ChatModel] = Registry(
+    "model",
+    "rankproof.chats",
+    (
+        Component("openai", "rankproof.models._chat.openai:OpenAIChat", "a model behind an OpenAI-compatible server", "chat"),
+        Component("llama", "rankproof.models._chat.llama_cpp:Llama", "a gguf file, run by llama.cpp on this machine", "local"),
+        Component("smollm2", "rankproof.models._chat.smollm2:SmolLM2", "SmolLM2 135M, run by llama.cpp on this machine", "local"),
+    ),
+)
+BY_SOURCE: Registry[Any] = Registry(
+    "model",
+    "",
+    (
+        Component("encoder", "rankproof.models._bert:Bert", "a BERT encoder by its folder or hub name"),
+        Component("pair model", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder by its folder or hub name"),
+    ),
+)
+"""What opens a source without a name before it, by kind."""
+MODELS: Mapping[ModelKind, Registry[Any]] = {"encoder": ENCODERS, "pair model": PAIR_MODELS, "chat": CHATS}
+
+
+def encoder_by_name(name: str, **settings: Any) -> EncoderModel:
+    """An encoder by name: registered, NAME:SOURCE (torch:NAME), a folder or ORGANISATION/MODEL on the hub."""
+    model: EncoderModel = _built("encoder", name, settings)
+    return model
+
+
+def cross_encoder_by_name(name: str, **settings: Any) -> CrossEncoderModel:
+    """A cross-encoder by name: registered, torch:NAME, a folder or ORGANISATION/MODEL on the hub."""
+    model: CrossEncoderModel = _built("pair model", name, settings)
+    return model
+
+
+def chat_model_by_name(name: str, **settings: Any) -> ChatModel:
+    """A language model by its registered name."""
+    model: ChatModel = _built("chat", name, settings)
+    return model
+
+
+def written_name(kind: ModelKind, model: object) -> tuple[str, str] | None:
+    """The name of a model, and the field whose value follows it as its source, if any; None if it is not registered."""
+    name = MODELS[kind].name_of(type(model))
+    source = source_of(type(model))
+    if name is not None:
+        # A table has the key `name` for the model itself, so a source called that is written behind it.
+        return (f"{name}:", "name") if source is not None and source.field == "name" else (name, "")
+    if source is not None and BY_SOURCE.name_of(type(model)) == kind:
+        return "", source.field
+    return None
+
+
+def source_prefix(kind: ModelKind, name: str) -> str:
+    """What stands before the source in NAME:SOURCE, with the colon; empty for a name that is not written so."""
+    first, colon, _ = name.partition(":")
+    known = colon and first in MODELS[kind] and source_of(MODELS[kind].load(first)) is not None
+    return f"{first}:" if known else ""
+
+
+def find(kind: ModelKind, name: str) -> tuple[Callable[..., Any], tuple[str, ...]] | None:
+    """The class that a name stands for, and the source in the name as its argument; None for an unknown name."""
+    if name in MODELS[kind]:
+        return MODELS[kind].load(name), ()
+    if prefix := source_prefix(kind, name):
+        return MODELS[kind].load(prefix.removesuffix(":")), (name.removeprefix(prefix),)
+    if any(mark in name for mark in "/\\.~") and kind in BY_SOURCE:
+        return BY_SOURCE.load(kind), (name,)
+    return None
+
+
+def source_of(model: Any) -> Setting | None:
+    """The setting that holds a model's source, if it has one: always its first."""
+    first = settings_of(model)[:1]
+    return first[0] if first and first[0].option.role == "source" else None
+
+
+def is_ready(model: EncoderModel | CrossEncoderModel | ChatModel) -> bool:
+    """Whether the model can be loaded without a network; one that does not say is taken to be."""
+    ready: Callable[[], bool] = getattr(model, "is_ready", lambda: True)
+    return ready()
+
+
+def _built(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> Any:
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r} is no model's name", fix="give a text")
+    if not name.strip():
+        raise UsageError("the model's name is empty", fix=f"known: {_known_names(kind)}")
+    found = find(kind, name)
+    if found is None:
+        raise UsageError(f"no model is called {for_message(name)}", fix=f"known: {_known_names(kind)}")
+    make, source = found
+    _check_has_source(kind, name, settings)
+    return build("model", name, make, settings, *source)
+
+
+def _check_has_source(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> None:
+    """A registered model without a default source must be given one."""
+    source = source_of(MODELS[kind].load(name)) if name in MODELS[kind] else None
+    if source is not None and source.required and source.key not in settings:
+        raise UsageError(f"the model {name} lacks its {source.key}", fix=f"write {name}:FOLDER")
+
+
+def _known_names(kind: ModelKind) -> str:
+    sources = ("NAME:SOURCE (torch:acme/tiny)", "a folder (./NAME)", "ORGANISATION/MODEL on the hub") if kind in BY_SOURCE else ()
+    return ", ".join((*MODELS[kind].names(), *sources))
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadedModel:
+    """One folder: whose it is, what it holds, which revision, its bytes and where it is."""
+
+    model: str
+    kind: str
+    revision: str
+    bytes: int
+    path: Path
+
+
+def downloaded_models() -> list[DownloadedModel]:
+    """Weights and graphs, by model; those in an installed package first."""
+    manifests = [*models_cache_folder().glob(f"*/{MANIFEST}"), *models_cache_folder().glob(f"hub/*/{MANIFEST}")]
+    found = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
+    return [*_packaged_models(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
+
+
+def model_folder_path(name: str) -> Path | None:
+    """The folder of a model's weights, None where they are not here."""
+    if name == "smollm2" and not smollm2_folder().is_dir():
+        return path.parent if (path := packaged_weights()) else None
+    named = {"wordllama": wordllama_folder, "minilm": minilm_folder, "smollm2": smollm2_folder}
+    folder = named[name]() if name in named else hub_folder(name) if is_hub_name(name) else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def _packaged_models() -> list[DownloadedModel]:
+    """The weights that lie in installed packages."""
+    path = packaged_weights()
+    return [] if path is None else [DownloadedModel("smollm2", "weights", file_sha256(path), path.stat().st_size, path.parent)]
+
+
+def _downloaded_model(folder: Path) -> DownloadedModel:
+    try:
+        facts = folder_facts(folder)
+    except ExternalError:
+        facts = {}
+    kind = " ".join(str(facts[part]) for part in ("precision", "kind") if part in facts)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return DownloadedModel(str(facts.get("model", "?")), kind or "?", str(facts.get("revision", "?")), size, folder)

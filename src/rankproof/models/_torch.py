@@ -1,0 +1,224 @@
+"""SentenceTransformer, TorchCrossEncoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, Matrix, normalise_rows, read_only
+from rankproof._data.identity import NOT_IN_IDENTITY, library_versions
+from rankproof._data.validation import check_options
+from rankproof._extras import extra, require
+from rankproof._io.files import combined_sha256, file_sha256
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, escape_invisible, for_message
+from rankproof.models._base import OwnTokenLimit, Source, check_source
+
+SENTENCE_TRANSFORMERS, TRANSFORMERS = "sentence-transformers", "transformers"
+_PATH_STARTS = ("/", "./", "../", "~")
+_IGNORED_FILES = ["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"]
+
+
+def is_folder(source: str) -> bool:
+    """Whether it is a folder that is here, and no name on the hub."""
+    return Path(source).expanduser().is_dir()
+
+
+def torch_folder(source: str, revision_name: str | None, *, by: str = SENTENCE_TRANSFORMERS) -> Path:
+    """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
+    if is_folder(source):
+        return Path(source).expanduser()
+    if source.startswith(_PATH_STARTS):
+        raise ExternalError(
+            escape_invisible(f"{for_message(source)}: no such folder; name a model's folder, or a model of the hub")
+        )
+    require("torch", "torch", by.replace("-", "_"))
+    with extra("torch"):
+        from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(source, revision=revision_name, ignore_patterns=_IGNORED_FILES))
+    except Exception as error:  # whatever the hub, the network or the name bring about
+        raise load_error(source, error, by=by) from None
+
+
+def weights_revision(source: str, revision_name: str | None, *, by: str = SENTENCE_TRANSFORMERS) -> str:
+    """The commit of the hub, or a sha256 over the folder's files."""
+    folder = torch_folder(source, revision_name, by=by)
+    if not is_folder(source):
+        return folder.name
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return combined_sha256({path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
+
+
+def load_error(source: str, error: Exception, *, by: str) -> ExternalError:
+    """The error for whatever the libraries raised, with the first line of their own."""
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ExternalError(
+        escape_invisible(
+            f"{for_message(source)}: {by} cannot load it ({for_message(first)}); check the name, the folder and the network"
+        )
+    )
+
+
+TorchClass = Literal["SentenceTransformer", "CrossEncoder"]
+
+
+class TorchEncoder:
+    """An encoder of sentence-transformers."""
+
+    def __init__(self, inner: Any, facts: Mapping[str, Any]) -> None:
+        self._inner, self._facts = inner, facts
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text; the batches follow from the list, so the same list gives the same bits."""
+        if not texts:
+            return read_only(np.zeros((0, self._size()), dtype=np.float32))
+        rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+        return read_only(normalise_rows(rows.astype(np.float32)))
+
+    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text one row a token, special tokens included."""
+        found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
+        return [read_only(normalise_rows(rows.cpu().numpy().astype(np.float32))) for rows in found]
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        return _count_truncated(self._inner, list(texts))
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the library says of the model."""
+        return {
+            "library": torch_versions(),
+            "dimensions": self._size(),
+            "max_tokens": getattr(self._inner, max_length_attribute(self._inner)),
+            "precision": "fp32",
+            **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
+            **self._facts,
+        }
+
+    def _size(self) -> int:
+        told = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
+        return int(told())
+
+
+class LoadedTorchCrossEncoder:
+    """A cross-encoder of sentence-transformers; of two labels the score is the second's logit less the first's."""
+
+    def __init__(self, inner: Any, facts: Mapping[str, Any]) -> None:
+        self._inner, self._facts = inner, facts
+
+    def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """One score a passage."""
+        with extra("torch"):
+            from torch.nn import Identity
+
+        if not passages:
+            return read_only(np.zeros(0))
+        pairs = [(query, passage) for passage in passages]
+        logits = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False).astype(np.float64)
+        return read_only(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
+
+    def cut(self, query: str, passages: Sequence[str]) -> int:
+        """How many of the pairs are longer than the model reads."""
+        return _count_truncated(self._inner, [query] * len(passages), list(passages))
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the library says of the model."""
+        longest = getattr(self._inner, max_length_attribute(self._inner))
+        return {"library": torch_versions(), "max_tokens": longest, "precision": "fp32", **self._facts}
+
+
+def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
+    """The library's own object, on the processor."""
+    require("torch", "torch", "sentence_transformers")
+    with extra("torch"):
+        import sentence_transformers
+        import torch
+        from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    torch.set_num_threads(threads)
+    try:
+        return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # the libraries below raise whatever they meet
+        raise load_error(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
+
+
+def max_length_attribute(inner: Any) -> str:
+    """What the library's version calls the most tokens that a model reads."""
+    return "max_seq_length" if hasattr(type(inner), "max_seq_length") else "max_length"
+
+
+def torch_versions() -> str:
+    """Which versions made the numbers."""
+    return library_versions("sentence-transformers", "transformers", "tokenizers", "torch")
+
+
+def _count_truncated(inner: Any, *texts: list[str]) -> int:
+    """How many texts, or pairs where two lists are given, have more tokens than the model reads."""
+    longest = getattr(inner, max_length_attribute(inner))
+    ids = inner.tokenizer(*texts, truncation=False, verbose=False)["input_ids"] if texts[0] and longest else []
+    return sum(len(one) > longest for one in ids)
+
+
+def _prompts(inner: Any) -> dict[str, str]:
+    return {name: text for name, text in (getattr(inner, "prompts", None) or {}).items() if text}
+
+
+@dataclass(frozen=True, slots=True)
+class TorchModel:
+    """A model by its folder or hub name; `revision_name` is a branch, tag or commit of the hub."""
+
+    name: Source = field(metadata=NOT_IN_IDENTITY)
+    revision_name: Annotated[str | None, Option("branch, tag or commit on the hub")] = field(
+        default=None, metadata=NOT_IN_IDENTITY
+    )
+    max_tokens: OwnTokenLimit = None
+
+    def __post_init__(self) -> None:
+        check_source(self.name)
+        check_options(self)
+
+    def revision(self) -> str:
+        """The weights' own, and the libraries that run them."""
+        return f"{self.weights()}, {torch_versions()}"
+
+    def weights(self) -> str:
+        """The commit of the hub, or a sha256 over the folder's files."""
+        return weights_revision(self.name, self.revision_name)
+
+    def is_ready(self) -> bool:
+        """Whether it can be loaded without a network."""
+        return find_spec("sentence_transformers") is not None and is_folder(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTransformer(TorchModel):
+    """An encoder."""
+
+    def load(self, *, threads: int = 1) -> TorchEncoder:
+        """The model on the processor."""
+        return TorchEncoder(*_load_torch("SentenceTransformer", self, threads))
+
+
+@dataclass(frozen=True, slots=True)
+class TorchCrossEncoder(TorchModel):
+    """A cross-encoder."""
+
+    def load(self, *, threads: int = 1) -> LoadedTorchCrossEncoder:
+        """The model on the processor."""
+        return LoadedTorchCrossEncoder(*_load_torch("CrossEncoder", self, threads))
+
+
+def _load_torch(kind: TorchClass, model: TorchModel, threads: int) -> tuple[Any, dict[str, Any]]:
+    """The library's object, and what a reader should know of where it came from."""
+    inner = load_torch_model(kind, torch_folder(model.name, model.revision_name), threads)
+    if model.max_tokens is not None:
+        setattr(inner, max_length_attribute(inner), model.max_tokens)
+    return inner, {"source": model.name, "revision": model.weights()}

@@ -1,0 +1,154 @@
+"""TrainedEncoder, BpeEncoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from rankproof._data.arrays import Matrix, read_only
+from rankproof._data.identity import NOT_IN_IDENTITY, library_versions
+from rankproof._data.validation import check_options
+from rankproof._extras import extra
+from rankproof._io.files import combined_sha256
+from rankproof._registry import Option
+from rankproof.errors import InputError, UsageError
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, load_network, open_checkpoint, torch_device
+from rankproof.models._trained.shape import parameter_count
+from rankproof.models._trained.tokenizers import Ids, parse_tokenizer_kind
+
+_TOKENS_PER_BATCH = 16_384
+
+
+class LoadedTrainedEncoder:
+    """The net of a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, facts: Mapping[str, Any]) -> None:
+        with extra("torch"):
+            import torch
+
+        torch.set_num_threads(threads)
+        self._shape, self._tokenizer, self._card = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata
+        self._device, self._facts = torch_device(device), facts
+        self._net = load_network(checkpoint.shape, checkpoint.state).to(self._device)
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text, zeros where it has no token; the batches follow from the list, so the same list gives the same bits."""
+        with extra("torch"):
+            import torch
+
+        ids = self._tokenizer.ids([self._shape.read(text) for text in texts])
+        rows = np.zeros((len(texts), self._shape.width), dtype=np.float32)
+        with torch.inference_mode():
+            for batch in batches_by_length([len(one) for one in ids]):
+                read = torch.from_numpy(pad_ids([ids[place] for place in batch])).to(self._device)
+                rows[batch] = self._net(read).cpu().numpy()
+        return read_only(rows)
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts have more characters than are read."""
+        return sum(len(text) > self._shape.characters for text in texts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader should know; the length is one of characters, the same for each tokenizer."""
+        steps = self._card.get("steps")
+        return {
+            "library": trained_versions(),
+            "dimensions": self._shape.width,
+            "max_tokens": None,
+            "max_characters": self._shape.characters,
+            "precision": "fp32",
+            "device": self._device.type,
+            "tokenizer": self._shape.kind,
+            "parameters": parameter_count(self._shape),
+            "training": f"contrastive, {steps} steps" if self._card.get("trained") is True else "none",
+            **self._facts,
+        }
+
+
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of the texts, the longest first, so many at a time that padded they stay within the bound; empty ones not."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if not lengths[place]:
+            break
+        if batch and (len(batch) + 1) * lengths[batch[0]] > _TOKENS_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def pad_ids(ids: Sequence[Ids]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The sequences as rows of one array, filled up with 0 to the longest."""
+    found = np.zeros((len(ids), max(map(len, ids), default=0)), dtype=np.int64)
+    for row, one in zip(found, ids, strict=True):
+        row[: len(one)] = one
+    return found
+
+
+def trained_versions() -> str:
+    """Which versions make the numbers."""
+    return library_versions("torch", "tokenizers")
+
+
+DeviceName = Literal["cpu", "cuda"]
+_NUMBERS_VERSION = 1
+"""Rises when the net gives other numbers for the same weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedEncoder:
+    """A checkpoint by its folder; where it lies is no part of what the model is, and where it runs is: the last bits differ."""
+
+    source: Annotated[str, Option("a folder that rankproof tokenizers train wrote", role="source")] = field(
+        metadata=NOT_IN_IDENTITY
+    )
+    device: Annotated[DeviceName, Option("where the network runs: cpu or cuda")] = "cpu"
+    gives_tokens: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not self.source or "\0" in self.source:
+            raise UsageError(f"{self.source!r} is no checkpoint", fix="name a folder that rankproof tokenizers train wrote")
+        check_options(self)
+
+    def load(self, *, threads: int = 1) -> LoadedTrainedEncoder:
+        """The encoder on its device."""
+        checkpoint = self.checkpoint()
+        told = {"source": self.source, "revision": _checkpoint_digest(checkpoint)}
+        return LoadedTrainedEncoder(checkpoint, threads=threads, device=self.device, facts=told)
+
+    def revision(self) -> str:
+        """A sha256 over the folder's files, and the libraries that run them."""
+        return f"{_checkpoint_digest(self.checkpoint())}, {trained_versions()}"
+
+    def is_ready(self) -> bool:
+        """Whether it can be loaded."""
+        return find_spec("torch") is not None and (Path(self.source).expanduser() / METADATA_FILE).is_file()
+
+    def checkpoint(self) -> Checkpoint:
+        """The folder, opened."""
+        return open_checkpoint(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class BpeEncoder(TrainedEncoder):
+    """A checkpoint whose tokenizer is a BPE."""
+
+    def checkpoint(self) -> Checkpoint:
+        """The folder, opened; one with another tokenizer is refused."""
+        found = open_checkpoint(self.source)
+        if parse_tokenizer_kind(found.shape.kind).family != "bpe":
+            raise InputError(
+                f"its tokenizer is {found.shape.kind}", source=self.source, fix="name the model as trial, or a folder of a bpe"
+            )
+        return found
+
+
+def _checkpoint_digest(checkpoint: Checkpoint) -> str:
+    return f"{combined_sha256(dict(sorted(checkpoint.digests().items())))}.{_NUMBERS_VERSION}"

@@ -1,0 +1,147 @@
+"""WordLlama."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from rankproof._data.arrays import Matrix, normalise_rows, read_only
+from rankproof._data.identity import library_version, library_versions
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, UsageError, escape_invisible
+from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
+from rankproof.models._download.hub import DownloadProgress
+from rankproof.models._download.packages import ReportStatus, WheelFile, download_first
+from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
+from rankproof.models._onnx.weights import open_weights
+from rankproof.models._tokenizer import TokenizerFile
+
+DIMENSIONS = (64, 128, 256)
+PINNED = {
+    WEIGHTS: "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+    TOKENIZER: "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
+}
+"""The sha256 of both files in the wheel wordllama 0.4.0.post1."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordLlama:
+    """The first `dimensions` of the 256 that the vectors have; they were trained to be cut there."""
+
+    dimensions: Annotated[int, Option("how many dimensions the vectors have: 64, 128 or 256")] = 256
+    gives_tokens: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if type(self.dimensions) is not int or self.dimensions not in DIMENSIONS:
+            raise UsageError(f"wordllama has no {self.dimensions!r} dimensions", fix=f"choose one of {DIMENSIONS}")
+
+    def load(self, *, threads: int = 1) -> LoadedWordLlama:
+        """The vectors in memory, if `rankproof models get wordllama` ran before; one thread is enough."""
+        folder = _folder()
+        return LoadedWordLlama(_load_vectors(folder), _load_tokenizer(folder), self.dimensions, self.revision())
+
+    def revision(self) -> str:
+        """The pinned checksums of weights and tokenizer, and the library that reads texts."""
+        return f"{PINNED[WEIGHTS][:16]}-{tokenizer_revision()}"
+
+    def is_ready(self) -> bool:
+        """Whether it can be loaded without a network."""
+        return wordllama_folder().is_dir()
+
+
+class LoadedWordLlama:
+    """The mean of a text's token vectors, summed token by token, so that no other text changes its bits."""
+
+    def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str) -> None:
+        self._table = table[:, :dimensions]
+        self._tokenizer = tokenizer
+        self._revision = revision
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """One row a text; zeros where the text has no token."""
+        rows = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            ids = self._tokenizer.bare(text)
+            row[:] = normalise_rows(self._table[ids].sum(axis=0, dtype=np.float32) / np.float32(max(len(ids), 1)))
+        return read_only(rows)
+
+    def cut(self, texts: Sequence[str]) -> int:
+        """None: a text of any length is read."""
+        return 0
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has."""
+        return [len(self._tokenizer.bare(text)) for text in texts]
+
+    def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        return self._tokenizer.unknown(texts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader should know."""
+        return {
+            "library": library_version("tokenizers"),
+            "revision": self._revision,
+            "dimensions": self._table.shape[1],
+            "max_tokens": None,
+            "precision": "fp32",
+        }
+
+
+def token_starts(text: str) -> list[int]:
+    """The characters at which the tokens of a text begin."""
+    return _load_tokenizer(_folder()).starts(text)
+
+
+def tokenizer_revision() -> str:
+    """The pinned checksum of the tokenizer, and the library that runs it."""
+    return f"{PINNED[TOKENIZER][:16]}, {library_versions('tokenizers')}"
+
+
+def wordllama_folder() -> Path:
+    """Where the weights are kept."""
+    return models_cache_folder() / "wordllama"
+
+
+def _folder() -> Path:
+    folder = wordllama_folder()
+    if not folder.is_dir():
+        raise ExternalError(escape_invisible(f"wordllama is not in {folder}; run: rankproof models get wordllama"))
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _load_vectors(folder: Path) -> Matrix:
+    return read_only(open_weights(checked_folder(folder) / WEIGHTS).tensor("embedding.weight"))
+
+
+@lru_cache(maxsize=1)
+def _load_tokenizer(folder: Path) -> TokenizerFile:
+    return TokenizerFile(checked_folder(folder) / TOKENIZER, max_tokens=None)
+
+
+# Every wheel of the version has the same files; naming one makes it serve every Python and every machine.
+_PLATFORM = ("--python-version=3.12", "--implementation=cp", "--abi=cp312", "--platform=manylinux2014_x86_64")
+WHEEL = WheelFile(
+    "wordllama==0.4.0.post1",
+    "wordllama",
+    {WEIGHTS: "weights/l2_supercat_256.safetensors", TOKENIZER: "tokenizers/l2_supercat_tokenizer_config.json"},
+    _PLATFORM,
+)
+
+
+def get_wordllama(say: ReportStatus, progress: DownloadProgress) -> Path:
+    """The folder with vectors and tokenizer; what is there already is only checked."""
+    target = wordllama_folder()
+    if target.is_dir():
+        say("wordllama is here already; checking it")
+    roads = {
+        f"the installed package {WHEEL.package}": WHEEL.from_installed,
+        f"PyPI's wheel {WHEEL.requirement} (19 MB)": WHEEL.from_index,
+    }
+    return cached_folder(target, lambda unfinished: download_first("wordllama", PINNED, roads, unfinished, say, progress))

@@ -1,0 +1,229 @@
+"""GenerateAnswer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from rankproof._data.answers import ABSTAIN_PHRASE, is_abstention
+from rankproof._data.answers import Answer as Given
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.ordering import Ranking
+from rankproof._llm.budget import Estimate, estimate_request
+from rankproof._llm.client import CachedClient, ReplyParseError
+from rankproof._llm.parsing import parse_json, reply_text
+from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
+from rankproof._registry import Option
+from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._chunked import whole_documents_note
+from rankproof.stages._fields import (
+    DEFAULT_FIELDS,
+    Attempts,
+    ChatOption,
+    Fields,
+    MaxTokens,
+    PassageCharacters,
+    check,
+    check_known_fields,
+    passage_text,
+)
+
+ANSWER_SYSTEM = "You answer questions from passages. " + UNTRUSTED_DATA_RULE
+ANSWER_PROMPT = """Answer the question from the passages below and from nothing else, in as few words as will do.
+Name the numbers of the passages that the answer rests on as its sources.
+If the passages do not hold the answer, the answer is {abstention} and has no sources.
+Reply with JSON only: {"answer": "the answer", "sources": [1]}
+
+{question}
+
+{passages}"""
+ANSWER_SCHEMA = (
+    '{"type":"object","properties":{"answer":{"type":"string"},"sources":{"type":"array","items":{"type":"integer"}}},'
+    '"required":["answer","sources"],"additionalProperties":false}'
+)
+
+
+def answer_request(stage: GenerateAnswer, query: Query, passages: Sequence[str]) -> ChatRequest:
+    """The question and the passages, each in a fence; passages are numbered from 1."""
+    text = fill_prompt(
+        stage.prompt,
+        abstention=stage.abstention,
+        question=quote_untrusted([query.text], labels=["question"]),
+        passages=quote_untrusted(passages, characters=stage.passage_characters),
+    )
+    return ChatRequest((Message("system", ANSWER_SYSTEM), Message("user", text)), stage.max_tokens, ANSWER_SCHEMA)
+
+
+_CITATION_MARKS = re.compile(r"\s*\[((?:passage )?[0-9]{1,9}(?:\s*[,;]\s*[0-9]{1,9})*)\]", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_STRUCTURED_STARTS = ("{", "[{", '["', "```", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """An answer with the numbers of its sources; `dropped` counts sources that were never given, `by_text` plain text."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+    dropped: int = 0
+    by_text: int = 0
+    abstained: bool = False
+
+
+def parse_answer(reply: ChatReply, *, count: int, abstention: str) -> ParsedAnswer:
+    """What the reply says of `count` passages; UnreadableError where it holds no answer."""
+    text = reply_text(reply)
+    found = _answer_object(text)
+    answer = text if found is None else found.get("answer")
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        answer = str(answer)
+    if not isinstance(answer, str):
+        raise ReplyParseError("no answer that is text")
+    bare = _checked_answer(_CITATION_MARKS.sub("", answer).strip())
+    if is_abstention(bare, abstention):
+        return ParsedAnswer(bare, by_text=int(found is None), abstained=True)
+    named = [*_source_numbers({} if found is None else found), *_citation_numbers(answer)]
+    real = [number for number in named if isinstance(number, int) and 1 <= number <= count]
+    strange = {repr(number) for number in named if number not in real}
+    return ParsedAnswer(bare, tuple(dict.fromkeys(real)), len(strange), int(found is None))
+
+
+def _answer_object(text: str) -> dict[str, Any] | None:
+    """The JSON object of the reply, None where it is plain text; anything in between is of no use."""
+    try:
+        return parse_json(text)
+    except ReplyParseError:
+        if text.lstrip().startswith(_STRUCTURED_STARTS) or '"answer"' in text:
+            raise
+        return None
+
+
+def _checked_answer(text: str) -> str:
+    if not re.search(r"\w", text):
+        raise ReplyParseError("an answer without a word")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ReplyParseError("an answer with a lone surrogate") from None
+    return text
+
+
+def _source_numbers(found: dict[str, Any]) -> list[object]:
+    """What stands under `sources`; a number may be written as text."""
+    sources = found.get("sources", [])
+    each = sources if isinstance(sources, list) else [sources]
+    return [_source_number(one) for one in each if one is not None]
+
+
+def _source_number(value: object) -> object:
+    if isinstance(value, str) and (number := _NUMBER.search(value)):
+        return int(number[0])
+    return str(value) if isinstance(value, bool) else value
+
+
+def _citation_numbers(text: str) -> list[int]:
+    return [int(number) for marks in _CITATION_MARKS.findall(text) for number in _NUMBER.findall(marks)]
+
+
+@dataclass(frozen=True)
+class GenerateAnswer:
+    """The ranking below as it is, and an answer from its first `top` passages, each cut after `passage_characters`.
+
+    The prompt holds {question} and {passages}, and {abstention}: what the model is to reply where the passages do not tell.
+    """
+
+    stage: Annotated[Stage, Option("the system whose documents the answer is made from", key="of")]
+    model: ChatOption
+    top: Annotated[int, Option("how many documents the model reads", least=1)] = 5
+    prompt: Annotated[str, Option("the prompt, with {question}, {passages} and {abstention} in it")] = ANSWER_PROMPT
+    abstention: Annotated[str, Option("the reply expected if the documents do not contain the answer")] = ABSTAIN_PHRASE
+    fields: Fields = DEFAULT_FIELDS
+    passage_characters: PassageCharacters = 1500
+    max_tokens: MaxTokens = 200
+    attempts: Attempts = 2
+    kind: ClassVar[Literal["answer"]] = "answer"
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_prompt("prompt", self.prompt, ("question", "passages"))
+
+    @property
+    def depth(self) -> int:
+        """As many as the stage below keeps."""
+        return self.stage.depth
+
+    @property
+    def chat(self) -> ChatModel:
+        """The model that answers."""
+        return self.model
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """The stage whose ranking gives the passages."""
+        return (self.stage,)
+
+    def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
+        """One ask a query, with the longest passages that there are."""
+        every = sorted((passage_text(document, self.fields) for document in context.corpus.values()), key=len, reverse=True)
+        return sum((estimate_request(answer_request(self, query, every[: self.top])) for query in queries if every), Estimate())
+
+    def build(self, context: BuildContext) -> AnswerSearcher:
+        """Nothing is made in advance."""
+        check_known_fields(context.corpus, self.fields)
+        return AnswerSearcher(self, context.corpus, context.session.client(self.model, "answer"))
+
+
+class AnswerSearcher:
+    """Where the passages are, and who asks the model."""
+
+    def __init__(self, stage: GenerateAnswer, corpus: Corpus, client: CachedClient) -> None:
+        self._stage, self._corpus, self._client = stage, corpus, client
+
+    @property
+    def concurrency(self) -> int:
+        """As many as the model answers at once."""
+        return max(1, self._stage.model.concurrency)
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The ranking below."""
+        return inputs[0]
+
+    def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Given:
+        """What the model says; it is not asked where nothing was found or the query has no word."""
+        given = tuple(ranking[0][: self._stage.top])
+        if not given or not query.text.strip():
+            return Given("", given=given, state="abstained")
+        texts = [passage_text(self._corpus[doc], self._stage.fields) for doc in given]
+        timer.cut += count_truncated(texts, self._stage.passage_characters)
+        counter = timer.counter("generate")
+        meaning = partial(parse_answer, count=len(given), abstention=self._stage.abstention)
+        said = self._client.read(answer_request(self._stage, query, texts), meaning, counter, attempts=self._stage.attempts)
+        if said is None:
+            return Given("", given=given, state="failed")
+        counter.count("by_text", said.by_text)
+        counter.count("dropped", said.dropped)
+        return _build_answer(said, given)
+
+    def cost(self) -> Cost:
+        """Nothing is indexed."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, and how many passages it reads."""
+        return {**self._client.facts(), "top": self._stage.top, "passage_characters": self._stage.passage_characters}
+
+    def notes(self) -> Sequence[str]:
+        """What the passages are; what went wrong is counted query by query."""
+        return whole_documents_note(self._stage.stage)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _build_answer(said: ParsedAnswer, given: tuple[str, ...]) -> Given:
+    if said.abstained:
+        return Given(said.text, given=given, state="abstained")
+    return Given(said.text, tuple(given[number - 1] for number in said.sources), given)

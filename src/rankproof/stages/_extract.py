@@ -1,0 +1,139 @@
+"""Extracting: the best sentence of the first passages as the answer, without a language model; the baseline of all answers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from rankproof._data.answers import Answer
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.ordering import Ranking
+from rankproof._registry import Option
+from rankproof.models._base import Encoder, EncoderModel
+from rankproof.stages._analyzer import WordAnalyzer, check_language
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._bm25 import idf
+from rankproof.stages._chunked import whole_documents_note
+from rankproof.stages._chunking import sentences
+from rankproof.stages._fields import Fields, check, check_known_fields, passage_text
+from rankproof.stages._vectors import text_vectors
+
+
+@dataclass(frozen=True)
+class ExtractAnswer:
+    """The ranking below as it is, and of its first `top` passages the sentence that is nearest to the query.
+
+    Without a model that is the sentence whose words of the query, each once, have the largest sum of idf; with one it is the
+    largest cosine. Of equal sentences the first counts. Where no sentence has anything of the query there is no answer.
+    """
+
+    stage: Annotated[Stage, Option("the system whose documents the answer is taken from", key="of")]
+    model: Annotated[EncoderModel | None, Option("the encoder that compares sentences with the query (by shared words)")] = None
+    top: Annotated[int, Option("how many documents are read", least=1)] = 5
+    fields: Fields = ("text",)
+    language: Annotated[str, Option("language of stemmer and stop words")] = "english"
+    kind: ClassVar[Literal["answer"]] = "answer"
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_language(self.language, stemming=True, stop_words=True)
+
+    @property
+    def depth(self) -> int:
+        """As many as the stage below keeps."""
+        return self.stage.depth
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """The stage whose ranking gives the passages."""
+        return (self.stage,)
+
+    def build(self, context: BuildContext) -> ExtractSearcher:
+        """Counts in how many passages each word stands, or loads the model."""
+        check_known_fields(context.corpus, self.fields)
+        start = time.perf_counter()
+        scorer: _IdfSentenceScorer | _CosineSentenceScorer
+        if self.model is None:
+            scorer = _IdfSentenceScorer(context.corpus, self.fields, self.language)
+        else:
+            scorer = _CosineSentenceScorer(self.model.load(threads=context.threads))
+        return ExtractSearcher(self, context.corpus, scorer, time.perf_counter() - start)
+
+
+class _IdfSentenceScorer:
+    """Scores sentences by the idf of the query's words in them."""
+
+    def __init__(self, corpus: Corpus, fields: Sequence[str], language: str) -> None:
+        self._terms = WordAnalyzer(language, stemming=True, stop_words=True)
+        self._size = len(corpus)
+        self._found = Counter(
+            term for document in corpus.values() for term in set(self._terms.tokenize(passage_text(document, fields)))
+        )
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        wanted = sorted(set(self._terms.tokenize(query)))
+        worth = {term: idf(self._found[term], self._size) for term in wanted}
+        return [math.fsum(worth[term] for term in wanted if term in own) for own in map(set, map(self._terms.tokenize, texts))]
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"by": "words of the query in the sentence, each once, by idf"}
+
+
+class _CosineSentenceScorer:
+    """Scores sentences by cosine."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        asked, *rows = text_vectors(self._encoder, [query, *texts])
+        return [float(asked @ row) for row in rows]
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"by": "cosine of query and sentence", "model": dict(self._encoder.facts())}
+
+
+class ExtractSearcher:
+    """Where the passages are, and what scores their sentences."""
+
+    def __init__(
+        self, stage: ExtractAnswer, corpus: Corpus, scorer: _IdfSentenceScorer | _CosineSentenceScorer, seconds: float
+    ) -> None:
+        self._stage, self._corpus, self._scorer, self._seconds = stage, corpus, scorer, seconds
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The ranking below."""
+        return inputs[0]
+
+    def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
+        """The best sentence, with its passage as the source."""
+        given = tuple(ranking[0][: self._stage.top])
+        with timer.part("generate"):
+            every = [(doc, one) for doc in given for field in self._stage.fields for one in self._sentences(doc, field)]
+            scores = self._scorer.scores(query.text, [one for _, one in every])
+        best = max(range(len(every)), key=scores.__getitem__, default=None)
+        if best is None or scores[best] <= 0:
+            return Answer("", given=given, state="abstained")
+        doc, text = every[best]
+        return Answer(text, (doc,), given)
+
+    def _sentences(self, doc: str, field: str) -> list[str]:
+        return sentences(passage_text(self._corpus[doc], (field,)))
+
+    def cost(self) -> Cost:
+        """Counting words, or loading the model."""
+        return Cost(seconds=self._seconds)
+
+    def facts(self) -> Mapping[str, Any]:
+        """How sentences are chosen."""
+        return {**self._scorer.facts(), "top": self._stage.top}
+
+    def notes(self) -> Sequence[str]:
+        """What the passages are."""
+        return whole_documents_note(self._stage.stage)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,118 @@
+"""Document text, argument checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from rankproof._data.dataset import Corpus, Document
+from rankproof._data.validation import check_options
+from rankproof._registry import Option
+from rankproof.errors import UsageError, for_message
+from rankproof.models._base import CrossEncoderModel, EncoderModel
+from rankproof.models._chat.base import ChatModel
+from rankproof.stages._base import Scorer, Stage
+from rankproof.stores._base import Store
+
+BUILT_IN_FIELDS = ("title", "text")
+DEFAULT_FIELDS = BUILT_IN_FIELDS
+
+
+def passage_text(document: Document, fields: Sequence[str]) -> str:
+    """The fields that are not empty, in the order asked for, joined by a blank."""
+    return " ".join(part for part in (_field_text(document, field) for field in fields) if part)
+
+
+def passage_texts(corpus: Corpus, fields: Sequence[str]) -> dict[str, str]:
+    """Every document's passage by id; a field that no document has is refused."""
+    check_known_fields(corpus, fields)
+    return {doc: passage_text(document, fields) for doc, document in corpus.items()}
+
+
+def check_known_fields(corpus: Corpus, fields: Sequence[str]) -> None:
+    """Each field is the title, the text, or one that some document has as text."""
+    wanted = [field for field in fields if field not in BUILT_IN_FIELDS]
+    if not wanted:
+        return
+    there = {name for document in corpus.values() for name, value in document.fields.items() if isinstance(value, str)}
+    for field in wanted:
+        if field not in there:
+            known = ", ".join(for_message(name) for name in (*BUILT_IN_FIELDS, *sorted(there)))
+            raise UsageError(f"no document has a text field called {for_message(field)}", fix=f"choose from {known}")
+
+
+def _field_text(document: Document, field: str) -> str:
+    value = getattr(document, field) if field in BUILT_IN_FIELDS else document.fields.get(field)
+    return value.strip() if isinstance(value, str) else ""
+
+
+Fields = Annotated[tuple[str, ...], Option("the document fields that are read", role="fields")]
+Depth = Annotated[int, Option("how many documents each ranking keeps", least=1)]
+EncoderOption = Annotated[EncoderModel, Option("the encoder: a name, a folder with weights, or a name on the model hub")]
+ChatOption = Annotated[ChatModel, Option("the language model: a name, or a table with a name and settings")]
+QueryPrompt = Annotated[str, Option("text put before each query, for encoders trained with it")]
+PassagePrompt = Annotated[str, Option("text put before each passage, for encoders trained with it")]
+PassageCharacters = Annotated[int, Option("how many characters of each passage the model reads", least=1)]
+MaxTokens = Annotated[int, Option("the most tokens of a reply", least=1)]
+Attempts = Annotated[int, Option("how often the model is called until a reply can be used", least=1)]
+
+
+def check(value: Any) -> None:
+    """Checks every setting of a stage or scorer by its type and Option."""
+    check_options(value, _CHECKS)
+
+
+def _model(name: str, value: Any) -> Any:
+    """Refuses what cannot be loaded."""
+    return _with_methods(name, value, ("load",), "pass a model, such as MiniLM() or WordLlama()")
+
+
+def check_chat_model(name: str, value: Any) -> Any:
+    """Refuses what is not a language model."""
+    fix = 'pass a language model, such as SmolLM2() or OpenAIChat(model="…")'
+    _with_methods(name, value, ("load", "revision"), fix)
+    if not hasattr(value, "concurrency"):
+        raise UsageError(f"{name} is a {type(value).__name__}, which replies to no messages", fix=fix)
+    return value
+
+
+def check_stage(name: str, value: Any) -> Any:
+    """Refuses what is not a stage."""
+    return _with_methods(name, value, ("inputs", "build"), "pass a stage, such as BM25() or Dense(MiniLM())")
+
+
+def _pair_model(name: str, value: Any) -> Any:
+    return _with_methods(name, value, ("load",), "pass a model that reads pairs, such as CrossEncoder(source)")
+
+
+def _store(name: str, value: Any) -> Any:
+    return _with_methods(name, value, ("open",), "pass a store, such as Memory() or PgVector()")
+
+
+def _scorer(name: str, value: Any) -> Any:
+    """Refuses what is not a scorer; a stage finds documents and scores none that it is given."""
+    fix = "pass a scorer, such as Keywords(), Similarity(MiniLM()) or MaxSim(MiniLM())"
+    _with_methods(name, value, ("build",), fix)
+    if callable(getattr(value, "inputs", None)):
+        raise UsageError(f"{name} is a stage ({type(value).__name__})", fix=fix)
+    return value
+
+
+def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> Any:
+    """The value, refused if it is a class or lacks a method."""
+    if isinstance(value, type):
+        raise UsageError(f"{name} is the class {value.__name__}", fix=fix)
+    if not all(callable(getattr(value, method, None)) for method in methods):
+        found = f"the text {for_message(repr(value))}" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise UsageError(f"{name} is {found}", fix=fix)
+    return value
+
+
+_CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
+    EncoderModel: _model,
+    CrossEncoderModel: _pair_model,
+    ChatModel: check_chat_model,
+    Store: _store,
+    Stage: check_stage,
+    Scorer: _scorer,
+}

@@ -1,0 +1,144 @@
+"""What the scorers that ask a language model have in common: the model, the passages it reads, and how long one may be."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.identity import identity
+from rankproof._llm.budget import Estimate, estimate_request
+from rankproof._llm.call_counts import CallCounter, CallTotals
+from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
+from rankproof._registry import Option
+from rankproof.models._chat.base import ChatModel, ChatRequest, Message
+from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._fields import (
+    DEFAULT_FIELDS,
+    Attempts,
+    ChatOption,
+    Fields,
+    MaxTokens,
+    PassageCharacters,
+    check,
+    check_known_fields,
+    passage_text,
+)
+
+SystemPrompt = Annotated[str, Option("the system prompt; the rule that passages are data is added to it")]
+UserPrompt = Annotated[str, Option("the prompt, with {query} and {passages} in it")]
+
+
+@dataclass(frozen=True)
+class LLMScorer:
+    """A scorer's value; passages longer than `passage_characters` are cut, and a reply of no use is asked for `attempts` times.
+
+    `prompt` holds {query} and {passages}, which are filled in between fences; the rule that what stands there is data follows
+    after `system`. `schema` and `logprobs` are what each way of asking wishes of the server.
+    """
+
+    model: ChatOption
+    system: SystemPrompt = "You are a search engine that judges how well passages answer a query."
+    prompt: UserPrompt = "{query}\n\n{passages}"
+    fields: Fields = DEFAULT_FIELDS
+    passage_characters: PassageCharacters = 1000
+    max_tokens: MaxTokens = 8
+    attempts: Attempts = 3
+    schema: ClassVar[str] = ""
+    logprobs: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_prompt("prompt", self.prompt, ("query", "passages"))
+
+    @property
+    def chat(self) -> ChatModel:
+        """The model that is asked."""
+        return self.model
+
+    def request(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> ChatRequest:
+        """What the model is asked about some passages."""
+        passages = quote_untrusted(texts, labels=labels, characters=self.passage_characters)
+        text = fill_prompt(
+            self.prompt, query=quote_untrusted([query.text], labels=["query"]), passages=passages, **self.parts(len(texts))
+        )
+        messages = (Message("system", f"{self.system} {UNTRUSTED_DATA_RULE}"), Message("user", text))
+        return ChatRequest(messages, self.max_tokens, self.schema, self.logprobs)
+
+    def parts(self, count: int) -> dict[str, str]:
+        """What is filled in besides query and passages."""
+        return {"count": str(count)}
+
+    def texts(self, corpus: Corpus, docs: Sequence[str]) -> list[str]:
+        """What the model reads of the documents, not yet cut."""
+        return [passage_text(corpus[doc], self.fields) for doc in docs]
+
+    def estimate_requests(self, queries: Sequence[Query], context: BuildContext, requests: Mapping[int, int]) -> Estimate:
+        """So many asks a query for each number of passages in an ask, with passages of the corpus's mean length."""
+        lengths = [min(len(passage_text(document, self.fields)), self.passage_characters) for document in context.corpus.values()]
+        mean = "x" * round(sum(lengths) / max(len(lengths), 1))
+        each = (
+            estimate_request(self.request(query, [mean] * size)).times(count)
+            for query in queries
+            for size, count in requests.items()
+        )
+        return sum(each, Estimate())
+
+
+ScorerT = TypeVar("ScorerT", bound=LLMScorer)
+
+
+class LoadedLLMScorer(ABC, Generic[ScorerT]):
+    """Asks the model about the documents of one corpus."""
+
+    kind = "prompted"
+
+    def __init__(self, value: ScorerT, context: BuildContext) -> None:
+        check_known_fields(context.corpus, value.fields)
+        self._value, self._corpus = value, context.corpus
+        self._client = context.session.client(value.model, "rerank")
+
+    @property
+    def concurrency(self) -> int:
+        """As many queries at once as the model takes asks."""
+        return max(1, self._value.model.concurrency)
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The scores without what asking came to."""
+        return self.scores_counting_calls(query, docs, CallTotals())
+
+    @abstractmethod
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """One number a document, by the way of asking that the kind stands for."""
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """How many of the documents the model reads only the beginning of."""
+        return count_truncated(self._value.texts(self._corpus, docs), self._value.passage_characters)
+
+    def cost(self) -> Cost:
+        """Nothing is made in advance."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, the prompt and all settings."""
+        wishes = {"schema": self._value.schema, "logprobs": self._value.logprobs}
+        return {**identity(self._value), "kind": self.kind, "rule": UNTRUSTED_DATA_RULE, **wishes}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say: what asking came to is counted query by query."""
+        return ()
+
+    def close(self) -> None:
+        """The model is the desk's to close."""
+
+
+def scores_from_order(order: Sequence[int]) -> FloatArray:
+    """Whole numbers that fall along the order; `order` has the place of each document, best first."""
+    scores = np.empty(len(order), dtype=np.float64)
+    scores[list(order)] = np.arange(len(order), 0, -1)
+    return scores

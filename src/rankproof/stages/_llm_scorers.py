@@ -1,0 +1,279 @@
+"""Listwise, Pairwise, Pointwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from rankproof._data import validation
+from rankproof._data.arrays import FloatArray
+from rankproof._data.dataset import Query
+from rankproof._llm.budget import Estimate
+from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.client import ReplyParseError
+from rankproof._llm.parsing import parse_choice, parse_json, parse_order, parse_yes, reply_first_line, reply_text, yes_no_score
+from rankproof._registry import Option
+from rankproof.models._chat.base import ChatReply
+from rankproof.stages._base import BuildContext
+from rankproof.stages._fields import MaxTokens
+from rankproof.stages._llm_base import LLMScorer, LoadedLLMScorer, SystemPrompt, UserPrompt, scores_from_order
+
+LISTWISE_SYSTEM = "You are a search engine that puts passages in the order of how well they answer a query."
+LISTWISE_PROMPT = """{query}
+
+{passages}
+
+Put all {count} passages in order by how well they answer the query, the best one first. \
+Name each of the numbers 1 to {count} exactly once.
+Reply with the order alone, written like {example}."""
+_TOKENS_PER_PASSAGE, _EXTRA_TOKENS = 8, 40
+_MIN_WINDOWS, _SAME_ORDER_SHARE = 10, 0.5
+"""From how many windows on, and from what share of them, one order says that the model does not read the passages."""
+
+
+@dataclass(frozen=True)
+class Listwise(LLMScorer):
+    """Windows of `window` passages, each `step` places above the one before; a reply must name every passage exactly once.
+
+    A window without such a reply, after every attempt, keeps the order below. `max_tokens` 0 stands for enough for a window.
+    """
+
+    system: SystemPrompt = LISTWISE_SYSTEM
+    prompt: UserPrompt = LISTWISE_PROMPT
+    max_tokens: Annotated[int, Option("the most tokens of a reply, 0 for as many as the window needs", least=0)] = 0
+    window: Annotated[int, Option("how many passages the model sorts in one call", least=2, most=1000)] = 10
+    step: Annotated[int, Option("how many places each window is above the one before", least=1)] = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.checked_integer("step", self.step, most=self.window - 1)
+        object.__setattr__(self, "max_tokens", self.max_tokens or _EXTRA_TOKENS + _TOKENS_PER_PASSAGE * self.window)
+
+    def parts(self, count: int) -> dict[str, str]:
+        """What is filled in besides query and passages; the example's length is another, so that a copy of it is of no use."""
+        return {**super().parts(count), "example": "[2] > [1] > [3]" if count != 3 else "[2] > [1] > [4] > [3]"}
+
+    def build(self, context: BuildContext) -> ListwiseScorer:
+        """Nothing is made in advance."""
+        return ListwiseScorer(self, context)
+
+    def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
+        """One ask a window: 1 + ceil((top - window) / step) a query."""
+        sizes = Counter(end - start for start, end in windows(min(top, len(context.corpus)), self.window, self.step))
+        return self.estimate_requests(queries, context, sizes)
+
+
+class ListwiseScorer(LoadedLLMScorer[Listwise]):
+    """Orders windows."""
+
+    kind = "listwise"
+
+    def __init__(self, value: Listwise, context: BuildContext) -> None:
+        super().__init__(value, context)
+        self._orders: Counter[tuple[int, ...]] = Counter()
+
+    def notes(self) -> Sequence[str]:
+        """Whether one order came back whatever stood in the windows: a permutation that is complete and says nothing."""
+        order, times = max(self._orders.items(), key=lambda each: each[1], default=((), 0))
+        every = sum(self._orders.values())
+        if every < _MIN_WINDOWS or times < _SAME_ORDER_SHARE * every or order == tuple(sorted(order)):
+            return ()
+        written = " > ".join(f"[{number}]" for number in order)
+        return [f"{times} of {every} windows came back in one order, {written}: the model does not seem to read the passages"]
+
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """Whole numbers that fall along the order found."""
+        value, texts = self._value, self._value.texts(self._corpus, docs)
+        order = list(range(len(docs)))
+        for start, end in windows(len(docs), value.window, value.step):
+            counter.count("windows")
+            order[start:end] = self._ordered(query, texts, order[start:end], counter)
+        return scores_from_order(order)
+
+    def _ordered(self, query: Query, texts: Sequence[str], held: list[int], counter: CallCounter) -> list[int]:
+        def meaning(reply: ChatReply) -> list[int]:
+            return parse_order(reply_text(reply), len(held))
+
+        request = self._value.request(query, [texts[at] for at in held])
+        found = self._client.read(request, meaning, counter, attempts=self._value.attempts)
+        if found is None:
+            return held
+        self._orders[tuple(found)] += 1
+        return [held[number - 1] for number in found]
+
+
+def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:
+    """Where each window begins and ends, the lowest first; the last one begins at the top. One document needs none."""
+    found: list[tuple[int, int]] = []
+    end = count if count > 1 else 0
+    while end > 0:
+        start = max(end - window, 0)
+        found.append((start, end))
+        end = end - step if start else 0
+    return found
+
+
+PAIRWISE_SYSTEM = "You are a search engine that says which of two passages answers a query better."
+PAIRWISE_PROMPT = """{query}
+
+{passages}
+
+Which passage answers the query better, passage A or passage B?
+Reply with JSON alone: {"better": "A"} or {"better": "B"}."""
+PAIRWISE_SCHEMA = (
+    '{"type":"object","properties":{"better":{"type":"string","enum":["A","B"]}},'
+    '"required":["better"],"additionalProperties":false}'
+)
+_PASSAGE_NAMES = ("A", "B")
+
+
+@dataclass(frozen=True)
+class Pairwise(LLMScorer):
+    """Sorted by wins over all pairs: n x (n - 1) asks for n documents, so no more than `most` of them are taken.
+
+    A pair is asked about in both orders; where the two replies disagree, the model went by position, and each document has half
+    a win. So it has in a pair without two replies of use: a failure moves nobody.
+    """
+
+    system: SystemPrompt = PAIRWISE_SYSTEM
+    prompt: UserPrompt = PAIRWISE_PROMPT
+    max_tokens: MaxTokens = 32
+    most: Annotated[int, Option("the largest top allowed: the number of calls grows with its square", least=2, most=1000)] = 10
+    schema: ClassVar[str] = PAIRWISE_SCHEMA
+
+    def build(self, context: BuildContext) -> PairwiseScorer:
+        """Nothing is made in advance."""
+        return PairwiseScorer(self, context)
+
+    def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
+        """Two asks a pair: top x (top - 1) a query."""
+        count = min(top, len(context.corpus))
+        return self.estimate_requests(queries, context, {2: count * (count - 1)})
+
+
+class PairwiseScorer(LoadedLLMScorer[Pairwise]):
+    """Compares documents two by two."""
+
+    kind = "pairwise"
+
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """How many of the others each document wins against, ties for a half."""
+        texts = self._value.texts(self._corpus, docs)
+        wins = np.zeros(len(docs), dtype=np.float64)
+        for higher, lower in combinations(range(len(docs)), 2):
+            won = self._won(query, texts[higher], texts[lower], counter)
+            wins[higher] += won
+            wins[lower] += 1 - won
+        return wins
+
+    def _won(self, query: Query, higher: str, lower: str, counter: CallCounter) -> float:
+        """What the higher document has of the win: 1, 0, or a half where the order of the two decides or nobody does."""
+        first, second = self._better(query, higher, lower, counter), self._better(query, lower, higher, counter)
+        counter.count("compared")
+        if first is None or second is None:
+            counter.count("undecided")
+            return 0.5
+        counter.count("disagreed", int(first == second))
+        return 0.5 if first == second else float(first == "A")
+
+    def _better(self, query: Query, a: str, b: str, counter: CallCounter) -> str | None:
+        request = self._value.request(query, [a, b], labels=[f"passage {name}" for name in _PASSAGE_NAMES])
+        return self._client.read(request, _parse_winner, counter, attempts=self._value.attempts)
+
+
+def _parse_winner(reply: ChatReply) -> str:
+    """The passage that a reply names, in JSON or as its first line."""
+    if "{" in reply.text:
+        better = parse_json(reply_text(reply)).get("better")
+        return parse_choice(better if isinstance(better, str) else "", _PASSAGE_NAMES, before="passage")
+    return parse_choice(reply_first_line(reply), _PASSAGE_NAMES, before="passage")
+
+
+POINTWISE_SYSTEM = "You are a search engine that judges whether a passage answers a query."
+POINTWISE_PROMPT = """{query}
+
+{passages}
+
+Does the passage answer the query? Reply with Yes or No alone."""
+
+
+@dataclass(frozen=True)
+class Pointwise(LLMScorer):
+    """Ranked by log P(Yes) - log P(No) of the reply's first token, never by a threshold; by the text where the server gives none.
+
+    A query that has to be read by the text for one document is read by it for all: Yes above No, equals in the order below.
+    A document without a reply of use, after every attempt, keeps its place, and the others are put in order around it.
+    """
+
+    system: SystemPrompt = POINTWISE_SYSTEM
+    prompt: UserPrompt = POINTWISE_PROMPT
+    logprobs: ClassVar[int] = 20
+
+    def build(self, context: BuildContext) -> PointwiseScorer:
+        """Nothing is made in advance."""
+        return PointwiseScorer(self, context)
+
+    def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
+        """One ask a document."""
+        return self.estimate_requests(queries, context, {1: min(top, len(context.corpus))})
+
+
+@dataclass(frozen=True, slots=True)
+class _PointwiseReply:
+    """One document's reply: the log-odds, None where the server gave none, and what the text says, None where it says neither."""
+
+    odds: float | None
+    said: bool | None
+
+
+class PointwiseScorer(LoadedLLMScorer[Pointwise]):
+    """Asks about one document at a time."""
+
+    kind = "pointwise"
+
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """Log-odds, or 1 and 0 by the text, or places where a document had no reply of use."""
+        found = [self._verdict(query, text, counter) for text in self._value.texts(self._corpus, docs)]
+        by_text = any(verdict is not None and verdict.odds is None for verdict in found)
+        values = [_reply_score(verdict, by_text) for verdict in found]
+        counter.count("graded", len(docs))
+        counter.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
+        counter.count(
+            "given_up", sum(value is None and verdict is not None for value, verdict in zip(values, found, strict=True))
+        )
+        return _scores_or_positions(values)
+
+    def _verdict(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:
+        request = self._value.request(query, [text], labels=["passage"])
+        return self._client.read(request, _parse_reply, counter, attempts=self._value.attempts)
+
+
+def _parse_reply(reply: ChatReply) -> _PointwiseReply:
+    odds, by_text = yes_no_score(reply)
+    if by_text:
+        return _PointwiseReply(None, bool(odds))
+    try:
+        return _PointwiseReply(odds, parse_yes(reply))
+    except ReplyParseError:
+        return _PointwiseReply(odds, None)
+
+
+def _reply_score(verdict: _PointwiseReply | None, by_text: bool) -> float | None:
+    if verdict is None:
+        return None
+    said = None if verdict.said is None else float(verdict.said)
+    return said if by_text else verdict.odds
+
+
+def _scores_or_positions(values: Sequence[float | None]) -> FloatArray:
+    """The values where all are known, else places: each document of no known value keeps its own."""
+    known = {at: value for at, value in enumerate(values) if value is not None}
+    if len(known) == len(values):
+        return np.array(values, dtype=np.float64)
+    best = iter(sorted(known, key=lambda at: -known[at]))
+    return scores_from_order([next(best) if at in known else at for at in range(len(values))])

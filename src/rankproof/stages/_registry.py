@@ -1,0 +1,58 @@
+"""The stages and scorers by the names that experiment files use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankproof._registry import Component, Registry
+
+if TYPE_CHECKING:
+    from rankproof.stages._base import Scorer, Stage
+
+
+STAGES: Registry[Stage] = Registry(
+    "stage",
+    "rankproof.stages",
+    (
+        Component("bm25", "rankproof.stages._bm25:BM25", "ranks by shared words, or by other shared tokens"),
+        Component("dense", "rankproof.stages._dense:Dense", "ranks by the similarity of vectors"),
+        Component("fuse", "rankproof.stages._fuse:Fuse", "fuses the rankings of several systems"),
+        Component("rerank", "rankproof.stages._rerank:Rerank", "sorts the first documents of a system by a scorer"),
+        Component(
+            "chunked",
+            "rankproof.stages._chunked:Chunked",
+            "lets a system search chunks of the documents; a document ranks by its best chunk",
+        ),
+        Component(
+            "answer",
+            "rankproof.stages._answer:GenerateAnswer",
+            "lets a language model answer from the first documents of a system",
+        ),
+        Component(
+            "extract",
+            "rankproof.stages._extract:ExtractAnswer",
+            "answers with the best sentence of the first documents of a system, without a language model",
+        ),
+        Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),
+        Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system by words of its first documents"),
+    ),
+)
+SCORERS: Registry[Scorer] = Registry(
+    "scorer",
+    "rankproof.scorers",
+    (
+        Component("maxsim", "rankproof.stages._scorers:MaxSim", "late interaction over the encoder's token vectors"),
+        Component("similarity", "rankproof.stages._scorers:BiEncoderScorer", "a bi-encoder: the cosine of query and passage"),
+        Component(
+            "pairs", "rankproof.stages._scorers:CrossEncoderScorer", "a cross-encoder, which reads query and passage together"
+        ),
+        Component(
+            "listwise", "rankproof.stages._llm_scorers:Listwise", "a language model sorts windows of passages, from the bottom up"
+        ),
+        Component("pointwise", "rankproof.stages._llm_scorers:Pointwise", "a language model says Yes or No to each passage"),
+        Component(
+            "pairwise", "rankproof.stages._llm_scorers:Pairwise", "a language model compares every two passages, in both orders"
+        ),
+        Component("keywords", "rankproof.stages._scorers:KeywordScorer", "counts the words of the query that a passage has"),
+    ),
+)

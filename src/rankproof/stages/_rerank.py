@@ -1,0 +1,159 @@
+"""Rerank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._data.dataset import Query
+from rankproof._data.ordering import Ranking
+from rankproof._data.validation import checked_choice
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._llm.budget import Estimate
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, UsageError
+from rankproof.models._chat.base import ChatModel
+from rankproof.stages._base import (
+    BuildContext,
+    Cost,
+    EstimatesScorerCost,
+    LimitsDepth,
+    LLMQueryScorer,
+    LoadedScorer,
+    QueryTimer,
+    ReportsQueryTruncation,
+    ReportsTruncation,
+    Scorer,
+    Stage,
+)
+from rankproof.stages._fields import check
+
+MIN_SCORE_STEP = 2.0**-30
+
+
+def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
+    """The top by the new scores, documents of equal score in the order they had, and the rest behind in theirs.
+
+    Scores descend strictly: equal ones are told apart by the last bit, and each of the rest lies a step below the one before.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ordered = [docs[at] for at in order.tolist()] + docs[top:]
+    falling = scores[order]
+    for at in range(1, len(falling)):
+        falling[at] = min(falling[at], np.nextafter(falling[at - 1], -np.inf))
+    least = float(falling[-1])
+    steps = max(1.0, abs(least) * MIN_SCORE_STEP) * np.arange(1, len(docs) - len(falling) + 1)
+    return ordered, np.concatenate([falling, least - steps])
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """The first `top` documents of the stage below, re-sorted; those after them keep their order behind them.
+
+    weight 1 sorts by the scorer alone, 0 leaves the ranking as it is, and between them the score is
+    (1 - weight) x norm(scores below) + weight x norm(scorer's), both normalised within the top. No document is added or lost.
+    The norm counts for a blend alone and is set to its default otherwise: stages that do the same are equal.
+    """
+
+    stage: Annotated[Stage, Option("the system whose ranking is reranked", key="of")]
+    by: Annotated[Scorer, Option("the scorer; its keys are in the same table")]
+    top: Annotated[int, Option("how many of the first documents are reranked", least=1)] = 50
+    weight: Annotated[float, Option("1 sorts by the new scores alone, less blends in the old ones", least=0, most=1)] = 1.0
+    norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
+
+    def __post_init__(self) -> None:
+        check(self)
+        if isinstance(self.by, LimitsDepth) and self.top > self.by.most:
+            what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
+            raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
+        checked_choice("norm", self.norm, NORMALISATIONS)
+        if self.weight in (0, 1):
+            object.__setattr__(self, "norm", Rerank.norm)
+
+    @property
+    def depth(self) -> int:
+        """As many as the stage below keeps: reranking cuts nothing off."""
+        return self.stage.depth
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """The stage that finds the documents."""
+        return (self.stage,)
+
+    @property
+    def chat(self) -> ChatModel | None:
+        """The language model that the scorer asks, if any."""
+        return self.by.chat if isinstance(self.by, EstimatesScorerCost) else None
+
+    def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
+        """The scorer's, for the first `top` documents of every query."""
+        if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
+            return Estimate()
+        return self.by.estimate_top(queries, context, min(self.top, self.depth))
+
+    def build(self, context: BuildContext) -> RerankSearcher:
+        """Makes the scorer ready."""
+        return RerankSearcher(self, self.by.build(context))
+
+
+class RerankSearcher:
+    """A scorer over the ranking below."""
+
+    def __init__(self, stage: Rerank, scorer: LoadedScorer) -> None:
+        self._stage, self._scorer = stage, scorer
+        self._cutting = scorer if isinstance(scorer, ReportsTruncation) else None
+        self._cutting_queries = scorer if isinstance(scorer, ReportsQueryTruncation) else None
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The same documents in another order."""
+        docs, scores = inputs[0]
+        if self._stage.weight == 0 or not docs:
+            return docs, scores
+        top = self._stage.top
+        if isinstance(self._scorer, LLMQueryScorer):
+            given = self._scorer.scores_counting_calls(query, docs[:top], timer.counter("rerank"))
+        else:
+            with timer.part("rerank"):
+                given = self._scorer.scores(query, docs[:top])
+        with timer.part("rerank"):
+            found = rerank_top(docs, self._blended(scores[:top], np.asarray(given, dtype=np.float64)), top)
+        if self._cutting:
+            timer.cut += self._cutting.cut(query, docs[:top])
+        if self._cutting_queries:
+            timer.cut_queries += self._cutting_queries.cut_queries(query)
+        if sorted(found[0]) != sorted(docs):
+            raise RuntimeError("a reranker neither adds nor loses documents")
+        return found
+
+    def _blended(self, inputs: FloatArray, given: FloatArray) -> FloatArray:
+        if given.shape != inputs.shape:
+            raise ExternalError(f"the reranker's model gave {given.size} scores for {inputs.size} documents")
+        if not np.isfinite(given).all():
+            raise ExternalError("the reranker's model gave a score that is not a finite number")
+        weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
+        return given if weight == 1 else (1 - weight) * norm(inputs) + weight * norm(given)
+
+    @property
+    def concurrency(self) -> int:
+        """How many queries may be searched at once; 0 where the scorer waits for nobody."""
+        return self._scorer.concurrency if isinstance(self._scorer, LLMQueryScorer) else 0
+
+    def cost(self) -> Cost:
+        """The scorer's."""
+        return self._scorer.cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """How the scores are put together, and the scorer's own facts."""
+        stage = self._stage
+        return {"top": stage.top, "weight": stage.weight, "norm": stage.norm, "scorer": dict(self._scorer.facts())}
+
+    def notes(self) -> Sequence[str]:
+        """The scorer's."""
+        return self._scorer.notes()
+
+    def close(self) -> None:
+        """Closes the scorer."""
+        self._scorer.close()

@@ -1,0 +1,192 @@
+"""RM3."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from rankproof._data.dataset import Query
+from rankproof._data.ordering import Ranking
+from rankproof._data.text import pluralise
+from rankproof._registry import Option
+from rankproof.errors import UsageError
+from rankproof.stages._analyzer import WORD_ANALYZER
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._bm25 import BM25, BM25Searcher
+from rankproof.stages._bm25_index import best_rows
+from rankproof.stages._fields import check, check_stage, passage_text
+
+MIN_TERM_LENGTH, MAX_TERM_LENGTH = 2, 20
+TermWeights = dict[str, float]
+
+
+def feedback_terms(terms: Iterable[str], is_common: Callable[[str], bool], most: int) -> TermWeights:
+    """P(t|d) over the document's commonest terms that may be feedback."""
+    counts = Counter(terms)
+    fit = {term: float(count) for term, count in counts.items() if _is_feedback_term(term) and not is_common(term)}
+    return normalise_weights(top_weighted(fit, most))
+
+
+def relevance_model(documents: Sequence[Mapping[str, float]], scores: Sequence[float], most: int) -> TermWeights:
+    """P(t|R) of the heaviest terms, given P(t|d) and the score of each feedback document."""
+    model: TermWeights = {}
+    for document, score in zip(documents, scores, strict=True):
+        for term, share in document.items():
+            model[term] = model.get(term, 0.0) + share * score
+    return normalise_weights(top_weighted(model, most))
+
+
+def interpolate(query: Sequence[str], model: Mapping[str, float], weight: float) -> TermWeights:
+    """weight x P(t|q) + (1 - weight) x P(t|R), times the number of the query's terms, so that weight 1 is the query as it stands.
+
+    A model without terms leaves the query as it is.
+    """
+    counts = Counter(query)
+    if not model:
+        return {term: float(count) for term, count in counts.items()}
+    terms = dict.fromkeys([*counts, *model])
+    return {term: weight * counts[term] + (1 - weight) * len(query) * model.get(term, 0.0) for term in terms}
+
+
+def top_weighted(weights: Mapping[str, float], most: int) -> TermWeights:
+    """The terms with the highest weights, heaviest first; of equal ones the first by its letters."""
+    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
+
+
+def normalise_weights(weights: Mapping[str, float]) -> TermWeights:
+    """The weights as shares of their sum."""
+    total = sum(weights.values())
+    return {term: weight / total for term, weight in weights.items()} if total else {}
+
+
+def _is_feedback_term(term: str) -> bool:
+    return MIN_TERM_LENGTH <= len(term) <= MAX_TERM_LENGTH and term.isalnum()
+
+
+_SHOWN_EXAMPLES = 5
+_CACHED_DOCUMENTS = 4096
+
+
+@dataclass(frozen=True)
+class RM3:
+    """Feedback from the first `docs` documents of a BM25 stage: `terms` words join the query, which keeps the share `weight`.
+
+    Index, word forms, k1 and b are those of the stage below. Terms in more than the share `common` of all documents are no
+    feedback. weight 1 is the ranking below.
+    """
+
+    stage: Annotated[BM25, Option("the bm25 system whose index is searched again", key="of")]
+    docs: Annotated[int, Option("how many of its first documents give words", least=1)] = 10
+    terms: Annotated[int, Option("how many words are added to the query", least=1)] = 10
+    weight: Annotated[float, Option("weight of the original query, from 0 to 1", least=0, most=1)] = 0.5
+    common: Annotated[float, Option("words in more than this share of all documents are left out", least=0, most=1)] = 0.1
+    kind: ClassVar[Literal["rewrite"]] = "rewrite"
+
+    def __post_init__(self) -> None:
+        check_stage("stage", self.stage)
+        if not isinstance(self.stage, BM25):
+            what = f"stage is a {type(self.stage).__name__}"
+            raise UsageError(what, fix="pass a BM25 stage: the widened query is asked of its index")
+        if self.stage.tokens != WORD_ANALYZER:
+            raise UsageError(
+                f"RM3 adds words to a query, and its stage has tokens {self.stage.tokens}",
+                fix=f'choose tokens = "{WORD_ANALYZER}"',
+            )
+        check(self)
+
+    @property
+    def depth(self) -> int:
+        """As many as the stage below keeps."""
+        return self.stage.depth
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """The first search."""
+        return (self.stage,)
+
+    def build(self, context: BuildContext) -> RM3Searcher:
+        """Indexes the passages as the stage below does."""
+        return RM3Searcher(self, self.stage.index(context.corpus))
+
+
+class RM3Searcher:
+    """The index of the stage below, asked with weighted terms."""
+
+    def __init__(self, stage: RM3, first: BM25Searcher) -> None:
+        self._stage, self._first = stage, first
+        self._names = np.array(first.docs, dtype=object)
+        self._examples: dict[str, TermWeights] = {}
+        self._unfed: set[str] = set()
+        self._terms_of = lru_cache(_CACHED_DOCUMENTS)(self._document)
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The documents that share a term with the widened query, best first."""
+        docs, scores = inputs[0]
+        if self._stage.weight == 1 or not docs:
+            return docs, scores
+        with timer.part("search"):
+            return self._ranked(self.expanded(query, inputs[0]))
+
+    def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
+        """The same rankings; the first search is done in batch."""
+        self._examples.clear()
+        inputs = self._first.search_all(queries)
+        return [self.search(query, (found,), QueryTimer()) for query, found in zip(queries, inputs, strict=True)]
+
+    def expanded(self, query: Query, inputs: Ranking) -> TermWeights:
+        """The terms of the query and of its feedback, each with its weight, heaviest first."""
+        docs, scores = inputs[0][: self._stage.docs], inputs[1][: self._stage.docs].tolist()
+        model = relevance_model([self._terms_of(doc) for doc in docs], scores, self._stage.terms)
+        if not model:
+            self._unfed.add(query.id)
+        wide = interpolate(self._first.terms.tokenize(query.text), model, self._stage.weight)
+        wide = top_weighted(wide, len(wide))
+        if query.id in self._examples or len(self._examples) < _SHOWN_EXAMPLES:
+            self._examples[query.id] = wide
+        return wide
+
+    def _ranked(self, weights: Mapping[str, float]) -> Ranking:
+        index = self._first.index
+        totals = np.zeros(len(index.lengths))
+        for term, weight in weights.items():
+            at = index.vocabulary.get(term)
+            if at is not None and weight:
+                span = slice(index.starts[at], index.starts[at + 1])
+                totals[index.rows[span]] += weight * index.weights[span].astype(np.float64)
+        rows, scores = best_rows(totals, self._stage.depth)  # type: ignore[arg-type]
+        return self._names[rows].tolist(), scores.astype(np.float64)
+
+    def _document(self, doc: str) -> TermWeights:
+        text = passage_text(self._first.corpus[doc], self._stage.stage.fields)
+        return feedback_terms(self._first.terms.tokenize(text), self._is_common, self._stage.terms)
+
+    def _is_common(self, term: str) -> bool:
+        index, at = self._first.index, self._first.index.vocabulary[term]
+        return int(index.starts[at + 1] - index.starts[at]) > self._stage.common * len(index.lengths)
+
+    def cost(self) -> Cost:
+        """Nothing of its own: the index is that of the stage below, and feedback documents are read as they are met."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The settings, and the first queries as they were asked."""
+        stage = self._stage
+        shown = {query: {term: round(weight, 4) for term, weight in wide.items()} for query, wide in self._examples.items()}
+        return {
+            "library": stage.stage.revision(),
+            **{"docs": stage.docs, "terms": stage.terms, "weight": stage.weight, "common": stage.common},
+            "examples": shown,
+        }
+
+    def notes(self) -> Sequence[str]:
+        """Queries that no feedback came to."""
+        many = len(self._unfed)
+        one, more = "query got no feedback term and was asked as it is", "queries got no feedback term and were asked as they are"
+        return [pluralise(many, one, more)] if many else []
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,256 @@
+"""MaxSim, CrossEncoderScorer, BiEncoderScorer, KeywordScorer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, Matrix
+from rankproof._data.dataset import Corpus, Query
+from rankproof._registry import Option
+from rankproof.errors import UsageError
+from rankproof.models._base import CrossEncoderModel, Encoder, EncoderModel, LoadedCrossEncoder, TokenEncoder
+from rankproof.stages._analyzer import split_words
+from rankproof.stages._base import BuildContext, Cost
+from rankproof.stages._fields import (
+    DEFAULT_FIELDS,
+    EncoderOption,
+    Fields,
+    PassagePrompt,
+    QueryPrompt,
+    check,
+    check_known_fields,
+    passage_text,
+)
+from rankproof.stages._vectors import (
+    PassageVectors,
+    TokenVectors,
+    add_prompt,
+    passage_vectors,
+    text_vectors,
+    token_rows,
+    token_vectors,
+    truncation_note,
+    vector_facts,
+    vector_notes,
+)
+
+
+@dataclass(frozen=True)
+class MaxSim:
+    """The mean, over the query's tokens, of the best inner product with a token of the passage."""
+
+    model: EncoderOption
+    fields: Fields = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not getattr(self.model, "gives_tokens", True):
+            raise _no_token_vectors_error(self.model)
+
+    def build(self, context: BuildContext) -> MaxSimScorer:
+        """Encodes every token of every passage, or takes what an earlier start had made."""
+        encoder = self.model.load(threads=context.threads)
+        if not isinstance(encoder, TokenEncoder):
+            raise _no_token_vectors_error(self.model)
+        return MaxSimScorer(encoder, token_vectors(context, self.model, encoder, self.fields))
+
+
+class MaxSimScorer:
+    """The encoder and the vectors of all passages' tokens."""
+
+    def __init__(self, encoder: TokenEncoder, vectors: TokenVectors) -> None:
+        self._encoder, self._vectors = encoder, vectors
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """From -1 to 1; 0 where the query or the passage has no token."""
+        asked = token_rows(self._encoder, [query.text])[0]
+        return np.array([_mean_of_best(self._vectors.products(doc, asked)) for doc in docs], dtype=np.float64)
+
+    def cut_queries(self, query: Query) -> int:
+        """1 where the query is longer than the model reads."""
+        return self._encoder.cut([query.text])
+
+    def cost(self) -> Cost:
+        """Encoding, remembered or not, and the vectors' bytes."""
+        seconds, size = self._vectors.seconds, self._vectors.size()
+        return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model, how many vectors there are, and how many passages were cut."""
+        counts = {"token_vectors": self._vectors.count(), "truncated_passages": self._vectors.truncated}
+        return {"kind": "maxsim", "model": dict(self._encoder.facts()), **counts}
+
+    def notes(self) -> Sequence[str]:
+        """Passages that were cut."""
+        cut = self._vectors.truncated
+        return [truncation_note(cut, len(self._vectors.places))] if cut else []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _no_token_vectors_error(model: EncoderModel) -> UsageError:
+    what = f"model {type(model).__name__} gives no vector for each token"
+    return UsageError(what, fix="choose an encoder that does, such as minilm")
+
+
+def _mean_of_best(products: Matrix) -> float:
+    """The best product of each column, on average over the columns."""
+    return float(products.max(axis=0).mean(dtype=np.float64)) if products.size else 0.0
+
+
+@dataclass(frozen=True)
+class CrossEncoderScorer:
+    """Scores by a model that reads pairs."""
+
+    model: Annotated[CrossEncoderModel, Option("the cross-encoder: a folder with weights, or a name on the model hub")]
+    fields: Fields = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def build(self, context: BuildContext) -> LoadedCrossEncoderScorer:
+        """Loads the model."""
+        check_known_fields(context.corpus, self.fields)
+        start = time.perf_counter()
+        model = self.model.load(threads=context.threads)
+        return LoadedCrossEncoderScorer(self, context, model, time.perf_counter() - start)
+
+
+class LoadedCrossEncoderScorer:
+    """The loaded model, and where the passages are."""
+
+    def __init__(self, value: CrossEncoderScorer, context: BuildContext, model: LoadedCrossEncoder, seconds: float) -> None:
+        self._value, self._corpus, self._model, self._seconds = value, context.corpus, model, seconds
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """The model's own scores."""
+        return np.asarray(self._model.scores(query.text, self._texts(docs)), dtype=np.float64)
+
+    def cut(self, query: Query, docs: Sequence[str]) -> int:
+        """How many of the documents are, with the query, longer than the model reads."""
+        return self._model.cut(query.text, self._texts(docs))
+
+    def cost(self) -> Cost:
+        """Loading the model."""
+        return Cost(seconds=self._seconds)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The model's."""
+        return {"kind": "pairs", "model": dict(self._model.facts())}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say: pairs that were cut are counted query by query."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _texts(self, docs: Sequence[str]) -> list[str]:
+        return [passage_text(self._corpus[doc], self._value.fields) for doc in docs]
+
+
+@dataclass(frozen=True)
+class BiEncoderScorer:
+    """Scores by inner product; the passages' vectors are shared with dense stages of the same model, prompt and fields."""
+
+    model: EncoderOption
+    query_prompt: QueryPrompt = ""
+    passage_prompt: PassagePrompt = ""
+    fields: Fields = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def build(self, context: BuildContext) -> LoadedBiEncoderScorer:
+        """Encodes the passages, or takes the vectors that another stage had made."""
+        encoder = self.model.load(threads=context.threads)
+        return LoadedBiEncoderScorer(
+            self, encoder, passage_vectors(context, self.model, encoder, self.passage_prompt, self.fields)
+        )
+
+
+class LoadedBiEncoderScorer:
+    """The encoder and the passages' vectors."""
+
+    def __init__(self, value: BiEncoderScorer, encoder: Encoder, vectors: PassageVectors) -> None:
+        self._value, self._encoder, self._vectors = value, encoder, vectors
+        self._row = {doc: at for at, doc in enumerate(vectors.ids)}
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """Cosines; 0 for an empty passage or query."""
+        vector = text_vectors(self._encoder, [self._asked(query)])[0]
+        rows = [self._row[doc] for doc in docs]
+        return np.asarray(self._vectors.matrix[rows] @ vector, dtype=np.float64)
+
+    def cut_queries(self, query: Query) -> int:
+        """1 where the query is longer than the model reads."""
+        return self._encoder.cut([self._asked(query)])
+
+    def cost(self) -> Cost:
+        """Encoding, remembered or not, and the vectors' bytes."""
+        seconds, size = self._vectors.seconds, self._vectors.matrix.nbytes
+        return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
+
+    def facts(self) -> Mapping[str, Any]:
+        """Model, prompts, and how the vectors lie."""
+        prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
+        return {"kind": "similarity", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
+
+    def notes(self) -> Sequence[str]:
+        """As of a dense stage."""
+        return vector_notes(self._vectors)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _asked(self, query: Query) -> str:
+        return add_prompt(self._value.query_prompt, query.text)
+
+
+@dataclass(frozen=True)
+class KeywordScorer:
+    """Counts the query's distinct words that stand in the passage, without stemming or stop words."""
+
+    fields: Fields = DEFAULT_FIELDS
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def build(self, context: BuildContext) -> LoadedKeywordScorer:
+        """Nothing is made in advance."""
+        check_known_fields(context.corpus, self.fields)
+        return LoadedKeywordScorer(context.corpus, self.fields)
+
+
+class LoadedKeywordScorer:
+    """Reads the passages as they are asked for."""
+
+    def __init__(self, corpus: Corpus, fields: Sequence[str]) -> None:
+        self._corpus, self._fields = corpus, fields
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        """Whole numbers, from 0 to the number of the query's distinct words."""
+        wanted = set(split_words(query.text))
+        found = [len(wanted.intersection(split_words(passage_text(self._corpus[doc], self._fields)))) for doc in docs]
+        return np.array(found, dtype=np.float64)
+
+    def cost(self) -> Cost:
+        """Nothing."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """What it counts."""
+        return {"kind": "keywords", "counts": "distinct words of the query in the passage"}
+
+    def notes(self) -> Sequence[str]:
+        """Nothing to say."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,181 @@
+"""VectorStore, checks, recall, masked DSNs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from types import TracebackType
+from typing import Any, Protocol, Self
+from urllib.parse import quote, quote_plus
+
+import numpy as np
+
+from rankproof._data import validation
+from rankproof._data.arrays import FloatArray, Matrix
+from rankproof._data.ordering import Ranking
+from rankproof._data.validation import checked_id
+from rankproof.errors import InputError, UsageError, escape_invisible, for_message
+
+
+class VectorStore(Protocol):
+    """Vectors of length 1 under ids; scores are inner products."""
+
+    def add(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Adds the vectors; an id that is there already gets the new vector."""
+        ...
+
+    def search(self, vectors: Matrix, k: int) -> list[Ranking]:
+        """For each row the k nearest, or all where there are fewer; equal scores: larger id first, by bytes."""
+        ...
+
+
+class OpenStore(VectorStore, Protocol):
+    """A store that holds something open until it is closed, and can say what it is and how large."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader should know: library and version, exact or approximate, its settings."""
+        ...
+
+    def size(self) -> int:
+        """Bytes that the index takes."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+
+class Store(Protocol):
+    """The value that stands for a database: `Memory()`, `PgVector(dsn=…)`, `Chroma(folder=…)`."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every vector is looked at."""
+        ...
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether it keeps files in the run's folder while it is open."""
+        ...
+
+    def open(self, name: str, dimensions: int, folder: str) -> OpenStore:
+        """An empty collection of that name; `folder` exists where one is needed, and is empty text otherwise."""
+        ...
+
+
+MAX_VECTOR_LENGTH = 1e9
+"""Far above the length 1 that is meant; below it no inner product leaves the range of float32."""
+
+
+def vector_lengths(vectors: Matrix) -> FloatArray:
+    """Each row's length, summed as doubles."""
+    found: FloatArray = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return found
+
+
+def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ()) -> Matrix:
+    """The vectors as contiguous float32 rows of the store's width, all finite; a fault names the row or its id."""
+    if np.ndim(vectors) != 2 or np.shape(vectors)[1] != dimensions:
+        what = f"vectors of shape {np.shape(vectors)} where the store has {dimensions} dimensions"
+        raise UsageError(what, fix="use the model that the store was opened for, one row for each text")
+    with np.errstate(over="ignore"):
+        rows = np.ascontiguousarray(vectors, np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        faults = np.flatnonzero(~(vector_lengths(rows) <= MAX_VECTOR_LENGTH))
+    if len(faults):
+        which = for_message(names[faults[0]]) if names else f"number {faults[0] + 1}"
+        raise InputError(f"vector {which} is not finite, or longer than {MAX_VECTOR_LENGTH:g}", fix="mend the model that gave it")
+    return rows
+
+
+def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple[list[str], Matrix]:
+    """Ids and their vectors; of an id that stands twice, the last."""
+    names = [checked_id(name, "document") for name in ids]
+    if len(names) != len(vectors):
+        raise UsageError(f"{len(names)} ids for {len(vectors)} vectors", fix="give one id for each vector")
+    rows = checked_vectors(vectors, dimensions, names)
+    last = {name: at for at, name in enumerate(names)}
+    if len(last) == len(names):
+        return names, rows
+    return list(last), rows[list(last.values())]
+
+
+def checked_depth(k: int) -> int:
+    """How many are asked for."""
+    return validation.checked_integer("k, the number of neighbours,", _python_int(k))
+
+
+def checked_dimensions(dimensions: int) -> int:
+    """How wide a store is."""
+    return validation.checked_integer("dimensions", _python_int(dimensions))
+
+
+def _python_int(count: int) -> int:
+    """A whole number of numpy's as one of Python's."""
+    return int(count) if isinstance(count, np.integer) else count
+
+
+ROUNDING = 2.0**-21
+"""By how much two libraries may differ in a float32 score near 1."""
+
+
+def ann_recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
+    """The mean share of each exact ranking that was found; documents that score as its last one count as that one would.
+
+    NaN where there is nothing to find.
+    """
+    shares = [_query_recall(mine, theirs) for mine, theirs in zip(found, exact, strict=True) if theirs[0]]
+    return float(np.mean(shares)) if shares else float("nan")
+
+
+def _query_recall(found: Ranking, exact: Ranking) -> float:
+    documents, scores = exact
+    last = float(scores[-1]) - ROUNDING * max(1.0, abs(float(scores[0])))
+    wanted = set(documents)
+    pairs: list[tuple[str, float]] = list(zip(found[0], found[1].tolist(), strict=True))
+    met = sum(name in wanted or score >= last for name, score in pairs)
+    return min(met, len(documents)) / len(documents)
+
+
+MASK = "***"
+_IN_ADDRESS = re.compile(r"(://[^\s/@:]*):[^\s/]*@")
+_IN_PAIRS = re.compile(r"(?i)((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)")
+
+
+def connection_string(dsn: str, variable: str) -> str:
+    """The string itself or what the named environment variable holds; empty where neither is given."""
+    check_one_address(dsn, variable)
+    if not variable:
+        return dsn
+    held = os.environ.get(variable, "")
+    if not held:
+        raise UsageError(f"the environment variable {variable} (dsn_env) is not set", fix="set it to the connection string")
+    return held
+
+
+def check_one_address(dsn: str, variable: str) -> None:
+    """One place alone says where the server is."""
+    if dsn and variable:
+        raise UsageError("both dsn and dsn_env are given", fix="give one of them; dsn_env keeps the password out of files")
+
+
+def mask_secrets(text: str, secrets: Iterable[str]) -> str:
+    """The text on one line without the secrets, however they are written, and without anything that looks like a password."""
+    forms = {form for secret in secrets if secret for form in _spellings(secret)}
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, MASK)
+    text = _IN_PAIRS.sub(rf"\1{MASK}", _IN_ADDRESS.sub(rf"\1:{MASK}@", text))
+    return escape_invisible(" ".join(text.split()))
+
+
+def _spellings(secret: str) -> tuple[str, ...]:
+    return secret, quote(secret, safe=""), quote_plus(secret), secret.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def address_digest(where: str) -> tuple[str, ...]:
+    """A digest of a connection string, but for its password, or of a folder; nothing where none is given."""
+    if not where:
+        return ()
+    return (f"at {sha256(f'rankproof place {mask_secrets(where, ())}'.encode()).hexdigest()[:16]}",)

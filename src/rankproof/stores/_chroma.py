@@ -1,0 +1,153 @@
+"""Chroma in a folder, with vectors that we give it: its own embedding function and its telemetry are off."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import numpy as np
+
+from rankproof._data.arrays import Matrix
+from rankproof._data.identity import NOT_IN_IDENTITY, library_version
+from rankproof._data.ordering import Ranking, rank_documents
+from rankproof._data.validation import check_options
+from rankproof._extras import extra
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, RankproofError, escape_invisible, for_message
+from rankproof.stores._base import address_digest, checked_batch, checked_depth, checked_dimensions, checked_vectors
+
+COLLECTION = "rankproof"
+
+
+@dataclass(frozen=True, slots=True)
+class Chroma:
+    """HNSW by inner product; `ef` is how long the search list is, and it is never shorter than the answer."""
+
+    folder: Annotated[str, Option("the folder of the database (one of the run's own)", role="path")] = field(
+        default="", metadata=NOT_IN_IDENTITY
+    )
+    ef: Annotated[int, Option("length of the search list", least=1, most=100_000)] = 800
+    m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=1_000)] = 16
+    ef_construction: Annotated[int, Option("length of the list while the graph is built", least=2, most=100_000)] = 100
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def exact(self) -> bool:
+        """Never: HNSW looks at some of the vectors."""
+        return False
+
+    @property
+    def needs_folder(self) -> bool:
+        """Unless one is named."""
+        return not self.folder
+
+    def revision(self) -> str:
+        """The library, and a digest of the folder that is named: another disk has other times."""
+        return ", ".join((library_version("chromadb"), *address_digest(self.folder)))
+
+    def open(self, name: str, dimensions: int, folder: str) -> OpenChroma:
+        """An empty database in a folder of its own, new each time: Chroma unpickles what it finds, so it must find nothing."""
+        return OpenChroma(self, checked_dimensions(dimensions), self.folder or folder)
+
+
+class OpenChroma:
+    """The database, deleted when it is closed."""
+
+    def __init__(self, value: Chroma, dimensions: int, folder: str) -> None:
+        self._value, self._dimensions, self._ids = value, dimensions, set[str]()
+        self._path = _new_folder(folder)
+        try:
+            with _chroma_errors("opening"):
+                self._client, self._version = _chroma_client(self._path)
+                self._collection = self._client.create_collection(
+                    COLLECTION, embedding_function=None, configuration={"hnsw": _index_settings(value)}
+                )
+        except BaseException:
+            shutil.rmtree(self._path, ignore_errors=True)
+            raise
+
+    def add(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Adds the vectors; an id that is there already gets the new vector."""
+        names, rows = checked_batch(ids, vectors, self._dimensions)
+        with _chroma_errors("adding vectors"):
+            most = self._client.get_max_batch_size()
+            for start in range(0, len(names), most):
+                self._collection.upsert(ids=names[start : start + most], embeddings=rows[start : start + most])
+            self._ids.update(names)
+            found = self._collection.count()
+        if found != len(self._ids):
+            raise ExternalError(f"Chroma has {found:,} rows where {len(self._ids):,} documents were added; run again")
+
+    def search(self, vectors: Matrix, k: int) -> list[Ranking]:
+        """For each row the k nearest that HNSW finds; equal scores: larger id first."""
+        depth, queries = min(checked_depth(k), len(self._ids)), checked_vectors(vectors, self._dimensions)
+        if depth == 0 or len(queries) == 0:
+            return [([], np.zeros(0)) for _ in queries]
+        with _chroma_errors("searching"):
+            found = self._collection.query(query_embeddings=queries, n_results=depth, include=["distances"])
+        each = zip(found["ids"], found["distances"], strict=True)
+        return [rank_documents(names, 1.0 - np.array(distances, np.float64)) for names, distances in each]
+
+    def facts(self) -> Mapping[str, Any]:
+        """Version and settings of the index."""
+        settings = {name: getattr(self._value, name) for name in ("ef", "m", "ef_construction")}
+        return {"store": "chroma", "library": f"chromadb {self._version}", "exact": False, "index": "hnsw", **settings}
+
+    def size(self) -> int:
+        """Bytes of the files in its folder."""
+        return sum(path.stat().st_size for path in self._path.rglob("*") if path.is_file())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            with _chroma_errors("closing"):
+                self._client.close()
+        except ExternalError:
+            if error is None:
+                raise
+        finally:
+            shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _new_folder(folder: str) -> Path:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="rankproof-chroma-", dir=folder)).resolve()
+    except OSError as error:
+        reason = escape_invisible(error.strerror or str(error))
+        raise ExternalError(
+            f"no folder for Chroma can be made in {for_message(folder)} ({reason}); choose another folder"
+        ) from None
+
+
+def _index_settings(value: Chroma) -> dict[str, Any]:
+    return {"space": "ip", "ef_search": value.ef, "ef_construction": value.ef_construction, "max_neighbors": value.m}
+
+
+def _chroma_client(path: Path) -> tuple[Any, str]:
+    with extra("chroma"):
+        import chromadb
+        from chromadb.config import Settings
+    return chromadb.PersistentClient(path=str(path), settings=Settings(anonymized_telemetry=False)), chromadb.__version__
+
+
+@contextmanager
+def _chroma_errors(doing: str) -> Iterator[None]:
+    """Turns what Chroma raises, which has no common class, into a WorldError."""
+    try:
+        yield
+    except RankproofError:
+        raise
+    except Exception as error:
+        reason = escape_invisible(" ".join(str(error).split()))
+        raise ExternalError(f"Chroma failed while {doing} ({reason}); check the disk and the folder, then run again") from None

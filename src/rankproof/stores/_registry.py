@@ -1,0 +1,29 @@
+"""The vector stores by the names that experiment files and commands use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankproof._registry import Component, Registry
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof.stores._base import Store
+
+
+STORES: Registry[Store] = Registry(
+    "store",
+    "rankproof.stores",
+    (
+        Component("memory", "rankproof.stores._memory:Memory", "exact search in memory"),
+        Component("pgvector", "rankproof.stores._pgvector:PgVector", "PostgreSQL with pgvector, exact or HNSW", "pgvector"),
+        Component("chroma", "rankproof.stores._chroma:Chroma", "Chroma with an HNSW index", "chroma"),
+    ),
+)
+
+
+def store_by_name(name: str, **settings: Any) -> Store:
+    """The store of that name with these settings."""
+    if name not in STORES:
+        raise UsageError(f"there is no store {for_message(name)}", fix=f"choose one of {', '.join(sorted(STORES.names()))}")
+    return STORES.build(name, settings)

@@ -1,1 +1,0 @@
-"""Tracking: results written to a store of experiments that other programs show."""

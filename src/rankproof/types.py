@@ -1,0 +1,1 @@
+"""NEW public names of signature types."""

@@ -1,0 +1,163 @@
+"""The native reader against the plain one, over runs and judgements that are in memory."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, UserDict, defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankproof._align import reference
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run, RunRow
+from support.native_cases import assert_same_hits, assert_same_judged, judged_at_random, outcome, readings, rows_at_random
+
+native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
+
+JUDGED = {"1": {"a": 1, "b": 0, "c": 2, "é": 1}, "2": {"a": 1}, "é": {"d": 3}}
+IDS: list[Any] = ["1", "2", "a", "b", "c", "é", "e\u0301", 1, 2, "", None, True, 1.5, b"a", "\ud800", np.str_("a")]
+VALUES: list[Any] = [
+    1,
+    2.5,
+    -0.0,
+    0,
+    float("nan"),
+    float("inf"),
+    None,
+    "1",
+    True,
+    10**400,
+    2**53 + 1,
+    np.float64(1),
+    np.float32(0.1),
+]
+MORE_VALUES: list[Any] = [np.int64(3), np.bool_(True), 1j, {}, [], np.float16(2)]
+
+
+class Subclass(dict[Any, Any]):
+    """A dict whose items are not those of dict."""
+
+    def items(self) -> Any:
+        return [("a", 7.0)]
+
+
+def nested(rows: list[tuple[str, str, int, float]]) -> dict[str, dict[str, float]]:
+    scores: dict[str, dict[str, float]] = {}
+    for query, doc, _, score in rows:
+        scores.setdefault(query, {})[doc] = score
+    return scores
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 32), reading=readings(), only=st.none() | st.sets(st.sampled_from(["1", "2", "é", "absent", "x"]))
+)
+def test_a_dict_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, only: set[str] | None) -> None:
+    judged, scores = judged_at_random(seed), nested(rows_at_random(seed))
+    ours, theirs = native.judge_dict(judged, "qrels", only), reference.judge_dict(judged, "qrels", only)
+    assert_same_judged(ours, theirs)
+    found = outcome(lambda: native.align_dict(ours, scores, "run", read_options))
+    assert_same_hits(found, outcome(lambda: reference.align_dict(theirs, scores, "run", read_options)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    scores=st.dictionaries(
+        st.sampled_from(IDS),
+        st.dictionaries(st.sampled_from(IDS), st.sampled_from(VALUES * 2 + MORE_VALUES), max_size=4),
+        max_size=3,
+    )
+)
+def test_odd_values_in_a_dict_are_taken_or_refused_as_the_reference_does(scores: dict[Any, dict[Any, Any]]) -> None:
+    ours, theirs = native.judge_dict(JUDGED, "qrels"), reference.judge_dict(JUDGED, "qrels")
+    found = outcome(lambda: native.align_dict(ours, scores, "run", ReadOptions()))
+    assert_same_hits(found, outcome(lambda: reference.align_dict(theirs, scores, "run", ReadOptions())))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    grades=st.dictionaries(
+        st.sampled_from(IDS),
+        st.dictionaries(
+            st.sampled_from(IDS), st.sampled_from([*VALUES, 1, 2, 1000, 1001, -(1 << 63), 1 << 63, 2.0, *MORE_VALUES]), max_size=4
+        ),
+        max_size=3,
+    )
+)
+def test_odd_grades_in_a_dict_are_taken_or_refused_as_the_reference_does(grades: dict[Any, dict[Any, Any]]) -> None:
+    found = outcome(lambda: native.judge_dict(grades, "qrels"))
+    assert_same_judged(found, outcome(lambda: reference.judge_dict(grades, "qrels")))
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, defaultdict, Counter, UserDict, MappingProxyType, Subclass])
+def test_any_mapping_is_read_through_its_items(kind: Any) -> None:
+    def made(mapping: Mapping[str, Any]) -> Any:
+        return defaultdict(dict, mapping) if kind is defaultdict else kind(dict(mapping))
+
+    ours, theirs = native.judge_dict(JUDGED, "qrels"), reference.judge_dict(JUDGED, "qrels")
+    inner = {"1": made({"b": 2.0, "a": 1.0})}
+    found = native.align_dict(ours, inner, "run", ReadOptions())
+    assert_same_hits(found, reference.align_dict(theirs, inner, "run", ReadOptions()))
+    if kind is not Subclass:
+        whole = made({"1": {"b": 2.0, "a": 1.0}})
+        assert_same_hits(
+            native.align_dict(ours, whole, "run", ReadOptions()), reference.align_dict(theirs, whole, "run", ReadOptions())
+        )
+
+
+@pytest.mark.parametrize("scores", [[], "text", 3, {"1": [("a", 1.0)]}, {"1": None}, {"1": "a"}])
+def test_what_is_no_mapping_of_mappings_fails_alike(scores: Any) -> None:
+    errors = []
+    for engine in (native, reference):
+        with pytest.raises(Exception) as caught:
+            engine.align_dict(engine.judge_dict(JUDGED, "qrels"), scores, "run", ReadOptions())
+        errors.append((type(caught.value), str(caught.value)))
+    assert errors[0] == errors[1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 1 << 32), reading=readings(), ranked=st.sampled_from(["all", "some", "none"]), lined=st.booleans())
+def test_a_run_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, ranked: str, lined: bool) -> None:
+    rows = [
+        RunRow(
+            query,
+            doc,
+            score,
+            None if ranked == "none" or (ranked == "some" and at % 5 == 0) else rank,
+            at + 1 if lined else None,
+            "t",
+        )
+        for at, (query, doc, rank, score) in enumerate(rows_at_random(seed))
+    ]
+    run = Run.from_rows(rows, source="run.txt", queries=["absent", "nobody"])
+    qrels = Qrels.from_dict(judged_at_random(seed))
+    ours, theirs = native.judge_qrels(qrels), reference.judge_qrels(qrels)
+    assert_same_judged(ours, theirs)
+    found = outcome(lambda: native.align_run(ours, run, read_options))
+    assert_same_hits(found, outcome(lambda: reference.align_run(theirs, run, read_options)))
+
+
+def test_a_run_whose_query_stands_twice_is_put_together() -> None:
+    rows = [RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]
+    run = replace(Run.from_rows(rows), queries=("1", "1"), offsets=np.array([0, 1, 2]), tags=("x",))
+    found = native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
+    assert_same_hits(found, reference.align_run(reference.judge_dict(JUDGED, "qrels"), run, ReadOptions()))
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    run = replace(Run.from_rows([RunRow("1", "a", 1.0)]), scores=np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match="same number of rows"):
+        native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
+
+
+def test_a_dict_is_not_changed_by_being_read() -> None:
+    scores = {"1": {"a": 1.0, "é": 2.0}}
+    native.align_dict(native.judge_dict(JUDGED, "qrels"), scores, "run", ReadOptions())
+    assert scores == {"1": {"a": 1.0, "é": 2.0}}

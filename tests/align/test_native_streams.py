@@ -1,0 +1,81 @@
+"""How the native reader treats streams: slices for threads, failures, interrupts, and streams that lie."""
+
+from __future__ import annotations
+
+import io
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._data.ordering import ReadOptions
+from rankproof._io.streams import ByteSource
+from support.native_cases import assert_same_hits, source_of
+
+native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
+
+QRELS = b"1 0 d 1\n"
+
+
+def test_slices_of_a_large_file_are_really_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"{query} Q0 d{doc} {doc} {100 - doc} t\n" for query in range(50) for doc in range(20)).encode()
+    path = tmp_path / "large.run"
+    path.write_bytes(text)
+    judged = native.judge_text(source_of(b"".join(b"%d 0 d3 1\n" % query for query in range(40))))
+    source = replace(source_of(text), path=str(path), open=lambda: pytest.fail("the slices were not enough"))
+    found = native.align_text(judged, source, ReadOptions(threads=3), least=1)
+    assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
+
+
+def test_a_stream_that_fails_fails_unchanged() -> None:
+    class Failing(io.RawIOBase):
+        def readinto(self, buffer: object) -> int:
+            raise OSError("the disk is gone")
+
+    judged = native.judge_text(source_of(QRELS))
+    source = replace(source_of(b""), open=Failing)
+    with pytest.raises(OSError, match="the disk is gone"):
+        native.align_text(judged, source, ReadOptions())
+    with pytest.raises(OSError, match="the disk is gone"):
+        native.judge_text(source)
+
+
+def test_an_interrupt_stops_a_read() -> None:
+    class Endless(io.RawIOBase):
+        def readinto(self, buffer: Any) -> int:
+            signal.raise_signal(signal.SIGINT)
+            buffer[:1] = b"#"
+            return 1
+
+    judged = native.judge_text(source_of(QRELS))
+    with pytest.raises(KeyboardInterrupt):
+        native.align_text(judged, replace(source_of(b""), open=Endless), ReadOptions())
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 40])
+def test_a_stream_that_lies_about_its_bytes_is_refused(count: int) -> None:
+    class Lying(io.RawIOBase):
+        def readinto(self, buffer: object) -> int:
+            return count
+
+    with pytest.raises(ValueError, match="readinto gave"):
+        native.judge_text(replace(source_of(b""), open=Lying))
+
+
+def test_a_buffer_is_out_of_reach_after_its_reader_failed() -> None:
+    kept: list[memoryview] = []
+
+    class Failing:
+        def readinto(self, buffer: memoryview) -> int:
+            kept.append(buffer)
+            raise OSError("gone")
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(OSError, match="gone"):
+        native.judge_text(ByteSource("qrels", Failing))
+    with pytest.raises(ValueError, match="released"):
+        kept[0][0]

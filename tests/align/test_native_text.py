@@ -1,0 +1,243 @@
+"""The native reader against the plain one, over text of every kind: the same hits, the same counts, the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankproof._align import reference
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._formats import trec
+from rankproof._formats.rows import build_qrels, build_run
+from rankproof._formats.trec import native_qrels, native_run
+from support.native_cases import (
+    BLOCKS,
+    LEVELS,
+    assert_same_hits,
+    assert_same_judged,
+    judged_at_random,
+    outcome,
+    qrels_text,
+    readings,
+    rows_at_random,
+    run_text,
+    source_of,
+)
+
+native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
+
+QUERIES = ["1", "2", "q", "é", "e\u0301", "#q", "a-rather-long-query-id-of-many-bytes"]
+DOCS = ["d", "d1", "d2", "D", "é", "e\u0301", "012345678", "0123456789abcdefg", "x\x00y", "日本", "#d"]
+SCORES = ["1", "2", "1.0", "0", "-0", "-0.0", "+1", "1e0", "16777216", "16777217", "0.1", ".5", "5.", "1e-3", "-1.5", "1e39"]
+ODD_SCORES = ["nan", "inf", "-Infinity", "1e999", "0x10", "1_0", "1.0.0", "", "e5", "--1", "1e", "١", "9" * 400]
+RANKS = ["1", "2", "3", "10", "0", "-1", "+2", "x", "1" * 18, "1" * 19, "1.0"]
+TAGS = ["t", "t", "t", "u", "a-long-tag-of-a-system", "two words", "and  three\twords ", "5 t", "t 5", "x .5", "1e999 t"]
+GRADES = ["0", "1", "2", "-1", "+1", "1000", "007", "-9223372036854775808"]
+ODD_GRADES = ["1001", "x", "1.0", "99999999999999999999", "-9223372036854775809", "0" * 4001, ""]
+SPACES = [" ", "\t", "  ", " \t", "\v", "\f"]
+ENDS = ["\n", "\r\n", "\r", "\n\n", "\n# note\n", "\r\r\n", "\n \t\n"]
+STARTS = ["", "", "\ufeff", "\n", "# first\n", " ", "\ufeff#\n"]
+NOISE = [
+    b"\xff",
+    b"\xe9",
+    b"\xed\xa0\x80",
+    b"\x00",
+    b"\xc2\x85",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"#",
+    b"\n",
+    b"\r",
+    b" ",
+    b"\xe2\x80",
+]
+
+
+def lines_of(columns: list[st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
+    """One line of the given columns, most often with single spaces."""
+    space = st.sampled_from([" ", " ", " ", " ", *SPACES])
+    end = st.sampled_from(["\n", "\n", "\n", "\n", *ENDS])
+    joined = st.tuples(*[part for column in columns for part in (column, space)]).map(lambda parts: "".join(parts[:-1]))
+    return st.tuples(st.sampled_from(["", "", "", " "]), joined, st.sampled_from(["", "", "", " ", "\t"]), end).map("".join)
+
+
+def texts_of(line: st.SearchStrategy[str], *, most: int = 24) -> st.SearchStrategy[bytes]:
+    """A whole text, sometimes with noise bytes in it and sometimes cut off."""
+    whole = st.tuples(st.sampled_from(STARTS), st.lists(line, max_size=most).map("".join)).map("".join).map(str.encode)
+    return st.one_of(whole, whole, noisy(whole), whole.flatmap(lambda text: st.integers(0, len(text)).map(lambda at: text[:at])))
+
+
+@st.composite
+def noisy(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
+    text = draw(texts)
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(st.sampled_from(NOISE)) + text[at:]
+
+
+def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
+    return st.sampled_from(common * (1 + 12 * len(rare) // len(common)) + rare)
+
+
+def runs(queries: list[str]) -> st.SearchStrategy[bytes]:
+    columns = [st.sampled_from(queries), st.just("Q0"), st.sampled_from(DOCS), usually(RANKS[:4], RANKS[4:])]
+    return texts_of(lines_of([*columns, usually(SCORES, ODD_SCORES), st.sampled_from(TAGS)]))
+
+
+def grouped_runs() -> st.SearchStrategy[bytes]:
+    """Runs whose queries lie together and whose documents are mostly distinct, so that they get past the refusals."""
+    return st.lists(st.sampled_from(QUERIES), max_size=5, unique=True).flatmap(_blocks)
+
+
+def _blocks(queries: list[str]) -> st.SearchStrategy[bytes]:
+    return st.tuples(*[_block(query) for query in queries]).map(b"".join)
+
+
+def _block(query: str) -> st.SearchStrategy[bytes]:
+    docs = st.lists(st.sampled_from(DOCS + [f"n{i}" for i in range(6)]), max_size=12, unique=True)
+    return docs.flatmap(lambda ids: st.tuples(*[_row(query, doc, index) for index, doc in enumerate(ids)]).map(b"".join))
+
+
+def _row(query: str, doc: str, index: int) -> st.SearchStrategy[bytes]:
+    rank = st.sampled_from([str(index + 1), str(index + 1), str(12 - index), "3", "x"])
+    parts = st.tuples(rank, st.sampled_from(SCORES[:12]), st.sampled_from(["\n", "\n", "\r\n"]))
+    return parts.map(lambda part: f"{query} Q0 {doc} {part[0]} {part[1]} t{part[2]}".encode())
+
+
+def qrels_texts() -> st.SearchStrategy[bytes]:
+    columns = [st.sampled_from(QUERIES), st.just("0"), st.sampled_from(DOCS), usually(GRADES, ODD_GRADES)]
+    return texts_of(lines_of(columns))
+
+
+QRELS = "".join(
+    f"{query} 0 {doc} {index % 4 - 1}\n" for index, (query, doc) in enumerate(product(QUERIES[:4], DOCS[:7]))
+).encode()
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+def test_a_text_run_gives_what_the_reference_gives(text: bytes, read_options: ReadOptions, block: int, level: int) -> None:
+    ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
+    found = outcome(lambda: native.align_text(ours, source_of(text), read_options, block=block, level=level))
+    assert_same_hits(found, outcome(lambda: reference.align_text(theirs, source_of(text), read_options)))
+
+
+def values_of(run: Run) -> list[object]:
+    """Everything that a run holds, scores as their bits."""
+    columns = [None if column is None else column.tolist() for column in (run.offsets, run.ranks, run.lines)]
+    return [run.name, run.source, run.queries, run.tags, tuple(run.docs), run.scores.tobytes(), *columns]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
+    text: bytes, read_options: ReadOptions, block: int, level: int
+) -> None:
+    source = source_of(text)
+    found = native_run(source, "x", ranked=read_options.order == "rank", block=block, level=level)
+    wanted = outcome(lambda: build_run(trec.run_rows(source), name="x", source=source.name, read_options=read_options))
+    assert (found is None) == isinstance(wanted, str)
+    if found is not None and not isinstance(wanted, str):
+        assert values_of(found) == values_of(wanted)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=qrels_texts(), block=BLOCKS, level=LEVELS)
+def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: bytes, block: int, level: int) -> None:
+    source = source_of(text)
+    found = native_qrels(source, block=block, level=level)
+    wanted = outcome(lambda: build_qrels(trec.qrels_rows(source), source=source.name))
+    assert (found is None) == (isinstance(wanted, str) or wanted.repeats > 0)
+    if found is not None and isinstance(wanted, Qrels):
+        assert [(query, [*docs.items()]) for query, docs in found.items()] == [
+            (query, [*docs.items()]) for query, docs in wanted.items()
+        ]
+        assert (found.source, found.repeats, dict(found.marks)) == (wanted.source, wanted.repeats, {})
+
+
+def test_judgements_of_a_machine_keep_their_marks() -> None:
+    assert native_qrels(source_of(b"1 0 a 1\n1 llm:x b 2\n")) is None
+    assert dict(native_qrels(source_of(b"1 0 a 1\n1 llmx b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 1 << 32), reading=readings(), block=BLOCKS)
+def test_a_run_of_many_rows_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, block: int) -> None:
+    qrels, run = qrels_text(judged_at_random(seed)), run_text(rows_at_random(seed))
+    found = outcome(lambda: native.align_text(native.judge_text(source_of(qrels)), source_of(run), read_options, block=block))
+    assert_same_hits(
+        found, outcome(lambda: reference.align_text(reference.judge_text(source_of(qrels)), source_of(run), read_options))
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=qrels_texts(), only=st.none() | st.sets(st.sampled_from(QUERIES)), block=BLOCKS, level=LEVELS)
+def test_text_qrels_give_what_the_reference_gives(text: bytes, only: set[str] | None, block: int, level: int) -> None:
+    found = outcome(lambda: native.judge_text(source_of(text), only, block=block, level=level))
+    assert_same_judged(found, outcome(lambda: reference.judge_text(source_of(text), only)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(qrels=qrels_texts(), run=grouped_runs(), only=st.none() | st.sets(st.sampled_from(QUERIES)), reading=readings())
+def test_any_qrels_and_any_run_give_what_the_reference_gives(
+    qrels: bytes, run: bytes, only: set[str] | None, read_options: ReadOptions
+) -> None:
+    def hits(engine: object, judge: Callable[..., JudgedQueries], align: Callable[..., Hits]) -> Hits:
+        return align(judge(source_of(qrels), only), source_of(run), read_options)
+
+    ours = outcome(lambda: hits(native, native.judge_text, native.align_text))
+    assert_same_hits(ours, outcome(lambda: hits(reference, reference.judge_text, reference.align_text)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.one_of(runs(QUERIES[:3]), grouped_runs()), threads=st.sampled_from([2, 3]), reading=readings())
+def test_the_number_of_threads_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, text: bytes, threads: int, read_options: ReadOptions
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "threads.run"
+    path.write_bytes(text)
+    judged = native.judge_text(source_of(QRELS))
+    source = replace(source_of(text), path=str(path))
+    many = outcome(lambda: native.align_text(judged, source, replace(read_options, threads=threads), least=1))
+    assert_same_hits(many, outcome(lambda: native.align_text(judged, source, read_options)))
+
+
+def test_a_query_larger_than_the_block_is_read_whole() -> None:
+    text = b"".join(b"q Q0 d%d %d %d t\n" % (doc, doc, 5000 - doc) for doc in range(5000))
+    qrels = b"q 0 d4999 1\nq 0 d17 2\n"
+    for block in (64, 1000, 1 << 20):
+        found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions(), block=block)
+        assert found.ranks.tolist() == [18, 5000]
+        assert found.grades.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 20) + 2, (1 << 20) + 3])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\nq Q0 d2 2 1 t\n"])
+@pytest.mark.parametrize("front", [b"q Q0 ", b"# ", b"   "])
+def test_a_line_is_refused_above_one_mebibyte_and_not_before(size: int, end: bytes, front: bytes) -> None:
+    back = b" 1 2 t" if front == b"q Q0 " else b""
+    line = front + (b" " if front.isspace() else b"x") * (size - len(front) - len(back)) + back
+    text = b"a Q0 d 1 1 t\n" + line + end
+    ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
+    wanted = outcome(lambda: reference.align_text(theirs, source_of(text), ReadOptions()))
+    for block in (4096, 1 << 18):
+        assert_same_hits(outcome(partial(native.align_text, ours, source_of(text), ReadOptions(), block=block)), wanted)
+
+
+@pytest.mark.parametrize("count", [70, 300, 3000])
+@pytest.mark.parametrize("falling", [True, False])
+def test_long_rows_of_ties_are_ranked_by_id(count: int, falling: bool) -> None:
+    rows = [(f"a{index * 7919 % count:04d}", index // 150) for index in range(count)]
+    scores = [-score if falling else score * 37 % 11 for _, score in rows]
+    text = "".join(f"1 Q0 {doc} 1 {score} t\n" for (doc, _), score in zip(rows, scores, strict=True)).encode()
+    qrels = "".join(f"1 0 a{index:04d} {index % 3}\n" for index in range(0, count, 3)).encode()
+    ours = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions())
+    assert_same_hits(ours, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions()))

@@ -1,0 +1,115 @@
+"""Bands: the bounds of the sources, own profiles, and errors that name the line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rankproof._analysis.bands import profiles_from_toml
+from rankproof._cli.options import known_profiles
+from rankproof._io.toml_file import read_toml
+from rankproof.errors import InputError
+from rankproof.measures import parse_measure
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "band"),
+    [
+        ("Success@1", 0.0, "Poor"),
+        ("Success@1", 0.29, "Poor"),
+        ("Success@1", 0.35, "Poor"),
+        ("Success@1", 0.40, "Acceptable"),
+        ("Success@1", 0.50, "Good"),
+        ("Success@1", 0.62, "Good"),
+        ("Success@1", 0.65, "Good"),
+        ("Success@1", 0.6501, "Excellent"),
+        ("Success@3", 0.85, "Good"),
+        ("Success@5", 0.73, "Acceptable"),
+        ("Success@5", 0.80, "Good"),
+        ("Success@5", 0.90, "Good"),
+        ("Success@10", 0.85, "Good"),
+        ("Success@10", 0.96, "Excellent"),
+    ],
+)
+def test_the_tutorials_bands_are_inclusive_below_and_its_excellent_is_strict(measure: str, value: float, band: str) -> None:
+    found = known_profiles()["tutorial"].band(measure, value)
+    assert found is not None
+    assert found.name == band
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "band"),
+    [
+        ("RR", 0.3025, "Fair"),
+        ("RR@10", 0.4392, "Fair"),
+        ("RR", 0.495, "Fair"),
+        ("RR", 0.90, "Excellent"),
+        ("R@10", 0.47, "Fair"),
+        ("R@10", 0.70, "Good"),
+        ("F1(tokens='set')", 0.05, "Poor"),
+        ("F1(tokens='set')", 0.80, "Excellent"),
+    ],
+)
+def test_the_rag_bands_leave_no_gap(measure: str, value: float, band: str) -> None:
+    found = known_profiles()["rag"].band(measure, value)
+    assert found is not None
+    assert found.name == band
+
+
+def test_what_counts_as_relevant_does_not_change_the_bands() -> None:
+    profile = known_profiles()["tutorial"]
+    assert profile.bands_of(parse_measure("Success(rel=2)@5")) == profile.bands_of("Success@5")
+
+
+def test_a_measure_that_the_profile_lacks_has_no_band() -> None:
+    assert known_profiles()["tutorial"].band("nDCG@10", 0.5) is None
+
+
+def test_an_own_profile_is_read_with_any_spelling_of_a_measure(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text('[shop]\nsource = "our targets"\n[shop.measures.ndcg_cut_10]\nlow = 0\nfine = 0.3\n')
+    profile = profiles_from_toml(read_toml(path))["shop"]
+    band = profile.band("nDCG@10", 0.3)
+    assert band is not None
+    assert band.name == "fine"
+    assert profile.band("nDCG@10", -0.1) is None
+
+
+HEAD = '[shop]\nsource = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("", None, "there is no profile"),
+        ("shop = 1\n", 1, "shop is no profile"),
+        ('[shop]\n[shop.measures."RR"]\nPoor = 0\n', 1, "shop has no source"),
+        (HEAD, 1, "shop has no measure"),
+        (f"{HEAD}title = 1\n", 3, "unknown key title"),
+        (f'{HEAD}[shop.measures."nDGC@10"]\nPoor = 0\n', 3, "unknown measure nDGC"),
+        (f'{HEAD}[shop.measures."RR"]\n', 3, "RR has no band"),
+        (f'{HEAD}[shop.measures."RR"]\nPoor = 0\nGood = "high"\n', 5, "Good has no lower bound"),
+        (f'{HEAD}[shop.measures."RR"]\nPoor = nan\n', 4, "Poor has no lower bound"),
+        (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nPoor = 0\n', 5, "Poor does not begin above Good"),
+        (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nBest = {{ above = 0.5 }}\n[shop.measures.mrr]\nPoor = 0\n', 6, "mrr is RR"),
+        ("[shop\n", 1, "not TOML"),
+    ],
+)
+def test_a_wrong_profile_is_refused_with_its_line(tmp_path: Path, text: str, line: int | None, what: str) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        profiles_from_toml(read_toml(path))
+    assert what in caught.value.what
+    assert caught.value.line == line
+    assert caught.value.fix
+
+
+def test_the_page_of_baselines_has_an_own_profile_that_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    path = tmp_path / "ours.toml"
+    path.write_text(example)
+    band = profiles_from_toml(read_toml(path))["shop"].band("nDCG@10", 0.55)
+    assert band is not None
+    assert band.name == "fine"

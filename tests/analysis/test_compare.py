@@ -1,0 +1,369 @@
+"""What compare says of systems whose values are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import rankproof as rp
+from rankproof._data.table import Table
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof.measures import parse_measure
+
+FAST: dict[str, Any] = {"samples": 2_000, "resamples": 500}
+
+
+def result_of(values: Mapping[str, Mapping[str, Sequence[float] | Mapping[str, float]]]) -> Result:
+    """System to measure to values; queries are named by their place where no name is given."""
+    systems = []
+    for name, measures in values.items():
+        found = {}
+        for text, row in measures.items():
+            named = dict(row) if isinstance(row, Mapping) else {f"q{at:03}": value for at, value in enumerate(row)}
+            measure, numbers = parse_measure(text), np.array(list(named.values()), np.float64)
+            found[str(measure)] = MeasureResult(measure, measure.summarise(numbers), tuple(named), numbers)
+        systems.append(SystemResult(name, found, ()))
+    queries = {query: None for system in systems for one in system.measures.values() for query in one.query_ids}
+    return Result(tuple(queries), tuple(systems))
+
+
+def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
+    return next(table for table in tables if table.name == name and title in table.title)
+
+
+def row_of(tables: Sequence[Table], measure: str, system: str, other: str) -> dict[str, Any]:
+    rows = table_of(tables, "details").records()
+    return next(row for row in rows if (row["measure"], row["system"], row["other"]) == (measure, system, other))
+
+
+def target_at(ranks: Sequence[int]) -> dict[str, dict[str, float]]:
+    """A run that has each query's one target at a rank."""
+    return {
+        f"q{at}": {("target" if place == rank else f"other{place}"): 1.0 / place for place in range(1, 11)}
+        for at, rank in enumerate(ranks)
+    }
+
+
+def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
+    # A has 80 targets first and 20 tenth, B has 80 fifth and 20 tenth: MRR .82 and .18, Success@5 80% for both.
+    qrels = {f"q{at}": {"target": 1} for at in range(100)}
+    runs = {"System A": target_at([1] * 80 + [10] * 20), "System B": target_at([5] * 80 + [10] * 20)}
+    result = rp.evaluate(qrels, runs, ["RR", "Success@5"])
+    assert result.means == {
+        "System A": {"RR": pytest.approx(0.82), "Success@5": 0.8},
+        "System B": {"RR": pytest.approx(0.18), "Success@5": 0.8},
+    }
+    tables = rp.compare(result)
+    (real,), (same,) = (table_of(tables, "verdicts", measure).sentences for measure in ("RR", "Success@5"))
+    assert real.startswith("System A is better than System B in RR: +64.00 pp (95% interval ")
+    assert real.endswith(", p < 0.0001 after Holm, n = 100).")
+    assert same == "System A and System B are the same on every query in Success@5 (n = 100)."
+
+
+def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
+    one, other = [0.9, 0.8, 0.7, 0.4], [0.5, 0.8, 0.9, 0.1]
+    row = row_of(rp.compare(result_of({"a": {"nDCG@10": one}, "b": {"nDCG@10": other}})), "nDCG@10", "a", "b")
+    apart = np.array(one) - np.array(other)
+    assert (row["wins"], row["ties"], row["losses"], row["n"]) == (2, 1, 1, 4)
+    assert row["difference"] == pytest.approx(0.125)
+    assert row["d"] == pytest.approx(apart.mean() / apart.std(ddof=1))
+    # Of 16 flips of +.4, 0, -.2, +.3 those of |sum| >= .5: the signs of .4 and .3 agree, four ways, whatever 0 and .2 do.
+    assert row["p randomisation"] == row["p"] == 8 / 16
+    assert row["verdict"] == "cannot tell"
+
+
+def noise(seed: int, spread: float) -> Any:
+    return np.random.default_rng(seed).normal(0, spread, 60)
+
+
+BASE = np.random.default_rng(4).random(60)
+SYSTEMS = {
+    "weak": {"nDCG@10": (BASE - 0.2 + noise(1, 0.05)).tolist()},
+    "base": {"nDCG@10": BASE.tolist()},
+    "near": {"nDCG@10": (BASE + noise(2, 0.01)).tolist()},
+    "good": {"nDCG@10": (BASE + 0.1 + noise(3, 0.05)).tolist()},
+}
+
+
+def test_against_a_baseline_each_system_has_its_verdict() -> None:
+    found = table_of(rp.compare(result_of(SYSTEMS), baseline="base", **FAST), "verdicts")
+    assert {row["system"]: row["verdict"] for row in found.records()} == {
+        "good": "better",
+        "weak": "worse",
+        "near": "cannot tell",
+    }
+    assert found.title == "nDCG@10: which differences from base are real (n = 60 queries)"
+
+
+def test_without_a_baseline_every_pair_is_compared_the_better_system_first() -> None:
+    found = table_of(rp.compare(result_of(SYSTEMS), **FAST), "verdicts").records()
+    assert len(found) == 6
+    assert all(float(row["difference"]) >= 0 for row in found)  # type: ignore[arg-type]
+    assert [row["verdict"] for row in found] == ["better"] * 5 + ["cannot tell"]
+
+
+def test_within_a_margin_systems_are_equivalent() -> None:
+    tables = rp.compare(result_of(SYSTEMS), baseline="base", margin=0.02, **FAST)
+    rows = {row["system"]: row["verdict"] for row in table_of(tables, "verdicts").records()}
+    assert rows == {"good": "better", "weak": "worse", "near": "equivalent"}
+    assert any(
+        "near and base are equivalent within 2.00 pp in nDCG@10: " in one for one in table_of(tables, "verdicts").sentences
+    )
+
+
+def test_a_real_difference_below_the_margin_is_called_too_small_to_matter() -> None:
+    values = {"a": {"RR": BASE.tolist()}, "b": {"RR": (BASE + 0.001 + noise(5, 0.001)).tolist()}}
+    (sentence,) = table_of(rp.compare(result_of(values), margin=0.05, **FAST), "verdicts").sentences
+    assert sentence.startswith("b and a are equivalent within 5.00 pp")
+    assert sentence.endswith("; the difference is real, and too small to matter.")
+
+
+def test_what_cannot_be_told_says_what_could_be_and_how_many_queries_it_takes() -> None:
+    tables = rp.compare(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
+    (sentence,) = table_of(tables, "verdicts").sentences
+    row = table_of(tables, "details").records()[0]
+    assert f"with these queries {100 * float(row['detectable']):.2f} pp would be found 4 times in 5" in sentence  # type: ignore[arg-type]
+    assert f"to find the one seen 4 times in 5 takes about {row['needed']:,} queries." in sentence
+    assert int(row["needed"]) > 60  # type: ignore[arg-type]
+
+
+def test_a_mean_of_0_is_never_confirmed_and_a_tiny_one_not_within_a_billion_queries() -> None:
+    for last, words in (
+        (0.5, "no number of queries confirms a difference of 0."),
+        (0.500001, "takes more than 1,000,000,000 queries."),
+    ):
+        values = {"a": {"RR": [0.6, 0.1, 0.9, last] * 5}, "b": {"RR": [0.1, 0.6, 0.5, 0.9] * 5}}
+        (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
+        assert sentence.endswith(words)
+
+
+def test_letters_name_the_systems_that_each_one_beats() -> None:
+    table = table_of(rp.compare(result_of(SYSTEMS), **FAST), "letters")
+    assert {row["letter"]: row["nDCG@10 beats"] for row in table.records()} == {"a": "", "b": "a", "c": "a", "d": "abc"}
+
+
+def test_more_systems_than_letters_have_longer_ones() -> None:
+    values = {f"s{at:02}": {"RR": (BASE + at).tolist()} for at in range(28)}
+    rows = table_of(rp.compare(result_of(values), baseline="s27", samples=5_000, resamples=100), "letters").records()
+    assert [row["letter"] for row in rows[24:]] == ["y", "z", "aa", "ab"]
+    assert str(rows[27]["RR beats"]).endswith("x,y,z,aa")
+
+
+def test_lower_is_better_where_the_measure_says_so() -> None:
+    values = {"many": {"Unjudged@10": (BASE + 0.5).tolist()}, "few": {"Unjudged@10": BASE.tolist()}}
+    (row,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").records()
+    assert (row["pair"], row["verdict"]) == ("few vs many", "better")
+    (row,) = table_of(rp.compare(result_of(values), baseline="few", **FAST), "verdicts").records()
+    assert (row["system"], row["verdict"]) == ("many", "worse")
+
+
+@given(st.permutations(range(20)), st.permutations(range(20)))
+@settings(max_examples=10)
+def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int], second: list[int]) -> None:
+    one, other = ({f"q{at}": float(BASE[at + shift]) for at in range(20)} for shift in (0, 20))
+    plain = rp.compare(result_of({"a": {"RR": one}, "b": {"RR": other}}), **FAST)
+    mixed_one, mixed_other = ({f"q{at}": row[f"q{at}"] for at in order} for row, order in ((one, first), (other, second)))
+    mixed = rp.compare(result_of({"a": {"RR": mixed_one}, "b": {"RR": mixed_other}}), **FAST)
+    assert [table.rows for table in mixed] == [table.rows for table in plain]
+
+
+def test_queries_that_a_system_lacks_are_left_out_for_all_and_said() -> None:
+    one = {f"q{at}": 0.5 + at / 100 for at in range(10)}
+    other = {query: value - 0.1 for query, value in one.items() if query not in ("q3", "q7")}
+    tables = rp.compare(result_of({"a": {"RR": one}, "b": {"RR": other}}))
+    row = row_of(tables, "RR", "a", "b")
+    assert row["n"] == 8
+    assert row["difference"] == pytest.approx(0.1)
+    assert table_of(tables, "letters").notes[0] == (
+        "2 of 10 judged queries are left out, as not every system has them: n = 8 for all"
+    )
+    assert all("n = 8 queries" in table.title for table in tables)
+
+
+def test_a_query_missing_from_a_run_counts_0_and_is_noted() -> None:
+    qrels = {f"q{at}": {"d": 1} for at in range(6)}
+    whole = {query: {"d": 1.0} for query in qrels}
+    result = rp.evaluate(qrels, {"all": whole, "some": {query: whole[query] for query in list(qrels)[:4]}}, ["RR"])
+    tables = rp.compare(result)
+    assert row_of(tables, "RR", "all", "some")["n"] == 6
+    assert table_of(tables, "letters").notes[0].startswith("some: 2 judged queries are not in the run and count 0")
+
+
+def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:
+    values = {name: {"RR": row["nDCG@10"], "NumRet": [100.0] * 60, "GMAP": row["nDCG@10"]} for name, row in SYSTEMS.items()}
+    tables = rp.compare(result_of(values), **FAST)
+    assert [column.name for column in table_of(tables, "letters").columns] == ["system", "letter", "RR", "RR beats"]
+    assert table_of(tables, "letters").notes[:2] == (
+        "NumRet is a sum over queries and is not compared",
+        "GMAP is a geometric mean and is not compared",
+    )
+    for name in ("NumRet", "GMAP"):
+        with pytest.raises(rp.UsageError, match="of which there are no paired differences; compare a mean"):
+            rp.compare(result_of(values), measures=name)
+
+
+def test_more_tests_raise_every_p() -> None:
+    alone = rp.compare(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
+    among = rp.compare(result_of(SYSTEMS), **FAST)
+    pair = [
+        row_of(tables, "nDCG@10", *sorted(("near", "base"), key=lambda n: -np.mean(SYSTEMS[n]["nDCG@10"])))
+        for tables in (alone, among)
+    ]
+    assert pair[0]["p randomisation"] == pair[1]["p randomisation"]
+    assert pair[0]["p"] <= pair[1]["p"]
+    assert pair[0]["needed"] < pair[1]["needed"]
+
+
+@pytest.mark.parametrize("test", ["randomisation", "t"])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
+@pytest.mark.parametrize("interval", ["bca", "percentile"])
+def test_every_choice_is_used_and_said(test: Any, correction: Any, interval: Any) -> None:
+    tables = rp.compare(result_of(SYSTEMS), test=test, correction=correction, interval=interval, seed=9, alpha=0.01, **FAST)
+    facts = table_of(tables, "details").facts
+    assert (facts["test"], facts["correction"], facts["interval"], facts["seed"]) == (test, correction, interval, 9)
+    (how,) = table_of(tables, "letters").sentences
+    assert "seed 9" in how
+    assert "99% intervals" in how
+    names = {"bca": "BCa", "percentile": "percentile", "t": "paired t-test", "randomisation": "(2,000 flips)"}
+    assert names[interval] in how
+    assert names[test] in how
+    for row in table_of(tables, "details").records():
+        chosen = row["p randomisation" if test == "randomisation" else "p t-test"]
+        assert row["p"] >= chosen if correction != "none" else row["p"] == chosen  # type: ignore[operator]
+
+
+def test_too_few_queries_are_said_to_be_too_few() -> None:
+    tables = rp.compare(result_of({"a": {"RR": [0.9, 0.8, 0.7]}, "b": {"RR": [0.1, 0.2, 0.3]}}))
+    assert table_of(tables, "letters").notes[0] == (
+        "the least p that this test can give is 0.25, and one test may need 0.05; take more queries: at least 6"
+    )
+    (sentence,) = table_of(tables, "verdicts").sentences
+    assert "with so few queries no difference could be told; to find the one seen 4 times in 5 takes about 6 queries" in sentence
+
+
+def test_too_few_samples_are_said_to_be_too_few() -> None:
+    values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
+    notes = table_of(rp.compare(result_of(values), samples=100, resamples=100), "letters").notes
+    assert (
+        notes[0] == "the least p that this test can give is 0.0099, and one test may need 0.0033; take more samples: at least 299"
+    )
+
+
+def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
+    values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
+    notes = table_of(rp.compare(result_of(values), resamples=100), "letters").notes
+    assert notes[0] == (
+        "the least p that this test can give is 6.1e-05, and one test may need 4.1e-05; take more queries: at least 16"
+    )
+
+
+def test_an_interval_without_0_beside_a_verdict_of_doubt_is_explained() -> None:
+    values = {f"s{at}": {"RR": (BASE + 0.02 * at + noise(at, 0.1)).tolist()} for at in range(6)}
+    tables = rp.compare(result_of(values), correction="bonferroni", **FAST)
+    doubtful = [row for row in table_of(tables, "details").records() if row["verdict"] == "cannot tell"]
+    assert any(row["interval"][0] > 0 for row in doubtful)  # type: ignore[index,operator]
+    assert any(note.startswith("an interval is that of its pair alone") for note in table_of(tables, "letters").notes)
+
+
+def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
+    values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
+    (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
+    assert "b in DCG@10: +2.0000 (every query differs by the same: no interval, " in sentence
+    assert "pp" not in sentence
+
+
+def test_a_worse_system_has_a_negative_difference_within_its_interval() -> None:
+    (sentence,) = table_of(
+        rp.compare(result_of({name: SYSTEMS[name] for name in ("weak", "base")}), baseline="base", **FAST), "verdicts"
+    ).sentences
+    found = re.search(r"weak is worse than base in nDCG@10: (-[\d.]+) pp \(95% interval (-[\d.]+) to (-[\d.]+),", sentence)
+    assert found is not None
+    mean, low, high = map(float, found.groups())
+    assert low < mean < high
+
+
+FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation"])
+@pytest.mark.parametrize("margin", [None, 0.5])
+def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: float | None) -> None:
+    tables = rp.compare(result_of(FLAT), test=test, margin=margin, **FAST)
+    row = row_of(tables, "RR", "a", "b")
+    assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "cannot tell")
+    assert row["p equivalence"] == (None if margin is None else 1.0)
+    notes = table_of(tables, "letters").notes
+    assert any(
+        note.startswith("all queries differ by the same amount (1 test): without a spread there is no interval") for note in notes
+    )
+    assert notes[0].startswith("the least p that this test can give is 0.5")
+
+
+def test_few_queries_have_a_rough_interval_and_are_warned_of() -> None:
+    values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6]}, "b": {"RR": [0.2, 0.1, 0.3, 0.2, 0.1]}}
+    tables = rp.compare(result_of(values), **FAST)
+    low, high = row_of(tables, "RR", "a", "b")["interval"]
+    apart = np.array(values["a"]["RR"]) - np.array(values["b"]["RR"])
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 4, apart.mean(), stats.sem(apart)))
+    table = table_of(tables, "letters")
+    assert "(Student's t, as n < 20)" in table.sentences[0]
+    assert "Holm over 1 test;" in table.sentences[0]
+    assert table.facts["interval"] == "student"
+    assert table.notes[1:] == (
+        "n = 5 queries are few: intervals are Student's t, which takes differences to be about normal, and are rough",
+        "an interval is that of its pair alone, the test is another way to ask:"
+        " an interval without 0 may come with 'cannot tell'",
+    )
+
+
+def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
+    alone, both = (rp.compare(result_of(SYSTEMS), margin=margin, **FAST) for margin in (None, 0.02))
+    plain, together = (table_of(tables, "details").records() for tables in (alone, both))
+    assert all(before["p"] <= after["p"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
+    # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
+    assert [after["p"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
+    assert "Holm over 6 tests of differences and as many of equivalence together" in table_of(both, "letters").sentences[0]
+
+
+def test_benjamini_hochberg_asks_less_of_one_test_where_others_succeed() -> None:
+    values = {f"s{at}": {"RR": (BASE + at + noise(at, 0.1)).tolist()} for at in range(6)}
+    tables = rp.compare(result_of(values), correction="bh", samples=100, resamples=100)
+    assert {row["verdict"] for row in table_of(tables, "details").records()} == {"better"}
+    assert table_of(tables, "letters").notes == ()
+
+
+ONE = {"a": {"RR": [1.0, 0.5]}}
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "words"),
+    [
+        (ONE, {}, "there is one system only; compare two or more"),
+        (ONE | {"b": {"RR": {"x": 1.0}}}, {}, "the systems have 0 queries in common; compare them on two queries or more"),
+        (ONE | {"b": {"RR": {"q000": 1.0}}}, {}, "the systems have 1 query in common; "),
+        (ONE | {"b": {"RR": [1.0, 1.0]}}, {"baseline": "c\x1b"}, r"no system is called c\\x1b; choose from: a, b"),
+        (ONE | {"b": {"RR": [1.0, 1.0]}}, {"measures": ["AP"]}, "AP was not evaluated for every system; choose from: RR"),
+        (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no measure whose mean can be compared was evaluated"),
+        (ONE, {"test": "z"}, "test is 'z'; choose from: randomisation, t"),
+        (ONE, {"correction": "sidak"}, "correction is 'sidak'; choose from: holm"),
+        (ONE, {"interval": None}, "interval is None; choose from: bca, percentile"),
+        (ONE, {"alpha": 1.0}, "alpha is 1.0; pass a number between 0 and 0.5"),
+        (ONE, {"alpha": float("nan")}, "alpha is nan; "),
+        (ONE, {"margin": 0.0}, "margin is 0.0; pass a difference above 0"),
+        (ONE, {"margin": float("inf")}, "margin is inf; "),
+        (ONE, {"samples": 10}, "samples is 10; pass a whole number from 100 to 10,000,000"),
+        (ONE, {"resamples": 1e4}, "resamples is 10000.0; "),
+        (ONE, {"seed": -1}, "seed is -1; "),
+        (ONE, {"seed": True}, "seed is True; "),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(values: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(rp.UsageError, match=words):
+        rp.compare(result_of(values), **options)

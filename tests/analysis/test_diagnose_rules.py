@@ -1,0 +1,88 @@
+"""The rules of diagnosis, on the figures of the sources that they come from."""
+
+from pathlib import Path
+
+import pytest
+
+from rankproof._analysis.answers.causes import bottleneck
+from rankproof._analysis.diagnose.rules import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
+from rankproof._cli.options import known_profiles
+
+RAG = known_profiles()["rag"]
+
+
+def values_of(*numbers: float) -> dict[str, float]:
+    return dict(zip(("Success@1", "Success@5", "RR@10"), numbers, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "label"),
+    [
+        ((1.00, 1.00, 1.00), "perfect"),
+        ((0.60, 0.85, 0.70), "good ranking"),
+        ((0.30, 0.85, 0.40), "ranking, not coverage"),
+        ((0.15, 0.25, 0.18), "retrieval"),
+    ],
+)
+def test_the_tutorials_four_scenarios_are_classified_as_labelled(numbers: tuple[float, ...], label: str) -> None:
+    assert diagnosis(values_of(*numbers)) == label
+
+
+def test_the_tutorials_gap_example_is_ranking_and_not_coverage() -> None:
+    values = {"Success@1": 0.45, "Success@5": 0.78, "Success@10": 0.85}
+    assert diagnosis(values) == "ranking, not coverage"
+    (said,) = rule_sentences({"it": values})
+    assert said.endswith("So with it (Success@1 .450, Success@5 .780, Success@10 .850).")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "label"),
+    [
+        ((0.68, 0.72, 0.70), "quality over quantity"),
+        ((0.52, 0.85, 0.62), "quantity over quality"),
+        ((0.49, 0.85, 0.62), "ranking, not coverage; quantity over quality"),
+        ((0.52, 0.75, 0.60), NO_RULE),
+    ],
+)
+def test_quality_and_quantity_are_weighed_by_success_and_reciprocal_rank(numbers: tuple[float, ...], label: str) -> None:
+    assert diagnosis(values_of(*numbers)) == label
+
+
+def test_a_rule_whose_value_is_missing_does_not_fire() -> None:
+    assert fired_rules({"Success@5": 0.9}) == ()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_threshold_is_a_bound_of_a_band_and_every_rule_has_a_source(rule: Rule) -> None:
+    assert rule.source.startswith("Retrieval Metrics Tutorial, ")
+    for condition in rule.conditions:
+        bounds = {band.bound for profile in known_profiles().values() for band in profile.bands_of(condition.measure) or ()}
+        assert {condition.least, condition.below} - {None} <= bounds | {1.0}
+        assert condition.measure in RULE_MEASURES
+
+
+@pytest.mark.parametrize(
+    ("reciprocal_rank", "recall"), [(0.3025, 0.33), (0.4392, 0.47), (0.3783, 0.43)], ids=["dense", "sparse", "hybrid"]
+)
+def test_the_rag_table_reads_fair_for_retrieval_and_poor_for_answers(reciprocal_rank: float, recall: float) -> None:
+    said = bottleneck({"RR": reciprocal_rank, "R@10": recall, "F1(tokens='set')": 0.05}, RAG)
+    assert said == "retrieval is Fair, answers are Poor: generation is the bottleneck"
+
+
+def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> None:
+    said = bottleneck({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
+    assert said == "retrieval is Poor, answers are Moderate: retrieval is the bottleneck"
+    assert (
+        bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
+        == "retrieval is Fair, answers are Fair: neither holds the other back"
+    )
+
+
+def test_without_answers_there_is_no_verdict_on_the_bottleneck() -> None:
+    assert bottleneck({"RR": 0.2, "R@10": 0.95}, RAG) is None
+
+
+def test_the_page_of_diagnosis_has_every_rule_with_its_thresholds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+    rows = [f"| {rule.name} | {', '.join(map(str, rule.conditions))} | {rule.means} | {rule.action} |" for rule in RULES]
+    assert [row for row in rows if row not in page] == []

@@ -1,0 +1,51 @@
+"""A ladder read from its values, on the figures of the ranking stack and of the tutorial."""
+
+import pytest
+
+from rankproof._analysis.diagnose.steps import Step, describe_recall, gains_table, stage_measures_table
+from rankproof._analysis.pareto import Gain
+
+STACK = [
+    Step("BM25", "retrieval", {"nDCG@10": 0.585, "RR@10": 0.812, "R@100": 0.741}),
+    Step("dense", "retrieval", {"nDCG@10": 0.611, "RR@10": 0.808, "R@100": 0.825}, "BM25"),
+    Step("hybrid", "fusion", {"nDCG@10": 0.628, "RR@10": 0.834, "R@100": 0.842}, "dense"),
+    Step("cross-encoder", "rerank", {"nDCG@10": 0.645, "RR@10": 0.860, "R@100": 0.842}, "hybrid"),
+    Step("LLM", "rerank", {"nDCG@10": 0.717, "RR@10": 0.901, "R@100": 0.842}, "cross-encoder"),
+]
+
+
+def test_the_stacks_rungs_gain_what_its_table_says() -> None:
+    gained = [row["pp gained"] for row in gains_table(STACK, "nDCG@10", "R@100").records()]
+    assert gained == [None, *(pytest.approx(points, abs=1e-9) for points in (2.6, 1.7, 1.7, 7.2))]
+
+
+def test_recall_is_flat_after_retrieval_and_that_is_said() -> None:
+    (said,) = gains_table(STACK, "nDCG@10", "R@100").sentences
+    assert "recall is flat at .842: retrieval sets the ceiling" in said
+
+
+def test_a_reranker_that_changes_recall_is_told_of() -> None:
+    moved = [*STACK[:4], Step("LLM", "rerank", {"nDCG@10": 0.7, "R@100": 0.85}, "cross-encoder")]
+    (said,) = describe_recall(moved, "R@100")
+    assert "changes from .842 to .850 at LLM" in said
+
+
+def test_a_ladder_without_rerankers_says_nothing_of_flat_recall() -> None:
+    assert describe_recall(STACK[:3], "R@100") == []
+
+
+def test_the_tutorials_improvements_are_25_and_8_points() -> None:
+    assert [Gain(0.73, 0.48).points, Gain(0.81, 0.73).points] == [pytest.approx(25.0), pytest.approx(8.0)]
+    assert str(Gain(0.73, 0.48)) == "+25.0 pp (+52.1% relative)"
+
+
+def test_a_gain_over_nothing_has_no_relative_size() -> None:
+    assert Gain(0.2, 0.0).relative is None
+    assert str(Gain(0.2, 0.0)) == "+20.0 pp"
+
+
+def test_every_stage_names_the_measures_that_tell_and_the_rungs_it_judges() -> None:
+    retrieval, reranking, generation = stage_measures_table(STACK).records()
+    assert (retrieval["measures that tell"], retrieval["rungs here"]) == ("R@100", "BM25, dense, hybrid")
+    assert (reranking["measures that tell"], reranking["rungs here"]) == ("nDCG@10, RR@10", "cross-encoder, LLM")
+    assert generation["rungs here"] is None

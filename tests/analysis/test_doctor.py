@@ -1,0 +1,196 @@
+"""Every check finds its fault and nothing else; a clean subject is called clean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof import Corpus, Dataset, Dense, Experiment, RunOptions, parse_measure, run_experiment
+from rankproof._analysis.chance import expected_value
+from rankproof._analysis.doctor.check import Check, all_checks, doctor_input_from_analysis
+from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
+from rankproof._analysis.doctor.checks.leakage import near_pairs
+from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
+from rankproof._analysis.doctor.example import DENSE_FACTS, Example, clean_example, subject_of
+from rankproof._analysis.inputs import input_from_results
+from rankproof._data.table import Table
+from support.small_models import HashedWords, OneByOne
+
+CHECKS = {check.name: check for check in all_checks()}
+NAMES = list(CHECKS)
+
+
+def codes_of(table: Table) -> set[str]:
+    return {str(record["check"]) for record in table.records()}
+
+
+def broken(name: str, example: Example | None = None) -> Example:
+    return CHECKS[name].broken(example or clean_example())
+
+
+def said(example: Example, code: str) -> str:
+    table = run_checks(subject_of(example))
+    return next(sentence for sentence in table.sentences if f": {code}: " in sentence)
+
+
+def test_a_clean_subject_has_no_finding_though_every_check_ran() -> None:
+    table = run_checks(subject_of(clean_example()))
+    assert table.rows == ()
+    assert table.title == "example: no finding"
+    assert table.facts["ran"] == NAMES
+    assert table.sentences == (f"{len(NAMES)} of {len(NAMES)} checks ran; {len(NAMES)} found nothing.",)
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.name)
+def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Check) -> None:
+    table = run_checks(subject_of(check.broken(clean_example())))
+    assert codes_of(table) == {check.name, *check.also}
+    (finding,) = [one for one in table.facts["findings"] if one["check"] == check.name]
+    assert finding["count"] >= 1
+    assert finding["examples"]
+    assert finding["advice"]
+    assert any(char.isdigit() for char in finding["said"])
+    assert is_severe(table) or check.severity != "severe"
+
+
+def test_severe_findings_come_first_and_stand_out() -> None:
+    both = broken("dangling-documents", broken("near-empty-documents"))
+    table = run_checks(subject_of(both))
+    assert [record["severity"] for record in table.records()] == ["severe", "hint"]
+    assert table.highlighted == {0}
+    assert table.title == "example: 2 findings (1 severe, 1 hint)"
+
+
+def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example() -> None:
+    whole = subject_of(clean_example())
+    table = run_checks(replace(whole, parts=whole.parts - {"stages", "training queries", "training judgements"}))
+    lacking = table.facts["could_not_run"]
+    assert {code for code, part in lacking.items() if part == "stages"} == {
+        "embedding-collapse",
+        "untrained-encoder",
+        "not-for-retrieval",
+        "missing-prompt",
+        "low-recall",
+        "truncated-passages",
+    }
+    assert table.sentences[0] == f"{len(NAMES) - 8} of {len(NAMES)} checks ran; {len(NAMES) - 8} found nothing."
+    assert "6 could not run: there are no stages" in table.sentences[3]
+
+
+def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
+    words = said(broken("reversed-grades"), "reversed-grades")
+    assert "bm25 in 12 of 12 queries that can tell" in words
+    assert "dense in 12 of 12 queries" in words
+
+
+def test_one_system_in_the_right_order_clears_the_grades() -> None:
+    swapped = broken("reversed-grades")
+    honest = {query: {doc: -score for doc, score in docs.items()} for query, docs in swapped.runs["dense"].items()}
+    table = run_checks(subject_of(replace(swapped, runs={**swapped.runs, "dense": honest})))
+    assert "reversed-grades" not in codes_of(table)
+
+
+def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
+    words = said(broken("random-level"), "random-level")
+    by_chance = expected_value(parse_measure("R@10"), [2, 1, 1], 30)
+    assert f"dense 0.333, where chance gives {by_chance:.3f} (+0.0 standard errors apart, 12 queries)" in words
+    assert "bm25" not in words
+
+
+def test_random_level_is_no_matter_where_even_a_perfect_ranking_could_be_luck() -> None:
+    faulty = broken("random-level")
+    few = replace(faulty, judgements={"q01": faulty.judgements["q01"]})
+    assert "random-level" not in codes_of(run_checks(subject_of(few)))
+
+
+def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
+    subject = subject_of(broken("random-level"))
+    bare = replace(subject, corpus=Corpus(()), parts=subject.parts - {"documents"})
+    assert "random-level" in codes_of(run_checks(bare))
+    unknown = run_checks(replace(bare, size=0, parts=bare.parts - {"corpus size"}))
+    assert unknown.facts["could_not_run"]["random-level"] == "corpus size"
+
+
+def test_copies_that_are_judged_differently_are_counted() -> None:
+    words = said(broken("duplicate-documents"), "duplicate-documents")
+    assert "groups of copies: 1, judged as if the copies differed: 1 (d01 = e1)" in words
+
+
+def test_near_copies_of_training_queries_are_told_from_exact_ones() -> None:
+    material = clean_example()
+    training = {"t1": material.queries["q01"], "t2": "how q02a really relates to q02b and q02c in practice"}
+    words = said(replace(material, training_queries=training), "trained-on-test-queries")
+    assert "of 12 judged queries 1 have the text of a training query, and 1 have nearly the same words" in words
+    assert "(q01 = t1, q02 ~ t2)" in words
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=11), max_size=8), st.data())
+def test_no_near_copy_is_overlooked(bags: list[frozenset[str]], data: st.DataObject) -> None:
+    theirs = {f"t{at}": data.draw(st.frozensets(st.sampled_from("abcdefghijkl"), max_size=11)) for at in range(6)}
+    mine = {f"q{at}": bag for at, bag in enumerate(bags)}
+    near = {
+        name for name, bag in mine.items() if any(bag and 5 * len(bag & one) >= 4 * len(bag | one) for one in theirs.values())
+    }
+    found = dict(near_pairs(mine, theirs))
+    assert set(found) == near
+    assert all(5 * len(mine[one] & theirs[other]) >= 4 * len(mine[one] | theirs[other]) for one, other in found.items())
+
+
+def test_hostile_ids_are_shown_and_not_obeyed() -> None:
+    evil = "\x1b[31m" + "x" * 500
+    table = run_checks(subject_of(replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})))
+    assert codes_of(table) == {"empty-documents"}
+    assert all("\x1b" not in sentence and len(sentence) < 400 for sentence in table.sentences)
+
+
+MODELS = {
+    "E5 instruct": "intfloat/multilingual-e5-large-instruct",
+    "E5": "/models/e5-base-v2/",
+    "BGE English": "BAAI/bge-small-en-v1.5",
+    "BGE Chinese": "BAAI/bge-large-zh",
+    "Nomic": "nomic-ai/nomic-embed-text-v1.5",
+    "mxbai": "mixedbread-ai/mxbai-embed-large-v1",
+    "Arctic 2": "Snowflake/snowflake-arctic-embed-m-v2.0",
+    "Arctic": "Snowflake/snowflake-arctic-embed-xs",
+}
+
+
+@pytest.mark.parametrize("family", PROMPTED_ENCODERS, ids=lambda family: family.name)
+def test_the_prompts_of_every_family_are_asked_for_and_suffice(family: PromptedEncoders) -> None:
+    source = MODELS[family.name]
+    assert prompted_encoders_of(source) is family
+    bare = replace(clean_example(), facts={**DENSE_FACTS, "model": {"source": source}})
+    assert codes_of(run_checks(subject_of(bare))) == {"missing-prompt"}
+    prompted = replace(bare, facts={**bare.facts, **family.prompts()})
+    assert codes_of(run_checks(subject_of(prompted))) == set()
+
+
+@pytest.mark.parametrize("source", ["BAAI/bge-m3", "sentence-transformers/all-MiniLM-L6-v2", "thenlper/gte-base", ""])
+def test_a_model_without_prompts_is_left_alone(source: str) -> None:
+    assert prompted_encoders_of(source) is None
+
+
+def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
+    facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
+    assert "the model brings prompts (query) and none is used" in said(replace(clean_example(), facts=facts), "missing-prompt")
+
+
+def test_a_reranker_tells_of_its_scorer() -> None:
+    facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE_FACTS, "collapse": 0.99}}
+    assert "mean cosine 0.990" in said(replace(clean_example(), facts=facts), "embedding-collapse")
+
+
+def test_real_stages_tell_what_the_checks_read() -> None:
+    whole = subject_of(clean_example())
+    dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
+    stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)
+    found = run_experiment(Experiment({"first": stage}, dataset), RunOptions(cache=None))
+    codes = codes_of(run_checks(doctor_input_from_analysis(input_from_results(found))))
+    assert {"embedding-collapse", "truncated-passages", "low-recall"} <= codes
+
+
+def test_the_catalogue_lists_every_check() -> None:
+    assert [row[0] for row in checks_table().rows] == NAMES

@@ -1,0 +1,298 @@
+"""What passes the gate and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankproof._analysis.compare.compare import compare
+from rankproof._analysis.gate.baseline import Baseline, make_baseline
+from rankproof._analysis.gate.gate import GateResult, decide, gate_table
+from rankproof._analysis.gate.rules import GateOptions, Threshold, max_drop_of, threshold_of
+from rankproof._analysis.inputs import AnalysisInput, input_from_runs
+from rankproof._analysis.query_groups import Grouping, by_list, group_queries
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof.errors import UsageError
+from support.gate_inputs import QUERIES, evidence, ranks
+
+SAME = ranks(1, 2)
+CLEARLY_WORSE = ranks(2, 3)
+SLIGHTLY_WORSE = [2, *SAME[1:]]
+
+
+def blessed(one: AnalysisInput) -> Baseline:
+    return make_baseline(one, version="0", made="2026-01-01T00:00:00Z")
+
+
+def gate_of(before: list[int], now: list[int], settings: GateOptions | None = None, *, measure: str = "RR") -> GateResult:
+    old, new = evidence({"s": before}, measures=[measure]), evidence({"s": now}, measures=[measure])
+    return decide(new, blessed(old), settings or GateOptions())
+
+
+def sentences(gate: GateResult, kind: str) -> list[str]:
+    return [decision.sentence for decision in gate.decisions if decision.kind == kind]
+
+
+def test_the_blessed_system_passes_its_own_gate() -> None:
+    gate = gate_of(SAME, SAME)
+    assert gate.passed
+    assert sentences(gate, "drop") == ["s: RR is the same on every query, 0.7500 (n = 40): nothing changed."]
+    assert sentences(gate, "queries") == ["s: all 40 queries that the baseline answers are there."]
+
+
+def test_a_significant_drop_fails_with_its_numbers() -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE)
+    assert not gate.passed
+    assert sentences(gate, "drop") == ["s: RR fell from 0.7500 to 0.4167 (-0.3333, n = 40): a significant drop (p < 0.0001)."]
+
+
+def test_a_drop_that_chance_may_explain_passes_and_is_told() -> None:
+    gate = gate_of(SAME, SLIGHTLY_WORSE)
+    assert gate.passed
+    (sentence,) = sentences(gate, "drop")
+    assert sentence == "s: RR fell from 0.7500 to 0.7375 (-0.0125, n = 40): a drop that chance may explain (p = 1.0000)."
+    assert sentence in " ".join(gate_table(gate, GateOptions()).sentences)
+
+
+def test_an_improvement_is_told() -> None:
+    gate = gate_of(CLEARLY_WORSE, SAME)
+    assert gate.passed
+    assert "rose from 0.4167 to 0.7500 (+0.3333, n = 40): an improvement (p < 0.0001)" in sentences(gate, "drop")[0]
+
+
+def test_a_measure_of_which_less_is_better_drops_when_it_rises() -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE, measure="Unjudged@2")
+    assert not gate.passed
+    assert "rose" in sentences(gate, "drop")[0]
+    assert gate_of(CLEARLY_WORSE, SAME, measure="Unjudged@2").passed
+
+
+@pytest.mark.parametrize(("allowed", "passes"), [(0.34, True), (0.33, False)])
+def test_an_allowed_drop_takes_the_place_of_the_test(allowed: float, passes: bool) -> None:
+    gate = gate_of(SAME, CLEARLY_WORSE, GateOptions(max_drops={"RR": allowed}))
+    assert gate.passed is passes
+    assert f"the {allowed:g} allowed" in sentences(gate, "drop")[0]
+
+
+def test_more_than_the_allowed_drop_fails_though_chance_may_explain_it() -> None:
+    assert not gate_of(SAME, SLIGHTLY_WORSE, GateOptions(max_drops={"RR": 0.01})).passed
+
+
+def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"P@5 was not blessed.*choose from: RR"):
+        gate_of(SAME, SAME, GateOptions(max_drops={"P@5": 0.1}))
+
+
+@pytest.mark.parametrize(
+    ("bound", "passes"), [("RR>=0.75", True), ("RR > 0.75", False), ("RR<=0.75", True), ("mrr<0.75", False), ("RR>=.8", False)]
+)
+def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
+    gate = decide(evidence({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
+    assert gate.passed is passes
+    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40), ")
+    assert gate_table(gate, GateOptions()).records()[0]["n"] == 40
+
+
+def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
+    one = evidence({"s": SAME}, measures=["RR"], rel=2)
+    assert decide(one, None, GateOptions(thresholds=(Threshold("RR", ">=", 0.7),))).passed
+
+
+@pytest.mark.parametrize("text", ["", "RR", ">=1", "RR>=", "RR>=x", "RR>=nan", "RR=>1", "xyz>=1", "RR>=1>=2"])
+def test_a_threshold_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        threshold_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "RR", "=1", "RR=", "RR=x", "RR=-1", "RR=inf", "xyz=1"])
+def test_an_allowed_drop_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        max_drop_of(text)
+
+
+def test_a_drop_may_be_allowed_for_a_measure_with_parameters() -> None:
+    assert max_drop_of("nDCG(gain='exp')@10=0.02") == ("nDCG(gain='exp')@10", 0.02)
+
+
+def test_queries_that_went_missing_fail_the_gate_whatever_the_mean() -> None:
+    places = [1 if query == "q07" else place for query, place in zip(QUERIES, SAME, strict=True)]
+    now = evidence({"s": places}, left_out=["q08"])
+    gate = decide(now, blessed(evidence({"s": SAME})), GateOptions())
+    assert not gate.passed
+    assert sentences(gate, "queries") == ["s: 1 of 40 queries that the baseline answers went missing: q08."]
+
+
+def test_queries_that_were_missing_before_may_stay_so() -> None:
+    old = evidence({"s": SAME}, left_out=["q08"])
+    assert decide(evidence({"s": SAME}, left_out=["q08"]), blessed(old), GateOptions()).passed
+    assert decide(evidence({"s": SAME}), blessed(old), GateOptions()).passed
+
+
+def test_a_system_that_is_gone_fails_and_a_new_one_is_noted() -> None:
+    old = blessed(evidence({"a": SAME, "b": SAME}))
+    gate = decide(evidence({"b": SAME, "c": SAME}), old, GateOptions())
+    assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
+    assert gate.notes == ("c is new: there is nothing blessed to measure it against",)
+    assert decide(evidence({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
+
+
+def test_one_system_is_measured_against_the_only_blessed_one_under_any_name() -> None:
+    gate = decide(evidence({"new": CLEARLY_WORSE}), blessed(evidence({"old": SAME})), GateOptions())
+    assert not gate.passed
+    assert gate.notes == ("new is measured against old, the only system that was blessed",)
+
+
+def test_no_system_in_common_is_refused() -> None:
+    old = blessed(evidence({"a": SAME, "b": SAME}))
+    with pytest.raises(UsageError, match="no system has the name of a blessed one"):
+        decide(evidence({"c": SAME, "d": SAME}), old, GateOptions())
+
+
+def test_nothing_measured_is_refused_and_no_pass() -> None:
+    old = blessed(evidence({"s": SAME}))
+    with pytest.raises(UsageError, match="nothing of the baseline is measured; measure some of: RR"):
+        decide(evidence({"s": SAME}, measures=["P@5"]), old, GateOptions())
+
+
+def test_other_data_is_refused() -> None:
+    old = blessed(evidence({"s": SAME}, fingerprint="b" * 64))
+    with pytest.raises(UsageError, match="is about other data"):
+        decide(evidence({"s": SAME}), old, GateOptions())
+
+
+def test_what_is_not_known_of_the_data_refuses_nothing() -> None:
+    old = blessed(evidence({"s": SAME}, fingerprint=""))
+    assert decide(evidence({"s": SAME}), old, GateOptions()).passed
+    assert decide(evidence({"s": SAME}, fingerprint=""), blessed(evidence({"s": SAME})), GateOptions()).passed
+
+
+def test_other_judgements_are_refused_though_the_dataset_is_said_to_be_the_same() -> None:
+    old = blessed(evidence({"s": SAME[:20]}, queries=QUERIES[:20]))
+    with pytest.raises(UsageError, match=r"is about other data than cases \(fingerprints of judgements: "):
+        decide(evidence({"s": SAME}), old, GateOptions())
+
+
+def test_the_table_says_how_changes_were_tested() -> None:
+    new = evidence({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
+    settings = GateOptions(seed=7, alpha=0.01, samples=5_000)
+    gate = decide(
+        new, blessed(evidence({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
+    )
+    assert gate_table(gate, settings).sentences[-1] == (
+        "How: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
+        " drops and over 4 tests of segments; seed 7."
+    )
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
+    qrels = {query: {"good": 1} for query in QUERIES}
+    run = {query: {"good": 1.0} for query in QUERIES[:30]}
+    some = input_from_runs(qrels, {"s": run}, ["RR"], options=EvaluateOptions(skip_missing=skip))
+    gate = decide(some, None, GateOptions(thresholds=(threshold_of("RR>=0.5"),)))
+    fate = "left out" if skip else "count 0"
+    assert [note.partition(":")[2].partition(":")[0] for note in gate.notes] == [
+        f" 10 judged queries are not in the run and {'are ' if skip else ''}{fate}"
+    ]
+    assert gate.decisions[0].n == (30 if skip else 40)
+
+
+def test_another_rel_is_refused() -> None:
+    with pytest.raises(UsageError, match="made with --rel 2, this is 1"):
+        decide(evidence({"s": SAME}), blessed(evidence({"s": SAME}, rel=2)), GateOptions())
+
+
+def test_values_are_joined_by_query_and_not_by_place() -> None:
+    backwards = evidence({"s": SAME[::-1]}, queries=QUERIES[::-1])
+    gate = decide(backwards, blessed(evidence({"s": SAME})), GateOptions())
+    assert "nothing changed" in sentences(gate, "drop")[0]
+
+
+def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
+    old, new = evidence({"s": ranks(1, 3)}), evidence({"s": ranks(2, 1)})
+    gate = decide(new, blessed(old), GateOptions(), groupings=[group_queries(new, "category")])
+    failed = [decision for decision in gate.decisions if not decision.passed]
+    assert [(decision.kind, decision.segment) for decision in failed] == [("segment", "category easy")]
+    assert failed[0].sentence == (
+        "s: RR in category easy fell from 1.0000 to 0.5000 (-0.5000, n = 20): "
+        "a significant drop (p < 0.0001 after Holm over 2 tests)."
+    )
+
+
+def test_p_is_what_compare_finds_for_the_same_tests() -> None:
+    old = evidence({"s": SAME}, measures=["RR", "P@1"])
+    worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
+    gate = decide(evidence({"s": worse}, measures=["RR", "P@1"]), blessed(old), GateOptions(seed=3))
+    both = compare(evidence({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
+    theirs = {record["measure"]: record["p"] for record in both[-1].records()}
+    mine = {decision.measure: decision.change.p for decision in gate.decisions if decision.change}
+    assert mine == theirs
+
+
+def test_sums_are_left_out_and_said_so() -> None:
+    old = blessed(evidence({"s": SAME}, measures=["RR", "NumRet"]))
+    gate = decide(evidence({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
+    assert gate.notes == ("not tested, being no means that can be better or worse: NumRet",)
+
+
+@pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
+def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
+    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(evidence({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
+    assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
+    assert sentences(gate, "test") == [
+        "Cannot be judged: with 3 queries no drop could be significant: the least p that this test can give is 0.25, and one test"
+        " may need 0.05; take more queries: at least 6; or use --max-drop."
+    ]
+
+
+MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
+
+
+def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
+    old, new = (evidence({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
+    gate = decide(new, blessed(old), GateOptions(samples=100))
+    assert sentences(gate, "test") == [
+        "Cannot be judged: with 40 queries no drop could be significant: the least p that this test can give is 0.0099, and one"
+        " test may need 0.0083; take more samples: at least 119; or use --max-drop."
+    ]
+    enough = decide(new, blessed(old), GateOptions(samples=119))
+    assert not enough.passed
+    assert sentences(enough, "test") == []
+
+
+def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
+    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateOptions(max_drops={"RR": 0.1}))
+    assert not gate.passed
+    assert gate.notes == ()
+
+
+def by_first(one: AnalysisInput, first: int) -> Grouping:
+    return by_list(one, {query: "a" if at < first else "b" for at, query in enumerate(QUERIES)}, "list")
+
+
+def test_segments_that_cannot_fail_are_told_of() -> None:
+    old, new = evidence({"s": SAME}), evidence({"s": CLEARLY_WORSE})
+    gate = decide(new, blessed(old), GateOptions(), groupings=[by_first(new, 5)])
+    assert gate.notes == ("1 of 2 tests of segments have too few queries to fail alone: fewer than 7",)
+    none = decide(new, blessed(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
+    assert none.notes == ()
+    assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]
+    assert sentences(none, "test") == [
+        "Cannot be judged: with 35 queries no drop in a segment could be significant: the least p that this test can give is"
+        " 0.0099, and one test may need 0.005; take more samples: at least 199; or leave the segments out."
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": float("nan")}, {"samples": 10}, {"samples": 10**9}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        GateOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_failed_decisions_come_first_and_stand_out() -> None:
+    table = gate_table(gate_of(SAME, CLEARLY_WORSE), GateOptions())
+    assert table.title == "The gate failed: 1 of 2 decisions"
+    assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]
+    assert table.highlighted == {0}
+    assert table.facts["passed"] is False

@@ -1,0 +1,161 @@
+"""The gate's files: the baseline as JSON, JUnit XML, and the comment."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from rankproof._analysis.gate.baseline import Baseline, baseline_json, make_baseline, parse_baseline
+from rankproof._analysis.gate.gate import GateResult, decide
+from rankproof._analysis.gate.rules import GateOptions, threshold_of
+from rankproof._analysis.query_groups import group_queries
+from rankproof._render.ci import MAX_LISTED, as_comment, as_junit
+from rankproof.errors import InputError
+from support.gate_inputs import evidence, ranks
+
+EVIL = "<b>&\"'@team ]]> `x` \x00\x1b[31m\u202e\ufffe\ud7ff |"
+
+
+def baseline(name: str = "s") -> Baseline:
+    return make_baseline(evidence({name: ranks(1, 2)}, measures=["RR", "P@5"]), version="0.1", made="2026-01-01T00:00:00Z")
+
+
+def failed_gate(name: str = "s") -> GateResult:
+    now = evidence({name: ranks(2, 3)}, measures=["RR", "P@5"])
+    return decide(
+        now, baseline(name), GateOptions(thresholds=(threshold_of("RR>=0.5"),)), groupings=[group_queries(now, "category")]
+    )
+
+
+@pytest.mark.parametrize("name", ["s", EVIL])
+def test_a_baseline_is_read_back_as_it_was(name: str) -> None:
+    before = baseline(name)
+    after = parse_baseline(baseline_json(before), "b.json")
+    assert baseline_json(after) == baseline_json(before)
+    assert [system.name for system in after.systems] == [name]
+    assert after.systems[0].measures == before.systems[0].measures
+
+
+def test_a_baseline_says_what_it_is() -> None:
+    plain = json.loads(baseline_json(baseline()))
+    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 1, "0.1")
+    assert plain["systems"][0]["measures"]["RR"]["value"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("[]", "the document is no object"),
+        ("{}", "this is no baseline; name a file that `rankproof save-baseline` wrote"),
+        ('{"format": "rankproof-results"}', "this is no baseline"),
+        (
+            '{"format": "rankproof-baseline", "schema": 2}',
+            "schema 2 where this rankproof knows 1; use the rankproof that wrote it",
+        ),
+        (
+            '{"format": "rankproof-baseline", "schema": 1}',
+            "systems is missing; the file is damaged or was changed: bless a baseline",
+        ),
+    ],
+)
+def test_what_is_no_baseline_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        parse_baseline(text, "b.json")
+
+
+def put(plain: Any, path: str, value: Any) -> str:
+    *before, last = path.split("/")
+    at = plain
+    for key in before:
+        at = at[int(key) if key.isdigit() else key]
+    if value is None:
+        del at[last]
+    else:
+        at[last] = value
+    return json.dumps(plain)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("fingerprint", None),
+        ("qrels_fingerprint", None),
+        ("rel", "1"),
+        ("reading", []),
+        ("systems", []),
+        ("systems/0/name", 7),
+        ("systems/0/missing", [1]),
+        ("systems/0/measures", {}),
+        ("systems/0/measures/RR/value", 0.7),
+        ("systems/0/measures/RR/per_query/q01", 0.25),
+        ("systems/0/measures/RR/per_query/q01", True),
+        ("systems/0/measures/RR/per_query/q01", 10**400),
+        ("systems/0/measures/RR", {"value": 0.0, "per_query": {}}),
+        ("systems/0/measures/xyz", {"value": 0, "per_query": {}}),
+    ],
+)
+def test_a_baseline_that_was_changed_is_refused(path: str, value: Any) -> None:
+    with pytest.raises(InputError, match=r"b\.json: .*bless a baseline again"):
+        parse_baseline(put(json.loads(baseline_json(baseline())), path, value), "b.json")
+
+
+def test_infinity_in_disguise_is_refused() -> None:
+    text = baseline_json(baseline()).replace('"q01": 0.5', '"q01": 1e999', 1)
+    with pytest.raises(InputError, match="no finite number"):
+        parse_baseline(text, "b.json")
+
+
+def test_a_baseline_that_is_cut_anywhere_is_refused() -> None:
+    text = baseline_json(baseline())
+    for end in range(0, len(text) - 2, 97):
+        with pytest.raises(InputError):
+            parse_baseline(text[:end], "b.json")
+
+
+@pytest.mark.parametrize("name", ["s", EVIL])
+def test_junit_has_a_case_for_each_decision(name: str) -> None:
+    gate = failed_gate(name)
+    text = as_junit(gate, name=f"gate {name}", made="2026-01-02T03:04:05Z")
+    (suite,) = ElementTree.fromstring(text.encode())
+    cases = suite.findall("testcase")
+    assert len(cases) == len(gate.decisions)
+    assert suite.attrib["tests"] == str(len(cases))
+    assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) == "4"
+    assert suite.attrib["timestamp"] == "2026-01-02T03:04:05"
+    assert [child.tag for child in suite if child.tag != "testcase"] == ["properties", "system-out", "system-err"]
+    assert {case.attrib["classname"] for case in cases} == {f"rankproof.gate.{one.kind}" for one in gate.decisions}
+    assert len({(case.attrib["classname"], case.attrib["name"]) for case in cases}) == len(cases)
+
+
+def test_a_failure_carries_its_sentence() -> None:
+    (suite,) = ElementTree.fromstring(as_junit(failed_gate(), name="gate", made="2026-01-02T03:04:05Z").encode())
+    messages = [failure.attrib["message"] for failure in suite.iter("failure")]
+    assert messages[0].startswith("s: RR fell from 0.7500 to 0.4167 (-0.3333, n = 40): a significant drop")
+
+
+def test_the_comment_says_what_failed_first_and_calls_nobody() -> None:
+    text = as_comment(failed_gate(EVIL))
+    assert text.startswith("### rankproof: The gate failed: 4 of ")
+    assert text.index("**Failed**") < text.index("<details>")
+    assert "<b>" not in text
+    assert "@team" not in text
+    assert "\x1b" not in text
+
+
+def test_the_comment_of_a_gate_that_passed_names_no_failure() -> None:
+    one = evidence({"s": ranks(1, 2)}, measures=["RR", "P@5"])
+    text = as_comment(decide(one, baseline(), GateOptions()))
+    assert text.startswith("### rankproof: The gate passed: 3 decisions\n")
+    assert "**Failed**" not in text
+
+
+def test_a_long_comment_is_cut_and_says_by_how_much() -> None:
+    failed = tuple(decision for decision in failed_gate().decisions if not decision.passed)
+    text = as_comment(GateResult(failed[:1] * (MAX_LISTED + 12)))
+    assert "- … and 12 more" in text
+    assert text.count("a significant drop") == MAX_LISTED

@@ -1,0 +1,302 @@
+"""Segments: which queries belong together, and what is said of each group against the rest."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
+from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
+from rankproof._cli.options import read_segments
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.permutation import label_p
+from rankproof.errors import InputError, UsageError
+from support.analysis_inputs_with_texts import evidence_of, one_target, ranked_at
+
+FAST = SegmentOptions(samples=500, resamples=200)
+
+
+def weak_and_strong(weak: int = 20, strong: int = 30, *, systems: tuple[str, ...] = ("one",)) -> AnalysisInput:
+    """The weak queries have their target at rank 6 to 10 or nowhere, the strong ones at 1 or 2."""
+    ranks: dict[str, int | None] = {f"w{at}": 6 + at % 5 if at % 3 else None for at in range(weak)}
+    ranks |= {f"s{at}": 1 + at % 2 for at in range(strong)}
+    fields = {query: {"category": "weak" if query[0] == "w" else "strong"} for query in ranks}
+    return evidence_of(one_target(list(ranks)), {name: ranked_at(ranks) for name in systems}, fields=fields)
+
+
+def test_a_weak_segment_is_found_lower_than_the_rest_and_stands_first() -> None:
+    inputs = weak_and_strong()
+    (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    weak, strong = table.records()
+    assert (weak["category"], weak["n"], weak["verdict"]) == ("weak", 20, "lower")
+    assert (strong["category"], strong["n"], strong["verdict"]) == ("strong", 30, "higher")
+    assert weak["rest"] == strong["value"]
+    assert any("is lower on weak (n = 20)" in sentence for sentence in table.sentences)
+
+
+def test_values_of_segments_weighted_by_n_give_the_mean_of_all() -> None:
+    inputs = weak_and_strong()
+    (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    weak, strong = table.records()
+    assert (20 * weak["value"] + 30 * strong["value"]) / 50 == pytest.approx(inputs.result.value("RR@10"))  # type: ignore[operator]
+
+
+def test_a_small_segment_is_shown_and_not_tested() -> None:
+    inputs = weak_and_strong(weak=4)
+    (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    weak = table.records()[0]
+    assert weak["p"] is None
+    assert weak["verdict"] == "too few queries"
+    assert table.notes == ("segments of fewer than 10 queries, too few to claim anything: 1 (weak)",)
+
+
+def test_the_lowest_of_the_larger_segments_is_not_said_to_be_the_lowest_of_all() -> None:
+    inputs = weak_and_strong(weak=4, systems=("one", "two"))
+    overview, *_ = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    (said,) = overview.sentences
+    assert said.startswith("strong has the lowest RR@10 of the segments with 10 or more queries for 2 of 2 systems,")
+
+
+def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> None:
+    ranks: dict[str, int | None] = {f"q{at:02}": 1 + at % 2 for at in range(40)}
+    ranks["q00"] = 2
+    fields = {query: {"half": "first" if query < "q20" else "second"} for query in ranks}
+    runs = {name: ranked_at(ranks) for name in ("one", "two")}
+    inputs = evidence_of(one_target(list(ranks)), runs, fields=fields)
+    overview, *_ = segments(inputs, group_queries(inputs, "half"), "RR@10", FAST)
+    assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but for none of them beyond chance.",)
+
+
+def test_a_segment_of_one_query_or_of_equal_values_has_no_interval() -> None:
+    ranks = {f"q{at:02}": 1 + at % 3 for at in range(30)} | {"alone": 5, "x1": 2, "x2": 2}
+    fields = {query: {"kind": query if query == "alone" else query[0]} for query in ranks}
+    inputs = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "RR@10", FAST)
+    intervals = {str(row["kind"]): row["interval"] for row in table.records()}
+    assert intervals["alone"] is intervals["x"] is None
+    assert intervals["q"] is not None
+
+
+def test_a_segment_of_few_queries_has_an_interval_of_students_t_within_what_a_mean_can_be() -> None:
+    inputs = weak_and_strong(weak=12, strong=3)
+    (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    weak, strong = (row["interval"] for row in table.records())
+    values = np.array([0 if at % 3 == 0 else 1 / (6 + at % 5) for at in range(12)])
+    low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
+    assert weak == pytest.approx((max(low, 0.0), high))
+    assert strong[1] == 1.0  # type: ignore[index]
+    assert "(Student's t, as n < 20)" in table.sentences[-1]
+    assert table.notes[-1] == "segments of fewer than 20 queries, whose intervals are rough: 1 (weak)"
+
+
+def test_every_segment_of_every_system_is_one_table_for_programs() -> None:
+    inputs = weak_and_strong(systems=("one", "two"))
+    tables = [table for by in ("category", "relevant") for table in segments(inputs, group_queries(inputs, by), "RR@10", FAST)]
+    rows = flat_segments_table(tables).records()
+    assert [(row["by"], row["segment"], row["system"]) for row in rows] == [
+        *(("category", segment, system) for system in ("one", "two") for segment in ("weak", "strong")),
+        *(("relevant", "1", system) for system in ("one", "two")),
+    ]
+    assert {row["measure"] for row in rows} == {"RR@10"}
+
+
+def test_several_systems_are_overseen_first_and_corrected_together() -> None:
+    inputs = weak_and_strong(systems=("one", "two", "three"))
+    overview, *details = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
+    assert overview.sentences == (
+        "weak has the lowest RR@10 for 3 of 3 systems, for 3 of them lower than the rest beyond chance.",
+    )
+    assert [table.facts["system"] for table in details] == ["one", "two", "three"]
+    assert {table.facts["tests"] for table in details} == {6}
+    least = 1 / (FAST.samples + 1)
+    assert details[0].records()[0]["p"] == pytest.approx(6 * least)
+
+
+def test_queries_without_a_value_are_a_segment_that_no_other_is_called_like() -> None:
+    kinds = {"q1": "(no kind)", "q2": "", "q3": None, "q4": 7, "q5": True}
+    fields = {query: {"kind": kind} for query, kind in kinds.items()}
+    inputs = evidence_of(one_target(list(fields)), {"one": ranked_at(dict.fromkeys(fields, 1))}, fields=fields)
+    assert group_queries(inputs, "kind").segments == {
+        "(no kind)": ("q1",),
+        "((no kind))": ("q2", "q3"),
+        "7": ("q4",),
+        "true": ("q5",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "segment"), [(1, "short (under 8 words)"), (7, "short (under 8 words)"), (8, "medium (8-15 words)")]
+)
+def test_length_counts_words(words: int, segment: str) -> None:
+    assert list(by_length_of(" ".join(["word"] * words))) == [segment]
+
+
+def test_fifteen_words_are_medium_and_sixteen_are_long() -> None:
+    assert list(by_length_of("word " * 15)) == ["medium (8-15 words)"]
+    assert list(by_length_of("word\t" * 16)) == ["long (over 15 words)"]
+
+
+def by_length_of(text: str) -> dict[str, tuple[str, ...]]:
+    inputs = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, texts={"q": text})
+    return dict(group_queries(inputs, "length").segments)
+
+
+def test_queries_are_grouped_by_how_many_documents_are_relevant() -> None:
+    counts = {"none": 0, "one": 1, "five": 5, "six": 6, "ten": 10, "many": 11}
+    qrels = {query: {"d0": 0, **{f"d{at}": 1 for at in range(1, count + 1)}} for query, count in counts.items()}
+    inputs = evidence_of(qrels, {"one": {query: ["d1"] for query in qrels}})
+    assert group_queries(inputs, "relevant").segments == {
+        "none": ("none",),
+        "1": ("one",),
+        "2-5": ("five",),
+        "6-10": ("six", "ten"),
+        "more than 10": ("many",),
+    }
+
+
+def test_a_list_of_segments_leaves_no_query_out() -> None:
+    inputs = evidence_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1, "q2": 1})})
+    assert by_list(inputs, {"q1": "a", "q9": "b"}, "list.csv").segments == {"a": ("q1",), "(not in list.csv)": ("q2",)}
+    with pytest.raises(UsageError, match="names no judged query"):
+        by_list(inputs, {"q9": "b"}, "list.csv")
+
+
+def test_what_is_grouped_by_where_nothing_is_said() -> None:
+    runs = {"one": ranked_at({"q": 1})}
+    assert default_grouping(evidence_of(one_target(["q"]), runs)) == "relevant"
+    assert default_grouping(evidence_of(one_target(["q"]), runs, texts={"q": "text"})) == "length"
+    assert default_grouping(evidence_of(one_target(["q"]), runs, fields={"q": {"category": "x"}})) == "category"
+
+
+def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
+    with pytest.raises(UsageError, match="no query has a field color; choose from: category, length, relevant"):
+        group_queries(weak_and_strong(), "color")
+
+
+def test_a_sum_has_no_segments() -> None:
+    inputs = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
+    with pytest.raises(UsageError, match="NumRet is no mean"):
+        segments(inputs, group_queries(inputs, "relevant"), "NumRet", FAST)
+
+
+def test_only_the_queries_that_a_run_has_count_where_missing_ones_are_skipped() -> None:
+    ranks = {f"q{at}": 1 + at % 3 for at in range(24)}
+    fields = {query: {"half": "a" if int(query[1:]) < 12 else "b"} for query in ranks}
+    some = {query: rank for query, rank in ranks.items() if query != "q0"}
+    inputs = evidence_of(
+        one_target(list(ranks)), {"all": ranked_at(ranks), "some": ranked_at(some)}, fields=fields, skip_missing=True
+    )
+    overview, whole, part = segments(inputs, group_queries(inputs, "half"), "RR@10", FAST)
+    assert {row["half"]: row["n"] for row in whole.records()} == {"a": 12, "b": 12}
+    assert {row["half"]: row["n"] for row in part.records()} == {"a": 11, "b": 12}
+    assert overview.notes == ("some: n = 23 queries",)
+
+
+def test_one_segment_alone_has_no_rest() -> None:
+    inputs = weak_and_strong(weak=0)
+    (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
+    (row,) = table.records()
+    assert (row["rest"], row["difference"], row["p"], row["verdict"]) == (None, None, None, "no rest")
+
+
+def exact_p(values: FloatArray, size: int) -> float:
+    def apart(chosen: tuple[int, ...]) -> float:
+        inside = np.isin(np.arange(len(values)), chosen)
+        return abs(float(values[inside].mean() - values[~inside].mean()))
+
+    seen = apart(tuple(range(size)))
+    every = [apart(chosen) for chosen in combinations(range(len(values)), size)]
+    return float(np.mean([each >= seen - 1e-12 for each in every]))
+
+
+def test_the_permutation_of_labels_agrees_with_every_deal() -> None:
+    values = np.array([0.1, 0.0, 0.3, 0.2, 0.9, 0.7, 0.4, 0.8, 0.6])
+    samples = 20_000
+    p = label_p(values[:, None], [4, 5], samples=samples, seed=1)[:, 0]
+    wanted = exact_p(values, 4)
+    assert p == pytest.approx([wanted, wanted], abs=4 * (wanted * (1 - wanted) / samples) ** 0.5)
+
+
+def test_labels_that_mean_nothing_are_rarely_believed() -> None:
+    generator = np.random.default_rng(3)
+    values = (generator.random((40, 500)) < 0.6).astype(np.float64)
+    p = label_p(values, [15, 25], samples=400, seed=5)[0]
+    assert 0.02 <= float(np.mean(p <= 0.05)) <= 0.07
+
+
+def test_equal_values_are_never_told_apart() -> None:
+    assert label_p(np.full((20, 1), 0.3), [10, 10], samples=99, seed=0).tolist() == [[1.0], [1.0]]
+
+
+def test_labels_are_dealt_alike_whatever_the_size_of_the_values() -> None:
+    values = np.random.default_rng(8).integers(0, 4, (30, 1)) / 10
+    plain, large, small = (label_p(values * size, [10, 20], samples=999, seed=2) for size in (1.0, 1e9, 1e-13))
+    assert plain.tolist() == large.tolist() == small.tolist()
+    assert 0.01 < float(plain[0, 0]) < 1
+
+
+def test_the_deals_of_a_seed_are_the_same_for_ever() -> None:
+    values = np.arange(24.0)[:, None] % 7
+    assert label_p(values, [9, 15], samples=999, seed=4).tolist() == [[0.594], [0.594]]
+
+
+@given(st.permutations(range(45)))
+@settings(max_examples=10)
+def test_the_order_of_the_judgements_changes_no_bit(order: list[int]) -> None:
+    # Kinds x and y have the same values, so that only their names can order them.
+    ranks: dict[str, int | None] = {f"q{at}": 1 + (at // 3) ** 2 % 7 + (at % 3 == 2) for at in range(45)}
+    fields = {query: {"kind": "xyz"[at % 3]} for at, query in enumerate(ranks)}
+    systems = {"one": ranked_at(ranks), "two": ranked_at({query: rank and rank + 1 for query, rank in ranks.items()})}
+    plain, mixed = (evidence_of(one_target([f"q{at}" for at in places]), systems, fields=fields) for places in (range(45), order))
+    how = SegmentOptions(samples=500, resamples=200, correction="none")
+    rows, others = ([each.rows for each in segments(one, group_queries(one, "kind"), "RR@10", how)] for one in (plain, mixed))
+    assert rows == others
+
+
+def test_deals_too_few_to_tell_anything_are_said_to_be() -> None:
+    inputs = weak_and_strong(systems=("one", "two", "three"))
+    *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=100, resamples=100))
+    assert last.notes == (
+        "no segment can be told from the rest: the least p that this test can give is 0.0099, and one test may need 0.0083;"
+        " take more samples: at least 119",
+    )
+    *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=119, resamples=100))
+    assert last.notes == ()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"samples": 1}, {"resamples": 10**9}, {"alpha": 0.5}, {"alpha": "0.05"}, {"seed": -1}, {"correction": "sidak"}]
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(UsageError, match=f"{name} is "):
+        SegmentOptions(**wrong)
+
+
+def test_a_file_of_segments_may_have_a_header_and_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "segments.csv"
+    path.write_text('query,segment\nq1,"a, b"\n# not me\n007,timing\nq2,\n')
+    assert read_segments(str(path), None, "utf-8") == {"q1": "a, b", "007": "timing", "q2": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("q1,a\nq1,b\n", 2, "query q1 is in b here and in a on line 1"),
+        ("q1,a\nq2\n", 2, "1 columns where a query and its segment are 2"),
+        ("query,segment\n", None, "there is no query"),
+    ],
+)
+def test_a_wrong_file_of_segments_is_refused_with_its_line(tmp_path: Path, text: str, line: int | None, what: str) -> None:
+    path = tmp_path / "segments.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_segments(str(path), None, "utf-8")
+    assert (caught.value.what, caught.value.line) == (what, line)

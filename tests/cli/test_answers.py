@@ -1,0 +1,283 @@
+"""`rankproof answers`, and the other verbs asked for measures of answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from ast import literal_eval
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._analysis.answers.quality import rank_correlation
+from rankproof._cli.main import main
+from rankproof._results.folder import save_results
+from rankproof._sample import sample_folder
+from rankproof.stages._answer import ANSWER_PROMPT
+
+LADDER = """\
+name = "sample-answers"
+[systems.bm25]
+stage = "bm25"
+[systems.extract]
+stage = "extract"
+of = "bm25"
+[systems.short]
+stage = "extract"
+of = "bm25"
+top = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("answers")
+    (folder / "e.toml").write_text(LADDER)
+    assert main(["run", str(folder / "e.toml"), "-o", str(folder / "out"), "--no-cache", "--quiet"]) == 0
+    return folder / "out"
+
+
+def shown(*arguments: str | Path, capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
+    capsys.readouterr()
+    assert main([str(each) for each in arguments]) == code
+    found = capsys.readouterr()
+    return found.out if code in (0, 3) else found.err
+
+
+def tables(text: str) -> dict[str, dict[str, Any]]:
+    return {table["name"]: table for table in json.loads(text)["tables"]}
+
+
+def test_the_ladder_shows_answers_apart_and_does_not_blame_them_for_the_ranking(
+    results: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "e.toml").write_text(LADDER)
+    out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)
+    assert "Answers, over the 78 queries whose answer is known" in out
+    assert "extract answers from the ranking of bm25, which stays as it is" in out.replace("\n", " ")
+    assert "extract adds nothing" not in out
+
+
+def test_every_number_of_the_table_is_that_of_the_summary(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = tables(shown("answers", results, "--format", "json", capsys=capsys))
+    summary = json.loads((results / "answers.json").read_text(encoding="utf-8"))
+    means = {(row["system"], row["measure"]): (row["value"], row["n"]) for row in found["answer measures"]["rows"]}
+    for system in summary["systems"]:
+        for name, one in system["answers"].items():
+            assert means[system["name"], name] == (one["mean"], one["n"])
+    assert found["answer measures"]["facts"]["n"] == 78
+    assert {"verdicts", "reasons", "retrieval and answers", "segments by category"} <= set(found)
+    counts = found["reasons"]["rows"]
+    assert sum(row["extract"] for row in counts) == 78
+
+
+def test_findings_rest_on_the_numbers_of_the_folder(results: Path) -> None:
+    summary = json.loads((results / "answers.json").read_text(encoding="utf-8"))
+    found = " ".join(summary["findings"])
+    values = {system["name"]: system["answers"]["F1(tokens='set')"]["mean"] for system in summary["systems"]}
+    best = max(values, key=values.__getitem__)
+    assert f"{best} has the highest F1(tokens='set'), {values[best]:.3f}".replace("0.", ".") in found
+    assert "Retrieval: extract, short have the same highest RR@10" in found
+    assert "after Holm, n = 78" in found
+    assert "is the bottleneck, by the bands of rag" in found
+    assert "Spearman" in found
+    assert "n = 78" in found
+    assert "the most common reason" in found
+
+
+@pytest.mark.parametrize("kind", ["table", "json", "csv", "markdown", "latex"])
+def test_every_format_is_there_and_goes_to_a_file(
+    results: Path, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = shown("answers", results, "--format", kind, "-m", "EM,F1", capsys=capsys)
+    assert "F1(tokens" in printed
+    shown("answers", results, "--format", kind, "-m", "EM,F1", "-o", tmp_path / "out.txt", capsys=capsys)
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == printed
+
+
+def test_answers_from_elsewhere_are_measured_like_those_of_a_climb(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.loads(line) for line in (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    for system in ("extract", "short"):
+        mine = [
+            json.dumps({key: one[key] for key in ("query", "answer", "cited", "given", "state")})
+            for one in lines
+            if one["system"] == system
+        ]
+        (tmp_path / f"{system}.jsonl").write_text("\n".join(mine))
+    files: list[str | Path] = [
+        results / "queries.jsonl",
+        tmp_path / "extract.jsonl",
+        tmp_path / "short.jsonl",
+        "--qrels",
+        results / "qrels.tsv",
+    ]
+    here = tables(shown("answers", *files, "--format", "json", capsys=capsys))
+    there = tables(shown("answers", results, "--format", "json", capsys=capsys))
+    assert here["answer measures"]["rows"] == there["answer measures"]["rows"]
+    assert here["verdicts"]["rows"] == there["verdicts"]["rows"]
+    assert here["reasons"]["rows"] == there["reasons"]["rows"]
+
+
+def test_compare_segments_bless_and_gate_take_measures_of_answers(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "short vs extract" in shown("compare", results, "-m", "F1(tokens='set')", capsys=capsys)
+    assert "EM of short by category" in shown("segments", results, "-m", "EM", capsys=capsys)
+    base = tmp_path / "base.json"
+    shown("save-baseline", results, "-m", "F1", "-o", base, capsys=capsys)
+    assert "The gate passed" in shown("gate", results, "--baseline", base, "--by", "category", capsys=capsys)
+    assert "misses the bound" in shown("gate", results, "--threshold", "EM>=0.9", capsys=capsys, code=3)
+
+
+def test_a_subset_of_the_queries_may_be_asked_for(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ids").write_text("q001\nq002\nq003\nq004\n")
+    assert "n = 4 queries" in shown("compare", results, "-m", "F1", "--queries", tmp_path / "ids", capsys=capsys)
+    (tmp_path / "ids").write_text("q022\n")
+    said = shown("compare", results, "-m", "F1", "--queries", tmp_path / "ids", capsys=capsys, code=2)
+    assert "none of the queries has a reference" in said
+
+
+@pytest.mark.parametrize(("tokens", "f1"), [("set", "0.8571"), ("bag", "0.8750")])
+def test_the_f1_of_one_answer_is_taken_apart(results: Path, tokens: str, f1: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = shown("explain", results, "-m", f"F1(tokens={tokens})", "--system", "extract", "--query", "q003", capsys=capsys)
+    assert f"= {f1}." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("compare", "-m", "EM,nDCG@10"), "ask for one kind at a time"),
+        (("answers", "-m", "nDCG@10"), "nDCG@10 measures rankings, not answers"),
+        (("answers", "--qrels", "x"), "a results folder stands alone"),
+        (("answers", "--by", "nothing"), "no query has a field nothing"),
+        (("explain", "-m", "F1(stop_words=english)", "--query", "q003"), "of one answer has no parts"),
+        (("explain", "-m", "F1", "--query", "q022"), "no answer to query q022 can be explained"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    results: Path, arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb, *rest = arguments
+    assert why in shown(verb, results, *rest, capsys=capsys, code=2)
+
+
+def test_files_that_cannot_be_are_refused_in_one_line(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = results / "queries.jsonl"
+    (tmp_path / "bad.jsonl").write_text('{"query": "q001", "answer": "x"}\n{"query": "q01", "answer": "x"}\n')
+    assert "nothing to look at" in shown("answers", capsys=capsys, code=2)
+    assert "there are no answers" in shown("answers", queries, capsys=capsys, code=2)
+    assert "bad.jsonl:2: no query has the id q01; did you mean" in shown(
+        "answers", queries, tmp_path / "bad.jsonl", capsys=capsys, code=2
+    )
+    assert "would be written over" in shown("answers", results, "-o", results / "answers.jsonl", capsys=capsys, code=2)
+
+
+def test_a_folder_without_answers_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from support.small_results import small_climb
+
+    save_results(small_climb(), tmp_path / "out")
+    assert "add a system with the stage answer or extract" in shown("answers", tmp_path / "out", capsys=capsys, code=2)
+
+
+def test_questions_of_a_type_are_segments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    types = ("factual", "comparative", "inferential", "multi-hop")
+    queries = [
+        {"_id": f"q{at}", "text": "why?", "answers": ["yes"], "type": types[at % 4], "adversarial": "negated" if at % 2 else None}
+        for at in range(48)
+    ]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    answers = [{"query": f"q{at}", "answer": "yes" if at % 4 else "no"} for at in range(48)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    found = tables(
+        shown("answers", tmp_path / "queries.jsonl", tmp_path / "a.jsonl", "-m", "EM", "--format", "json", capsys=capsys)
+    )
+    rows = {row["type"]: row for row in found["segments by type against the rest"]["rows"]}
+    assert (rows["factual"]["value"], rows["factual"]["n"], rows["factual"]["verdict"]) == (0.0, 12, "lower")
+    assert rows["multi-hop"]["value"] == 1.0
+    assert "segments by adversarial against the rest" in found
+
+
+def test_values_that_rise_together_have_a_correlation_and_few_or_equal_ones_none() -> None:
+    rising = [float(at) for at in range(20)]
+    found = rank_correlation(rising, [value**2 for value in rising])
+    assert found is not None
+    assert found.rho == pytest.approx(1.0)
+    assert found.n == 20
+    mixed = rank_correlation(rising, [0.0, 1.0] * 10)
+    assert mixed is not None
+    assert mixed.interval[0] < 0 < mixed.interval[1]
+    assert "cannot be told" in mixed.describe()
+    falling = rank_correlation(rising, [-value + (at % 3) for at, value in enumerate(rising)])
+    assert falling is not None
+    assert "bad answers" in falling.describe()
+    assert rank_correlation(rising[:9], rising[:9]) is None
+    assert rank_correlation(rising, [1.0] * 20) is None
+
+
+def test_the_sample_has_references() -> None:
+    with sample_folder() as folder:
+        assert '"answers"' in (Path(folder) / "queries.jsonl").read_text(encoding="utf-8")
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "answers.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_the_commands_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (toml,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "answers.toml").write_text(toml)
+    shown("run", tmp_path / "answers.toml", "-o", tmp_path / "results", "--no-cache", capsys=capsys)
+    assert shown("answers", tmp_path / "results", capsys=capsys).rstrip("\n") in PAGE
+    for line in re.findall(r"^rankproof (.* results .*)$", PAGE, re.MULTILINE):
+        words = [str(tmp_path / "results") if word == "results" else word for word in shlex.split(line)]
+        assert main(words) in (0, 3)
+
+
+def test_the_page_shows_the_prompt_and_python_that_runs() -> None:
+    assert ANSWER_PROMPT in PAGE
+    ((code, output),) = re.findall(r"```python\n(.*?)```\n\n```output\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert literal_eval(output) == names["result"].means
+
+
+def test_the_page_names_every_note_of_answers() -> None:
+    source = (Path(__file__).parents[2] / "src" / "rankproof" / "evaluation" / "answer_notes.py").read_text(encoding="utf-8")
+    codes = re.findall(r'^\s+\(?"([a-z]+(?:-[a-z]+)*)",', source, re.MULTILINE)
+    assert len(codes) >= 6
+    assert [code for code in codes if f"`{code}`" not in PAGE] == []
+
+
+@pytest.mark.parametrize("measure", ["F1", "F1(tokens=set)", "EM", "Contains", "ROUGE-L", "CiteP", "CiteR"])
+def test_an_explained_answer_names_whose_it_is_what_was_asked_said_and_expected(
+    measure: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    said = next(one for one in map(json.loads, summary) if (one["system"], one["query"]) == ("extract", "q003"))
+    asked = next(one for one in map(json.loads, (results / "queries.jsonl").read_text().splitlines()) if one["_id"] == "q003")
+    out = shown(*("explain", results, "-m", measure, "--system", "extract", "--query", "q003", "--format", "json"), capsys=capsys)
+    (table,) = json.loads(out)["tables"]
+    assert " of extract on query q003: " in table["title"]
+    assert table["sentences"][:3] == [
+        f"Question: {asked['text']}",
+        f"Answer: {said['answer']}",
+        f"Reference: {asked['answers'][0]}",
+    ]
+
+
+def test_what_is_explained_is_the_value_of_the_table(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (results / "answers.csv").open(encoding="utf-8", newline="") as file:
+        row = next(row for row in csv.DictReader(file) if (row["method"], row["query"]) == ("extract", "q003"))
+    for measure in ("F1(tokens='bag')", "EM", "Contains", "ROUGE-L", "CiteP", "CiteR"):
+        out = shown("explain", results, "-m", measure, "--system", "extract", "--query", "q003", capsys=capsys)
+        assert f"{measure} of extract on query q003: {float(row[measure]):.4f}\n" in out
+
+
+def test_the_ladder_shows_citations_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "e.toml").write_text(LADDER)
+    out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)
+    assert re.search(r"^system +CiteP +CiteR$", out, re.MULTILINE)

@@ -1,0 +1,221 @@
+"""`rankproof compare` from run files and results folders, in every format."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.test_compare import FAST, SYSTEMS, result_of, target_at
+from rankproof._analysis.compare.compare import compare
+from rankproof._cli.main import main
+from rankproof._data.table import Column, Table
+from rankproof._render.grid import RenderOptions
+from rankproof._render.table import TABLE_RENDERERS
+from rankproof._results.folder import save_results
+from support.small_results import small_climb
+
+QUERIES = [f"q{at}" for at in range(9)]
+QUICK = ("--samples", "1000", "--resamples", "200")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Judgements and three runs: the second as good as the first, the third worse."""
+    (tmp_path / "qrels").write_text("".join(f"q{at} 0 target 1\n" for at in range(40)))
+    ranks = {"first": [1] * 40, "second": [1] * 38 + [2, 2], "third": [4, 5] * 20}
+    for name, row in ranks.items():
+        lines = [f"{query} Q0 {doc} 1 {score} t\n" for query, docs in target_at(row).items() for doc, score in docs.items()]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    return [str(tmp_path / "qrels"), *(str(tmp_path / f"{name}.run") for name in ranks)]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
+    assert main(["compare", *argv]) == 0
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def test_run_files_are_compared_in_words(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    out, _ = shown(capsys, *files, "-m", "RR", *QUICK)
+    assert "first is better than third in RR: +77.50 pp (95% interval " in out
+    assert "Cannot tell first from second in RR: +2.50 pp (95% interval " in out
+    assert "n = 40" in out
+    assert "seed 0" in out
+
+
+def test_the_same_seed_gives_the_same_output_and_another_is_printed(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    first, again, other = (shown(capsys, *files, "--seed", seed, *QUICK)[0] for seed in ("1", "1", "2"))
+    assert first == again
+    assert "seed 1;" in first
+    assert "seed 2;" in other
+
+
+def test_without_measures_three_are_compared(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    out, _ = shown(capsys, *files, *QUICK)
+    assert [name for name in ("nDCG@10", "RR@10", "R@100", "P@10") if f"{name}: which differences" in out] == [
+        "nDCG@10",
+        "RR@10",
+        "R@100",
+    ]
+
+
+def test_json_has_every_table_and_csv_all_numbers(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "json", *QUICK)
+    tables = json.loads(out)["tables"]
+    assert [table["name"] for table in tables] == ["verdicts", "verdicts", "letters", "details"]
+    assert tables[0]["facts"]["seed"] == 0
+    assert {row["verdict"] for row in tables[3]["rows"]} == {"worse", "cannot tell"}
+    out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "csv", *QUICK)
+    rows = list(csv.DictReader(out.splitlines()))
+    assert [float(row["p"]) for row in rows] == [row["p"] for row in tables[3]["rows"]]
+    lows = [float(row["interval low"]) if row["interval low"] else None for row in rows]
+    assert lows == [row["interval"] and row["interval"][0] for row in tables[3]["rows"]]
+    assert None in lows
+
+
+def test_details_are_shown_on_demand(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    plain, _ = shown(capsys, *files, "-m", "RR", *QUICK)
+    full, _ = shown(capsys, *files, "-m", "RR", "--details", *QUICK)
+    assert "p t-test" not in plain
+    assert "p t-test" in full
+
+
+def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    save_results(small_climb(queries=QUERIES), tmp_path / "one")
+    out, _ = shown(capsys, str(tmp_path / "one"), "-m", "RR@10", "--baseline", "bm25", *QUICK)
+    assert "dense is worse than bm25 in RR(rel=2)@10" in out
+
+
+def test_folders_about_different_data_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    save_results(small_climb(), tmp_path / "one")
+    save_results(replace(small_climb(), fingerprint="e" * 64), tmp_path / "two")
+    assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
+    assert "are about different data (fingerprints of datasets: ffffffffffff and eeeeeeeeeeee)" in capsys.readouterr().err
+
+
+def systems_of(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
+    out, _ = shown(capsys, *argv, "-m", "RR@10", "--format", "json", *QUICK)
+    return [row["system"] for table in json.loads(out)["tables"] if table["name"] == "letters" for row in table["rows"]]
+
+
+def test_folders_of_one_experiment_are_told_apart_by_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folders = [save_results(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two", "three")]
+    assert systems_of(capsys, *folders) == ["one/bm25", "two/bm25", "three/bm25"]
+    named = ("--name", "old", "--name", "new", "--name", "newer")
+    assert systems_of(capsys, *folders, *named) == ["old/bm25", "new/bm25", "newer/bm25"]
+    again = save_results(small_climb(["bm25"], QUERIES), tmp_path / "deep" / "one")
+    assert systems_of(capsys, folders[0], again) == [f"{folders[0]}/bm25", f"{again}/bm25"]
+
+
+def test_names_that_do_not_fit_the_folders_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folders = [save_results(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two")]
+    assert main(["compare", *folders, "--name", "old"]) == 2
+    assert capsys.readouterr().err == "1 name for 2 results folders; give each folder a name, or none\n"
+    assert main(["compare", *folders, "--name", "old", "--name", "old"]) == 2
+    assert capsys.readouterr().err.startswith("two systems are called old/bm25; name each folder with --name")
+
+
+def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    save_results(small_climb(), tmp_path / "one")
+    save_results(replace(small_climb(), rel=1), tmp_path / "two")
+    assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
+    assert "were evaluated with --rel 2 and 1; say which grade counts for both: --rel" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "nothing to look at; name a results folder or two"),
+        (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
+        (["--samples", "5"], "samples is 5; pass a whole number from 100"),
+        (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),
+        (["--baseline", "none"], "no system is called none; choose from: first, second, third"),
+        (["-m", "NumRet"], "no measure whose mean can be compared was evaluated"),
+        (["-o", ""], "the output has no name"),
+    ],
+)
+def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], files: list[str], argv: list[str], words: str) -> None:
+    assert main(["compare", *(files if argv else []), *argv]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(words)
+    assert error.count("\n") == 1
+
+
+def test_one_run_alone_cannot_be_compared(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    assert main(["compare", *files[:2]]) == 2
+    assert capsys.readouterr().err.startswith("there is one system only; compare two or more")
+
+
+def test_the_output_may_be_a_file_and_never_an_input(
+    capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    assert main(["compare", *files, *QUICK, "--format", "latex", "-o", str(tmp_path / "t.tex")]) == 0
+    assert (tmp_path / "t.tex").read_text().startswith("% \\usepackage{booktabs}")
+    assert main(["compare", *files, "-o", files[1]]) == 2
+    assert "would be written over" in capsys.readouterr().err
+
+
+def test_letters_stand_raised_in_latex_and_markdown_and_beside_the_value_in_text() -> None:
+    tables = [table for table in compare(result_of(SYSTEMS), **FAST) if table.name == "letters"]
+    value = f"{sum(SYSTEMS['good']['nDCG@10']) / 60:.4f}"
+    assert f"good & d & {value}$^{{abc}}$ \\\\" in TABLE_RENDERERS["latex"](tables, RenderOptions())
+    assert f"| good | d | {value}<sup>abc</sup> |" in TABLE_RENDERERS["markdown"](tables, RenderOptions())
+    assert f"{value} abc" in TABLE_RENDERERS["table"](tables, RenderOptions())
+    assert "system,letter,nDCG@10,nDCG@10 beats" in TABLE_RENDERERS["csv"](tables, RenderOptions())
+
+
+HOSTILE: list[Any] = ["\x1b[31mred", "a\u202eb", "=cmd|'x'", "<b>&amp;", "$\\input{x}_%", "new\nline", 'comma,"quote"']
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("view", TABLE_RENDERERS)
+def test_hostile_names_are_harmless_in_every_view(name: str, view: str) -> None:
+    tables = compare(result_of({name: SYSTEMS["good"], "base": SYSTEMS["base"], "near": SYSTEMS["near"]}), margin=0.02, **FAST)
+    out = TABLE_RENDERERS[view](tables, RenderOptions())
+    assert "\x1b" not in out
+    assert "\u202e" not in out or view == "csv"
+    assert "new\nline" not in out
+    if view == "csv":
+        assert all(not row.startswith("=") for line in out.splitlines() for row in next(csv.reader([line]), []))
+    if view == "json":
+        assert json.loads(out)["tables"][0]["rows"][0]["pair"].startswith(name)
+    if view == "latex":
+        assert "\\input" not in out
+    if view == "markdown":
+        assert "<b>" not in out
+
+
+@pytest.mark.parametrize(
+    ("view", "line"),
+    [
+        ("table", "> b        2"),
+        ("markdown", "| **b** | 2 |"),
+        ("latex", "\\textbf{b} & 2 \\\\"),
+    ],
+)
+def test_a_row_that_stands_out_does_so_by_its_name_and_no_star(view: str, line: str) -> None:
+    columns = (Column("what"), Column("count", "count"))
+    out = TABLE_RENDERERS[view]([Table("t", "Title", columns, (("a", 1), ("b", 2)), highlighted=frozenset({1}))], RenderOptions())
+    assert line in out.splitlines()
+    assert view == "markdown" or "*" not in out
+
+
+def test_comparing_loads_no_scipy_and_its_help_no_numpy(files: list[str]) -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; from rankproof._cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    for argv, absent in ((files, "scipy"), (["--help"], "numpy")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "compare", *argv], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert "rankproof._cli.commands.compare" in done.stderr.split()
+        assert absent not in done.stderr.split()

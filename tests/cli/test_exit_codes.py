@@ -1,0 +1,136 @@
+"""How commands end: exit codes, one line of error, never a traceback."""
+
+from pathlib import Path
+
+import pytest
+
+from rankproof import __version__, _evaluation
+from rankproof._cli.main import COMMANDS, main
+
+
+def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
+    code = main(list(argv))
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["evla"], "unknown verb evla; did you mean eval? See rankproof --help"),
+        (["xyzzy"], "unknown verb xyzzy; see rankproof --help"),
+        (["--versoin"], "unknown option --versoin; did you mean --version? See rankproof --help"),
+        (["eval", "--jugded-only"], "unknown option --jugded-only; did you mean --judged-only? See rankproof eval --help"),
+        (["eval", "--judged"], "unknown option --judged; did you mean --judged-only? See rankproof eval --help"),
+        (["eval", "q", "r", "--rel", "x"], "argument --rel/-l: 'x' is not a whole number of at least 1 and at most"),
+        (
+            ["eval", "q", "r", "--delimiter", "ab"],
+            "argument --delimiter: 'ab' is not one character (write tab for a tab); see rankproof eval --help",
+        ),
+        (["eval", "q"], "there is no run; pass the judgements first and at least one run after them: eval QRELS RUN…"),
+        (
+            ["eval", "q", "r", "--threads", "0"],
+            "argument --threads: '0' is not a whole number of at least 1 and at most 18 digits; see rankproof eval --help",
+        ),
+        (["eval", "--sample", "q"], "--sample brings its own files; leave out the files, or leave out --sample"),
+        (["eval", "--sample", "-m", "ndgc@10"], "unknown measure ndgc; did you mean nDCG?"),
+        (["eval", "--sample", "--rel", "0"], "argument --rel/-l: '0' is not a whole number of at least 1"),
+        (["eval", "--sample", "--rel", "1" * 20], f"argument --rel/-l: '{'1' * 20}' is not a whole number of at least 1"),
+        (["eval", "--sample", "--rel", "1e20"], "argument --rel/-l: '1e20' is not a whole number of at least 1"),
+        (["eval", "--sample", "--depth", "0"], "argument --depth/-M: '0' is not a whole number of at least 1"),
+        (["eval", "--sample", "--depth", "9" * 5000], f"argument --depth/-M: '{'9' * 49}…{'9' * 29}' is not a whole number"),
+        (["eval", "", "r"], "a file has no name; name each file, or - for standard input"),
+        (["eval", "q", "r", "--queries", ""], "a file has no name; name each file, or - for standard input"),
+        (["eval", "--sample", "-o", ""], "the output has no name; name a file, or - for standard output"),
+        (["eval", "--sample", "-c", "--skip-missing"], "argument --skip-missing: not allowed with argument -c; see rankproof"),
+        (["eval", "q", "r", "-o", "--", "-r"], "argument -o/--output: expected one argument; see rankproof eval --help"),
+        (["eval", "--sample", "-m", "DCG(gain={1:1e308,2:1e308})"], "gain 1e+308 is not from 0 to 1e+15; write it like 3"),
+        (["eval", "--sample", "--name", "a"], "1 names for 3 runs; give each run a name, or none"),
+        (
+            ["completion", "tcsh"],
+            "argument shell: invalid choice: 'tcsh'",
+        ),
+        (["convert", "a"], "the following arguments are required: OUT; see rankproof convert --help"),
+        (["convert", "a", "b", "c"], "unexpected argument c; see rankproof convert --help"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_to_do(capsys: pytest.CaptureFixture[str], argv: list[str], message: str) -> None:
+    code, error = ending(capsys, *argv)
+    assert code == 2
+    assert error.startswith(message)
+    assert error.count("\n") == 1
+
+
+def test_wrong_input_names_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("q1 0 d1 1\n")
+    run.write_text("q1 Q0 d1 1 2 t\nq1 Q0 d2 2 high t\n")
+    code, error = ending(capsys, "eval", str(qrels), str(run))
+    assert code == 2
+    assert error == f'{run}:2: score "high" is not a decimal number; write scores like 12.5 or 1e-3\n'
+
+
+def test_escapes_in_a_file_name_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, error = ending(capsys, "eval", "\x1b[31mqrels", "run")
+    assert code == 2
+    assert "\x1b" not in error
+
+
+def test_a_file_that_cannot_be_written_there_is_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, error = ending(capsys, "eval", "--sample", "-o", str(tmp_path / "no" / "such" / "folder"))
+    assert code == 2
+    assert "cannot be written" in error
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], *([verb, "--help"] for verb in COMMANDS)])
+def test_every_help_page_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    assert main(argv) == 0
+    page = capsys.readouterr().out
+    assert "examples:\n  rankproof" in page or "examples:\n  source" in page
+    assert "exit codes:" in page
+    assert max(map(len, page.splitlines())) <= 100
+
+
+def test_the_version_says_which_reader_is_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith((f"rankproof {__version__} (native reader)", f"rankproof {__version__} (reference reader: "))
+    assert second.startswith("Python 3.")
+    assert "numpy" in second
+
+
+def broken(*_: object, **__: object) -> None:
+    raise RuntimeError("boom \x1b[31m")
+
+
+def test_a_bug_of_ours_is_one_line_and_a_traceback_only_when_verbose(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_evaluation, "evaluate_runs", broken)
+    line = "internal error: RuntimeError: boom \\x1b[31m; please report it with -v\n"
+    assert ending(capsys, "eval", "--sample") == (1, line)
+    code, error = ending(capsys, "eval", "--sample", "-v")
+    assert code == 1
+    assert error.startswith(f"{line}Traceback")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (MemoryError(), 1, "not enough memory; evaluate fewer files at once, or free some memory\n"),
+        (OSError(5, "Input/output error", "disk"), 1, "disk: Input/output error; check the disk, the path and its permissions\n"),
+        (BrokenPipeError(), 0, ""),
+    ],
+)
+def test_what_the_world_does_ends_with_its_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    def raising(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(_evaluation, "evaluate_runs", raising)
+    assert ending(capsys, "eval", "--sample") == (code, message)
+
+
+def test_what_every_verb_takes_may_stand_before_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ending(capsys, "--quiet", "eval", "--sample", "--format", "json") == (0, "")

@@ -1,0 +1,186 @@
+"""`rankproof save-baseline` and `rankproof gate` from end to end: exit codes, files, and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from rankproof import BM25, Experiment, RunOptions, parse_measure, run_experiment
+from rankproof._cli.inputs import FORMATS
+from rankproof._cli.main import main
+from rankproof._results.folder import save_results
+from support.small_results import small_climb
+
+QUERIES = [f"q{at}" for at in range(12)]
+EVIL = "<b>&\x1b[31m @team]]>"
+
+
+def climbed(path: Path, *, worse: bool = False, name: str = "s") -> str:
+    """A results folder of one system, which finds the relevant document first, or third where it is worse."""
+    order = ["d2", "d3", "d1", "d4"] if worse else ["d1", "d2", "d3", "d4"]
+    ranking = {doc: float(-at) for at, doc in enumerate(order)}
+    return save_results(
+        small_climb([name], QUERIES, scores={name: dict.fromkeys(QUERIES, ranking)}, measures=["RR@10", "P@1"]), path
+    )
+
+
+@pytest.fixture
+def baseline(tmp_path: Path) -> str:
+    path = str(tmp_path / "baseline.json")
+    assert main(["save-baseline", climbed(tmp_path / "blessed"), "-o", path, "-m", "RR@10", "--quiet"]) == 0
+    return path
+
+
+def test_what_was_blessed_passes_and_what_is_worse_fails(
+    tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gate", climbed(tmp_path / "same"), "--baseline", baseline]) == 0
+    assert capsys.readouterr().out.startswith("The gate passed: 2 decisions")
+    assert main(["gate", climbed(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
+    out = capsys.readouterr().out
+    assert "failed: s: RR(rel=2)@10 fell from 1.0000 to 0.3333 (-0.6667, n = 12): a significant drop (p = 0.0005)." in out
+
+
+def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = climbed(tmp_path / "results", worse=True)
+    assert main(["gate", folder, "--threshold", "RR@10>=0.3"]) == 0
+    assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0"]) == 3
+    assert (
+        "failed: s: Success(rel=2)@1 is 0.0000 (n = 12), which misses the bound (Success(rel=2)@1 > 0)."
+        in capsys.readouterr().out
+    )
+
+
+def test_a_segment_is_decided_on_by_itself(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", climbed(tmp_path / "worse", worse=True), "--baseline", baseline, "--by", "category"]) == 3
+    assert "s: RR(rel=2)@10 in category x fell from 1.0000 to 0.3333" in capsys.readouterr().out
+
+
+def test_segments_may_come_from_a_file(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = tmp_path / "kinds.csv"
+    listed.write_text("".join(f"{query},{'odd' if at % 2 else 'even'}\n" for at, query in enumerate(QUERIES)))
+    folder = climbed(tmp_path / "worse", worse=True)
+    assert main(["gate", folder, "--baseline", baseline, "--by-file", str(listed), "--by", "length"]) == 3
+    assert "s: RR(rel=2)@10 in length short (under 8 words) fell from 1.0000" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["s", EVIL])
+def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_path: Path, baseline: str) -> None:
+    folder = climbed(tmp_path / "worse", worse=True, name=name)
+    xml, page = tmp_path / "gate.xml", tmp_path / "gate.md"
+    assert main(["gate", folder, "--baseline", baseline, "--junit", str(xml), "--comment", str(page), "--quiet"]) == 3
+    (suite,) = ElementTree.parse(xml).getroot()
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("### rankproof: The gate failed: 1 of 2 decisions")
+    assert "<b>" not in text
+    assert "@team" not in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_says_the_verdict_and_obeys_no_name(
+    form: str, tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = climbed(tmp_path / "worse", worse=True, name=EVIL)
+    assert main(["gate", folder, "--baseline", baseline, "--format", form, "--quiet"]) == 3
+    out = capsys.readouterr().out
+    assert "failed" in out
+    assert "\x1b" not in out
+
+
+def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, old, new = tmp_path / "qrels", tmp_path / "old.run", tmp_path / "new.run"
+    qrels.write_text("".join(f"q{at} 0 d1 1\n" for at in range(9)))
+    old.write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(9)))
+    new.write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(8)))
+    baseline = str(tmp_path / "b.json")
+    assert main(["save-baseline", str(qrels), str(old), "-o", baseline, "-m", "RR"]) == 0
+    assert "b.json: blessed old with RR on 9 queries" in capsys.readouterr().err
+    assert main(["gate", str(qrels), str(new), "--baseline", baseline]) == 3
+    assert "new: 1 of 9 queries that the baseline answers went missing: q8." in capsys.readouterr().out
+    assert main(["gate", str(qrels), str(new), "--baseline", baseline, "--skip-missing"]) == 3
+
+
+def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other(tmp_path: Path) -> None:
+    folder = climbed(tmp_path / "results")
+    files, baseline = [f"{folder}/qrels.tsv", f"{folder}/runs/s.trec.gz", "--rel", "2"], str(tmp_path / "b.json")
+    for one, other in (([folder], files), (files, [folder])):
+        assert main(["save-baseline", *one, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+        assert main(["gate", *other, "--baseline", baseline, "--quiet"]) == 0
+
+
+def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, baseline = save_results(small_climb(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
+    assert main(["save-baseline", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
+    assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 3
+    assert "failed: Cannot be judged: with 3 queries no drop could be significant" in capsys.readouterr().out
+    assert main(["gate", folder, "--baseline", baseline, "--max-drop", "RR@10=0.1"]) == 0
+
+
+def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = save_results(small_climb(), tmp_path / "results")
+    assert main(["save-baseline", folder, "-o", "-", "--system", "dense"]) == 0
+    assert [system["name"] for system in json.loads(capsys.readouterr().out)["systems"]] == ["dense"]
+    assert main(["save-baseline", folder, "-o", "-", "--system", "sparse"]) == 2
+    assert "no system is called sparse; choose from: bm25, dense, hybrid, late" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["save-baseline", "{folder}"], "the baseline has no name; say where to write it: -o baseline.json"),
+        (["save-baseline", "-o", "b"], "nothing to look at; name"),
+        (["gate", "{folder}"], "nothing to hold; name a baseline (--baseline), or a bound (--threshold)"),
+        (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "a drop is one against a baseline"),
+        (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: no such file; check the path"),
+        (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is no baseline; name a file"),
+        (
+            ["gate", "{folder}", "--baseline", "{baseline}", "--by", "colour"],
+            "no query has a field colour; choose from: category",
+        ),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "2"], "alpha is 2.0; pass a number between 0 and 0.5"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05"),
+        (
+            ["gate", "{folder}", "--baseline", "{baseline}", "--max-drop", "RR"],
+            "drop RR says nothing; write it like nDCG@10=0.02",
+        ),
+        (["gate", "{folder}", "--baseline", "{baseline}", "-m", "P@5"], "nothing of the baseline is measured; measure some of:"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--rel", "1"], "the baseline was made with --rel 2, this is 1"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--depth", "3"], "the baseline was made with rankings read otherwise"),
+        (
+            ["gate", "{folder}", "--baseline", "{baseline}", "--junit", "{baseline}"],
+            "{baseline} would be written over {baseline}",
+        ),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "-"], "standard output holds the table; name a file"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "x", "--comment", "x"], "two outputs have the same name"),
+    ],
+)
+def test_wrong_input_ends_with_2_and_says_what_to_do(
+    argv: list[str], message: str, tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"folder": climbed(tmp_path / "results"), "baseline": baseline}
+    assert main([one.format(**names) for one in argv]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(message.format(**names))
+    assert error.count("\n") == 1
+
+
+def test_a_baseline_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, baseline: str) -> None:
+    before = Path(baseline).read_bytes()
+    assert main(["save-baseline", str(tmp_path / "nowhere"), "-o", baseline]) == 2
+    assert Path(baseline).read_bytes() == before
+
+
+def test_a_ladder_that_loses_its_texts_fails_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measures = [parse_measure("nDCG@10")]
+    for name, fields in (("whole", ("title", "text")), ("titles", ("title",))):
+        found = run_experiment(Experiment({"bm25": BM25(fields=fields)}, measures=measures), RunOptions(cache=None))
+        save_results(found, tmp_path / name)
+    baseline = str(tmp_path / "baseline.json")
+    assert main(["save-baseline", str(tmp_path / "whole"), "-o", baseline]) == 0
+    assert main(["gate", str(tmp_path / "whole"), "--baseline", baseline, "--by", "category"]) == 0
+    assert main(["gate", str(tmp_path / "titles"), "--baseline", baseline, "-m", "nDCG@10", "--by", "category"]) == 3
+    assert "bm25: nDCG@10 fell from 0.6126 to 0.4937" in capsys.readouterr().out

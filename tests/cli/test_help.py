@@ -1,0 +1,62 @@
+"""The help page of every verb: examples that its own parser takes, and the parts that a manual page has."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from importlib import import_module
+
+import pytest
+
+from rankproof._cli.completion import Command, all_commands
+from rankproof._cli.main import _EXAMPLES, COMMANDS, main
+from rankproof._cli.parser import command_parser
+
+SHELL = re.compile(r"\s(?:&&|\||>)\s|^source <\(|\)$")
+
+
+def commands(examples: str) -> list[list[str]]:
+    """The command lines of an epilog, without the words that explain them and what the shell does around them."""
+    found: list[list[str]] = []
+    for line in examples.replace("\\\n", " ").splitlines()[1:]:
+        if not line.startswith("  "):
+            break
+        shown = re.sub(r"(?<=\S)\s{3,}(?!--).*$", "", line.strip()) if "--base-url" not in line else line.strip()
+        parts = [part.strip() for part in SHELL.split(shown.split(" #")[0]) if part.strip()]
+        found += [shlex.split(part)[1:] for part in parts if part.startswith("rankproof ")]
+    return found
+
+
+def parsed(command: list[str]) -> argparse.Namespace:
+    verb, *arguments = command
+    return command_parser(verb, COMMANDS[verb], import_module(f"rankproof.cli.{verb}")).parse(arguments)
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_every_example_of_a_verb_is_taken_by_its_parser(verb: str) -> None:
+    examples = commands(import_module(f"rankproof.cli.{verb}").EXAMPLES)
+    assert [command[0] for command in examples].count(verb) >= 2
+    for command in examples:
+        parsed(command)
+
+
+def test_the_examples_of_the_first_page_are_taken_too() -> None:
+    examples = commands(_EXAMPLES)
+    assert len(examples) >= 8
+    for command in examples:
+        parsed(command)
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_help_page_has_usage_summary_options_examples_and_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    page = capsys.readouterr().out
+    parts = [f"usage: rankproof {verb}", "options:", "examples:", "exit codes:"]
+    assert [page.find(part) for part in parts] == sorted(page.find(part) for part in parts)
+    assert -1 not in [page.find(part) for part in parts]
+
+
+@pytest.mark.parametrize("verb", all_commands(), ids=lambda verb: verb.name)
+def test_every_argument_says_what_it_is_for(verb: Command) -> None:
+    assert [argument for argument in verb.arguments if not argument.summary] == []

@@ -1,0 +1,98 @@
+"""`rankproof plot`: a folder of charts, or one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rankproof._cli.commands.plot import PLOT_KINDS
+from rankproof._cli.main import main
+from rankproof._plots import charts
+from rankproof._results.folder import save_results
+from support.plot_results import wide_climb
+
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A results folder in the current folder, beside judgements and two runs."""
+    monkeypatch.chdir(tmp_path)
+    save_results(wide_climb(["bm25", "dense", "late"], [f"q{at}" for at in range(6)]), "results")
+    Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    for name in ("one", "two"):
+        Path(f"{name}.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d3 2 1.0 t\nq2 Q0 d2 1 0.5 t\n")
+    return "results"
+
+
+def test_the_kinds_of_the_command_are_those_of_the_charts() -> None:
+    assert list(charts.PLOT_KINDS) == list(PLOT_KINDS)
+
+
+def test_a_folder_gets_every_chart_and_says_so(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", results, "--dpi", "40"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"plots/{kind}.png" for kind in PLOT_KINDS]
+    assert all(Path(f"plots/{kind}.png").read_bytes().startswith(MAGIC["png"]) for kind in PLOT_KINDS)
+
+
+@pytest.mark.parametrize("format", MAGIC)
+def test_a_file_says_its_format(format: str, results: str) -> None:
+    assert main(["plot", results, "--kind", "recall", "-o", f"a.{format.upper()}", "--dpi", "40"]) == 0
+    assert Path(f"a.{format.upper()}").read_bytes().startswith(MAGIC[format])
+
+
+def test_a_pdf_takes_several_charts_and_a_picture_takes_one(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", results, "--kind", "recall,latency", "-o", "two.pdf"]) == 0
+    assert Path("two.pdf").read_bytes().count(b"/Type /Page ") == 2
+    assert main(["plot", results, "--kind", "recall,latency", "-o", "two.svg"]) == 2
+    assert "2 charts do not go into two.svg; name a folder" in capsys.readouterr().err
+
+
+def test_run_files_have_no_times_and_that_is_said(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["plot", "qrels.txt", "one.run", "two.run", "--dpi", "40"]
+    assert main([*argv, "--kind", "latency,recall"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "plots/recall.png\n"
+    assert "latency: No times are known" in told.err
+    assert main([*argv, "--kind", "latency", "-o", "empty.png"]) == 0
+    assert Path("empty.png").read_bytes().startswith(MAGIC["png"])
+    assert "No times are known" in capsys.readouterr().err
+
+
+def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", results, "--kind", "differences", "-m", "nDCG(gain='exp')@10,RR", "--dpi", "40", "-o", "each"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["each/differences-nDCG-gain--exp--@10.png", "each/differences-RR.png"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--kind", "pie"], "unknown kind pie; choose from: bars, pareto"),
+        (["--width", "2"], "--width 2 is out of range; choose from 3 to 40"),
+        (["--width", "nan"], "--width nan is out of range"),
+        (["--dpi", "0"], "--dpi 0 is out of range"),
+        (["--width", "40", "--dpi", "1200"], "too many dots"),
+        (["--against", "nobody"], "no system is called nobody; choose from: bm25"),
+        (["--system", "dense", "--against", "dense"], "a system is held against itself"),
+        (["--by", "colour"], "no query has a field colour"),
+        (["-o", "-"], "charts are files"),
+        (["-o", ""], "the output has no name"),
+        (["-o", "results"], "is in a results folder"),
+        (["-o", "results/charts"], "is in a results folder"),
+        (["-o", "results/recall.png", "--kind", "recall"], "is in a results folder"),
+        (["-o", "qrels.txt"], "qrels.txt cannot be made"),
+        (["-o", "a.svg", "--format", "pdf"], "a.svg is no pdf file"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(argv: list[str], told: str, results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", results, "--kind", "differences,segments", "--dpi", "40", *argv]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_run_that_is_read_is_not_drawn_over(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one.run").rename("one.svg")
+    before = Path("one.svg").read_bytes()
+    assert main(["plot", "qrels.txt", "one.svg", "--kind", "recall", "-o", "one.svg"]) == 2
+    assert "one.svg would be written over one.svg" in capsys.readouterr().err
+    assert Path("one.svg").read_bytes() == before

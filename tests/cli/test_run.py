@@ -1,0 +1,434 @@
+"""`run`, `init` and `cache`, in process, on five documents and real stages."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof
+import rankproof._experiment
+from rankproof._cli.commands.run import create_results_folder, select_systems
+from rankproof._cli.main import main
+from rankproof._cli.progress import RunProgress
+from rankproof._cli.terminal import Terminal
+from rankproof._experiment.config_read import read_experiment
+from rankproof._experiment.experiment import Experiment, default_systems
+from rankproof._results.folder import load_results
+from rankproof.errors import UsageError
+from rankproof.stages import BM25, RRF, KeywordScorer, Rerank
+from rankproof.stages._base import BuildContext, Stage
+
+DOCUMENTS = {
+    "d1": ("Proofing bread", "How long to let dough rise before baking it"),
+    "d2": ("Knife care", "Sharpen the blade on a wet stone"),
+    "d3": ("Bread knife", "A serrated blade for crusty loaves"),
+    "d4": ("Oven gloves", "Thick cotton for hot trays"),
+    "d5": ("Sourdough starter", "Feed it flour and water so that dough will rise"),
+}
+QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
+QRELS = {"q1": {"d1": 2, "d5": 1}, "q2": {"d2": 2}, "q3": {"d3": 2, "d2": 0}}
+EXPERIMENT = """\
+dataset = "data"
+[systems.title]
+stage = "bm25"
+fields = ["title"]
+[systems.bm25]
+stage = "bm25"
+[systems.both]
+stage = "fuse"
+of = ["title", "bm25"]
+[systems.kept]
+stage = "rerank"
+of = "both"
+by = "keywords"
+top = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory with a dataset, an experiment, and a cache of its own."""
+    data = tmp_path / "data"
+    data.mkdir()
+    corpus = [{"_id": key, "title": title, "text": text} for key, (title, text) in DOCUMENTS.items()]
+    queries = [{"_id": key, "text": text} for key, text in QUERIES.items()]
+    for name, records in (("corpus", corpus), ("queries", queries)):
+        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    rows = [f"{query}\t{doc}\t{grade}\n" for query, docs in QRELS.items() for doc, grade in docs.items()]
+    (data / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> tuple[str, str]:
+    assert main(["run", *argv]) == code
+    shown = capsys.readouterr()
+    return shown.out, shown.err
+
+
+def test_run_climbs_shows_and_saves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, said = ran(capsys, "experiment.toml", "-o", "out")
+    assert out.startswith("experiment on data, 5 documents, 3 queries, 4 systems\n")
+    assert [line.split()[1] for line in out.splitlines()[4:8]] == ["title", "bm25", "both", "kept"]
+    assert "title: building\n" in said
+    assert "results in out: summary.csv" in said
+    results = load_results("out")
+    assert [system_run.kind for system_run in results.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
+    assert results.result.value("R@100", "kept") == results.result.value("R@100", "both")
+    assert read_experiment(folder / "out" / "experiment.toml") == read_experiment(folder / "experiment.toml")
+
+
+def test_the_results_folder_is_named_by_experiment_and_time(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--quiet")
+    (made,) = Path("rankproof-results").iterdir()
+    assert made.name.startswith("experiment-20")
+    assert len(made.name) == len("experiment-20260102-030405")
+
+
+def test_runs_of_one_second_have_folders_of_their_own_before_anything_is_written() -> None:
+    made = [create_results_folder("x") for _ in range(30)]
+    assert len(set(made)) == 30
+    assert all(Path(folder).is_dir() for folder in made)
+
+
+def test_a_folder_that_was_taken_and_not_used_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--split", "dev", code=2)
+    assert not (folder / "rankproof-results").exists()
+    (folder / "rankproof-results").write_text("mine")
+    _, said = ran(capsys, "experiment.toml", code=2)
+    assert "cannot be made (" in said
+    assert "with -o" in said
+
+
+def test_a_run_never_replaces_the_folder_it_runs_in(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(capsys, "experiment.toml", "-o", "out")
+    before = load_results("out").provenance["made"], (folder / "out").stat().st_ino
+    monkeypatch.chdir(folder / "out" / "runs")
+    for place in ("..", str(folder / "out")):
+        _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
+        assert "is the folder that this command runs in; name a folder in it" in said
+    assert (load_results(folder / "out").provenance["made"], (folder / "out").stat().st_ino) == before
+
+
+def test_a_quiet_run_says_nothing_beside_the_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+    out, said = ran(capsys, "experiment.toml", "--quiet", "-o", "out")
+    assert out
+    assert said == ""
+
+
+def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    first, _ = ran(capsys, "experiment.toml", "--quiet", "-o", "one")
+    second, said = ran(capsys, "experiment.toml", "-o", "two")
+    assert "building" not in said
+    assert "times of all systems are those of an earlier run (20" in said
+    assert "from the cache; --no-cache takes them anew" in said
+    assert first == second
+    assert all(system_run.from_cache for system_run in load_results("two").system_runs)
+    assert load_results("one").result.means == load_results("two").result.means
+
+
+def test_which_times_come_from_an_earlier_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = ran(capsys, "experiment.toml", "--systems", "title", "-o", "out")
+    assert "earlier run" not in said
+    _, said = ran(capsys, "experiment.toml", "-o", "out")
+    (when,) = {system_run.computed for system_run in load_results("out").system_runs if system_run.from_cache}
+    assert f"times of title are those of an earlier run ({when}), from the cache" in said
+
+
+def test_without_a_cache_nothing_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--no-cache", "-o", "out")
+    assert not (folder / "cache").exists()
+    ran(capsys, "experiment.toml", "--cache", "here", "-o", "out")
+    assert (folder / "here").is_dir()
+    assert not (folder / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "read"),
+    [
+        ("json", lambda text: [system["name"] for system in json.loads(text)["systems"]]),
+        ("csv", lambda text: [row["system"] for row in csv.DictReader(io.StringIO(text))]),
+        ("markdown", lambda text: [line.split()[2] for line in text.splitlines()[2:6]]),
+    ],
+)
+def test_the_ladder_in_other_formats(capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], list[str]]) -> None:
+    out, _ = ran(capsys, "experiment.toml", "--format", form, "-o", "out")
+    assert read(out) == ["title", "bm25", "both", "kept"]
+
+
+def test_options_say_what_the_file_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--systems", "both", "-m", "RR,P@1", "--limit", "2", "--seed", "1", "-o", "out", "-j", "2")
+    results = load_results("out")
+    assert [system_run.name for system_run in results.system_runs] == ["title", "bm25", "both"]
+    assert list(results.result.systems[0].measures) == ["RR", "P@1"]
+    assert len(results.queries) == 2
+    assert 'measures = ["RR", "P@1"]' in results.experiment
+
+
+def test_the_default_ladder_climbs_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = ran(capsys, "--dataset", "data", "--systems", "bm25", "-o", "out")
+    assert out.startswith("data on data, 5 documents")
+    assert load_results("out").result.value("R@100", "bm25") == 1.0
+
+
+def test_chosen_systems_bring_what_they_are_made_of() -> None:
+    title, bm25 = BM25(fields=("title",)), BM25()
+    both = RRF((title, bm25))
+    systems: dict[str, Stage] = {
+        "title": title,
+        "other": BM25(k1=2),
+        "bm25": bm25,
+        "both": both,
+        "kept": Rerank(both, KeywordScorer()),
+    }
+    assert list(select_systems(systems, ["kept"])) == ["title", "bm25", "both", "kept"]
+    assert list(select_systems(systems, ["other"])) == ["other"]
+    with pytest.raises(UsageError, match="did you mean title"):
+        select_systems(systems, ["titel"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "what"),
+    [
+        (["missing.toml"], "missing.toml: no such file"),
+        ([""], "has no name"),
+        (["experiment.toml", "--dataset", "nowhere"], "nowhere is no folder"),
+        (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
+        (["experiment.toml", "--systems", ","], "names nothing"),
+        (["experiment.toml", "-m", "nDGC@10"], "unknown measure nDGC"),
+        (["experiment.toml", "--limit", "0"], "whole number"),
+        (["experiment.toml", "--seed", "-1"], ""),
+        (["experiment.toml", "--cache", "x", "--no-cache"], "contradict"),
+        (["experiment.toml", "--cache", ""], "names no folder"),
+        (["experiment.toml", "-o", ""], "the results folder has no name"),
+        (["experiment.toml", "-o", "."], "is the folder that this command runs in"),
+        (["experiment.toml", "-o", "data"], "data exists and is no results folder"),
+        (["experiment.toml", "-o", "experiment.toml"], "is no results folder"),
+        (["experiment.toml", "--split", "dev"], "data"),
+        (["data"], "data: is a directory"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], argv: list[str], what: str
+) -> None:
+    (folder / "data" / "qrels").mkdir()
+    (folder / "data" / "qrels.tsv").rename(folder / "data" / "qrels" / "test.tsv")
+    out, said = ran(capsys, *argv, code=2)
+    assert out == ""
+    assert what in said
+    assert "Traceback" not in said
+    assert not (folder / "rankproof-results").exists()
+
+
+def test_a_fault_in_the_file_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "experiment.toml").write_text(EXPERIMENT + "k1 = 2\n")
+    _, said = ran(capsys, "experiment.toml", code=2)
+    assert said.startswith("experiment.toml:15: unknown key k1; ")
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"), [([], "run the same command again to go on"), (["--no-cache"], "nothing was kept (--no-cache)")]
+)
+def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: list[str], kept: str
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rankproof.experiment, "run_experiment", interrupted)
+    out, said = ran(capsys, "experiment.toml", "-o", "out", *more, code=130)
+    assert (out, said) == ("", f"stopped; {kept}\n")
+    assert not (folder / "out").exists()
+
+
+def test_init_writes_the_default_ladder_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "new.toml"]) == 0
+    assert read_experiment(folder / "new.toml").systems == default_systems(wordllama=True, minilm=True)
+    assert "rankproof run new.toml" in capsys.readouterr().err
+    (folder / "new.toml").write_text("mine")
+    assert main(["init", "new.toml"]) == 2
+    assert (folder / "new.toml").read_text() == "mine"
+    assert "new.toml exists; name another file, or pass --force" in capsys.readouterr().err
+    assert main(["init", "new.toml", "--force"]) == 0
+    assert (folder / "new.toml").read_text() != "mine"
+
+
+def test_init_without_a_file_writes_experiment_toml_and_a_dash_shows_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init"]) == 2
+    (folder / "experiment.toml").unlink()
+    assert main(["init"]) == 0
+    capsys.readouterr()
+    assert main(["init", "-"]) == 0
+    assert capsys.readouterr().out == (folder / "experiment.toml").read_text(encoding="utf-8")
+
+
+def entry(folder: Path, name: str, *, size: int, days: float = 0) -> Path:
+    path = folder / "cache" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * size)
+    when = path.stat().st_mtime - days * 86400
+    os.utime(path, (when, when))
+    return path
+
+
+def test_the_cache_is_listed_by_kind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out.count("0 B") == 5
+    entry(folder, "models/minilm/weights", size=2_500_000)
+    entry(folder, "stages/one.stage", size=10)
+    entry(folder, "stages/two.stage", size=20)
+    assert main(["cache", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == str(folder / "cache")
+    assert lines[2].split()[:4] == ["models", "1", "2.5", "MB"]
+    assert lines[3].split()[:4] == ["stages", "2", "30", "B"]
+
+
+def test_the_cache_is_cleared_by_kind_and_age(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = entry(folder, "models/minilm/weights", size=5)
+    old, new = entry(folder, "stages/old.stage", size=10, days=9), entry(folder, "stages/new.stage", size=20)
+    assert main(["cache", "clear", "--kind", "stages", "--older-than", "7"]) == 0
+    assert "1 entries removed" in capsys.readouterr().err
+    assert [path.exists() for path in (model, old, new)] == [True, False, True]
+    assert main(["cache", "clear"]) == 0
+    assert [path.exists() for path in (model, old, new)] == [False, False, False]
+
+
+def test_clearing_the_cache_follows_no_link_and_leaves_what_is_not_its_own(folder: Path) -> None:
+    precious = folder / "precious"
+    precious.mkdir()
+    (precious / "thesis").write_text("x")
+    other = entry(folder, "other/file", size=1)
+    entry(folder, "stages/dir/file", size=1)
+    (folder / "cache" / "stages" / "link").symlink_to(precious)
+    (folder / "cache" / "stages" / "dir" / "inner").symlink_to(precious)
+    (folder / "cache" / "models").symlink_to(precious)
+    assert main(["cache", "clear"]) == 0
+    assert (precious / "thesis").read_text() == "x"
+    assert other.exists()
+    assert list((folder / "cache" / "stages").iterdir()) == []
+    assert (folder / "cache" / "models").is_symlink()
+
+
+def test_a_cache_verb_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "burn"]) == 2
+    assert "burn" in capsys.readouterr().err
+
+
+class Screen(io.StringIO):
+    """Standard error as a terminal would be."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def progress_shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, *, quiet: bool = False) -> str:
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with RunProgress(Terminal(quiet=quiet)) as progress:
+        for label in ("bm25: building", "dense\x1b[31m: asking"):
+            for done in range(3):
+                progress(label, done, 2)
+    return screen.getvalue()
+
+
+def test_progress_is_a_line_for_each_piece_of_work_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress_shown(monkeypatch, io.StringIO()) == "bm25: building\ndense\\x1b[31m: asking\n"
+    assert progress_shown(monkeypatch, io.StringIO(), quiet=True) == ""
+
+
+def test_progress_is_a_bar_with_label_and_count_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = progress_shown(monkeypatch, Screen())
+    assert "dense\\x1b[31m: asking" in shown
+    assert "2/2" in shown
+    assert progress_shown(monkeypatch, Screen(), quiet=True) == ""
+
+
+def test_the_first_help_page_points_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    page = capsys.readouterr().out
+    assert page.index("  run ") < page.index("  eval ")
+    assert "rankproof run  " in page
+
+
+def test_the_default_ladder_has_a_name_for_every_rung_of_the_demo() -> None:
+    assert list(Experiment(default_systems(wordllama=True, minilm=True)).systems) == [
+        "bm25-title", "bm25", "static", "minilm", "hybrid-rrf", "hybrid-z", "late-interaction",
+    ]  # fmt: skip
+
+
+def test_a_terminated_run_leaves_no_temporary_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(self: BM25, context: BuildContext) -> None:
+        assert list((folder / "temporary").iterdir())
+        signal.raise_signal(signal.SIGTERM)
+
+    (folder / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
+    monkeypatch.setattr(BM25, "build", terminated)
+    _, said = ran(capsys, "experiment.toml", "--no-cache", code=143)
+    assert said.endswith("stopped; nothing was kept (--no-cache)\n")
+    assert list((folder / "temporary").iterdir()) == []
+    assert not (folder / "rankproof-results").exists()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a named pipe and POSIX signals")
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: signal.Signals, code: int) -> None:
+    pipe = folder / "data" / "corpus.jsonl"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    env = {**os.environ, "PYTHONPATH": str(Path(rankproof.__file__).parents[1])}
+    command = [sys.executable, "-m", "rankproof", "run", "experiment.toml", "-o", "out"]
+    # Opening the pipe waits until the run reads the documents; should it never do so, the guard lets the test go on and fail.
+    guard = threading.Timer(60, lambda: os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+    guard.start()
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child, pipe.open("wb"):
+        guard.cancel()
+        child.send_signal(sent)
+        out, said = child.communicate(timeout=60)
+    assert (child.returncode, out, said) == (code, b"", b"stopped; run the same command again to go on\n")
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("systems", "here", "named"),
+    [
+        ("bm25-title,static", ["wordllama"], ""),
+        ("bm25,hybrid-rrf", ["wordllama"], "minilm"),
+        ("minilm", ["wordllama"], "minilm"),
+        ("bm25", [], ""),
+        ("bm25,static", [], "wordllama minilm"),
+    ],
+)
+def test_missing_weights_are_told_where_a_system_was_asked_for_that_they_would_change(
+    systems: str, here: list[str], named: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for model in here:
+        (folder / "cache" / "models" / model).mkdir(parents=True)
+    main(["run", "--systems", systems, "--limit", "1", "--no-report", "-o", "results"])
+    noted = f"so the systems that need them are left out; run: rankproof models get {named}\n"
+    assert (noted in capsys.readouterr().err) == bool(named)
+
+
+def test_without_weights_the_default_ladder_is_bm25(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = ran(capsys, "--dataset", "data", "-o", "out")
+    assert list(load_results("out").result.means) == ["bm25-title", "bm25"]
+    assert "no weights of wordllama and minilm, so the systems that need them are left out" in said

@@ -1,0 +1,355 @@
+"""`rankproof run` with language models: a budget, a dry run, a key that stays a secret, and an end when one is asked for."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof._experiment
+from rankproof._cli.main import main
+from rankproof._experiment.config_read import read_experiment
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.estimate import estimate_cost
+from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._llm.budget import Budget
+from rankproof.errors import UsageError
+from rankproof.models._chat.base import ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._chat.openai import OpenAIChat
+from rankproof.models._registry import chat_model_by_name
+from support.chat_server import NEVER, ChatServer, Request, Sent, completion
+
+DOCUMENTS = {
+    "d1": "How long to let bread dough rise before baking it",
+    "d2": "Sharpen the blade of a knife on a wet stone",
+    "d3": "A serrated bread knife for crusty loaves",
+    "d4": "Feed a starter flour and water so that dough will rise",
+}
+QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
+QRELS = {"q1": "d1", "q2": "d2", "q3": "d3"}
+SYSTEMS = """\
+dataset = "data"
+[systems.bm25]
+stage = "bm25"
+[systems.asked]
+stage = "rerank"
+of = "bm25"
+by = "pointwise"
+top = 2
+model = {{name = "openai", model = "m", base_url = "{address}", {more}}}
+"""
+CANARY = "CANARY-7f3a9c51d2e84b60"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory with a dataset and a cache of its own."""
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
+        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps({'_id': key, 'text': text})}\n" for key, text in texts.items()))
+    rows = "".join(f"{query}\t{doc}\t1\n" for query, doc in QRELS.items())
+    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+def written(address: str, more: str = 'key_env = ""') -> None:
+    Path("experiment.toml").write_text(SYSTEMS.format(address=address, more=more))
+
+
+def ran(capsys: pytest.CaptureFixture[str], *options: str, code: int = 0) -> tuple[str, str]:
+    assert main(["run", "experiment.toml", *options]) == code
+    said = capsys.readouterr()
+    return said.out, said.err
+
+
+def yes(request: Request) -> Sent:
+    top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.0}]
+    return completion("Yes", logprobs={"content": [{"top_logprobs": top}]})
+
+
+def everything(folder: Path) -> bytes:
+    """The bytes of every file below the folder but the dataset and what names the variable."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_dry_run_asks_nothing_builds_nothing_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", price_in = 2.0, price_out = 8.0')
+        before = sorted(folder.rglob("*"))
+        out, err = ran(capsys, "--dry-run", "--format", "json")
+        assert server.requests == []
+    assert sorted(folder.rglob("*")) == before
+    table = json.loads(out)["tables"][0]
+    bm25, asked, total = table["rows"]
+    assert (bm25["system"], bm25["asks"], bm25["calls"]) == ("bm25", "none", 0)
+    assert (asked["asks"], asked["calls"], total["calls"]) == ("m", 6, 6)
+    assert asked["tokens in"] > asked["tokens out"] >= 6
+    assert float(asked["money"]) == pytest.approx((asked["tokens in"] * 2 + asked["tokens out"] * 8) / 1e6, abs=1e-4)
+    assert "kept from an earlier run cost nothing" in err
+
+
+def test_the_dry_run_is_no_less_than_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        said = estimate_cost(read_experiment("experiment.toml")).total
+        ran(capsys)
+        assert not said.is_priced
+        assert len(server.requests) == said.estimate.calls == 6
+
+
+def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    written("http://127.0.0.1:9/v1")
+    out, _ = ran(capsys, "--dry-run", "--budget", "calls=5")
+    assert "no price given" in out
+    assert "The budget may not cover it: calls (6 of 5)." in out
+    assert "The budget covers it" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--no-cache",)])
+def test_a_budget_of_money_is_refused_for_a_model_without_a_price(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        _, err = ran(capsys, "--budget", "money=1", *options, code=2)
+        assert "system asked: the budget is of money, and a model that is asked has no price; give price_in" in err
+        assert server.requests == []
+
+
+def test_without_a_cache_nobody_is_told_that_replies_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", concurrency = 1')
+        _, err = ran(capsys, "--budget", "calls=4", "--no-cache", code=1)
+    assert "no reply is kept, for want of a cache: raise --budget and run the same command again" in err
+    assert "is kept:" not in err.replace("no reply is kept", "")
+
+
+def test_tokens_that_the_server_does_not_count_are_said_to_be_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    def untold(request: Request) -> Sent:
+        return Sent(body=json.dumps({**json.loads(yes(request).body), "usage": None}).encode())
+
+    with ChatServer(untold) as server:
+        written(server.address)
+        _, err = ran(capsys)
+        assert "tokens and money of 6 replies are estimated" in " ".join(err.split())
+        ran(capsys, "-o", "out")
+    asked = json.loads(Path("out/result.json").read_text())["systems"][1]
+    assert asked["counts"]["estimated"]["sum"] == 6
+    assert any("of 6 replies are estimated" in remark for remark in asked["remarks"])
+
+
+def test_a_server_that_refuses_every_request_is_not_said_to_be_down(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = Sent(400, json.dumps({"error": {"message": "max_tokens is unknown here"}}).encode())
+    with ChatServer(lambda request: refused) as server:
+        written(server.address)
+        _, err = ran(capsys)
+    told = " ".join(err.split())
+    assert "the server refused every ask" in told
+    assert "max_tokens is unknown here" in told
+    assert "likely causes: limit_key, max_tokens, or more than the model's context holds" in told
+    assert "when the server is well" not in told
+
+
+def test_a_ladder_without_a_language_model_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
+    out, err = ran(capsys, "--dry-run")
+    assert "No system asks a language model." in out
+    assert err == ""
+
+
+def test_a_run_ends_at_its_budget_and_goes_on_from_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(yes) as server:
+        written(server.address, 'key_env = "", concurrency = 1')
+        _, err = ran(capsys, "--budget", "calls=4", code=1)
+        assert "the budget of 4 calls may not cover the next call" in err
+        assert len(server.requests) == 4
+        out, _ = ran(capsys, "--budget", "calls=2")
+        assert "asked" in out
+        assert len(server.requests) == 6
+        assert server.repeated == 0
+
+
+@pytest.mark.parametrize("text", ["calls", "calls=many", "dollars=3"])
+def test_a_budget_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    written("http://127.0.0.1:9/v1")
+    assert "calls=500,tokens=2000000,money=1.50" in ran(capsys, "--budget", text, code=2)[1]
+
+
+def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
+    written("http://127.0.0.1:9/v1", 'key_env = "", seed = 5, temperature = -1, limit_key = "max_completion_tokens", timeout = 3')
+    experiment = read_experiment("experiment.toml")
+    again = Path("again.toml")
+    again.write_text(experiment_toml(experiment))
+    assert 'key_env = ""' in again.read_text()
+    assert read_experiment(again).systems == experiment.systems
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ('"openai"', "lacks its model"),
+        ('{name = "openai", model = "m", api_key = "sk-1"}', "no setting api_key"),
+        ('"gpt-4o-mini"', "known: openai"),
+        ('{name = "openai", model = "m", key_env = "sk-proj-123"}', "key_env is no name"),
+        ('{name = "openai", model = "m", base_url = "https://u:sk-proj-123@h/v1"}', "base_url is no plain"),
+        ("7", "write a name"),
+    ],
+)
+def test_a_model_that_cannot_be_is_told_at_its_line_without_its_secret(
+    capsys: pytest.CaptureFixture[str], model: str, word: str
+) -> None:
+    text = SYSTEMS.partition("model =")[0]
+    Path("experiment.toml").write_text(f"{text}model = {model}\n")
+    err = ran(capsys, code=2)[1]
+    assert "experiment.toml:9" in err
+    assert word in err
+    assert "sk-" not in err
+
+
+def test_a_chat_model_has_a_name() -> None:
+    assert chat_model_by_name("openai", model="m", seed=3) == OpenAIChat("m", seed=3)
+    for name in ("torch:x", "./folder", "a/b", "", "nothing"):
+        with pytest.raises(UsageError, match="known: openai"):
+            chat_model_by_name(name)
+
+
+def echo(request: Request) -> Sent:
+    """The key in every place that an answer has; now and then as an error of some kind."""
+    said = request.headers["Authorization"]
+    if request.number == 1 and "rise" in json.dumps(request.body["messages"]):
+        return Sent(500, said.encode(), {"X-Key": said, "Retry-After": "0"})
+    top = [{"token": said, "logprob": -0.1}, {"token": "Yes", "logprob": -0.2}, {"token": "No", "logprob": -3.0}]
+    sent = completion(f"Yes {said} {CANARY}", logprobs={"content": [{"top_logprobs": top}]})
+    return Sent(body=sent.body.replace(b"loopback-1", CANARY.encode()), headers={"X-Key": said})
+
+
+def test_a_key_is_found_nowhere_after_a_run(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_KEY", CANARY)
+    caplog.set_level(logging.DEBUG)
+    with ChatServer(echo) as server:
+        written(server.address, 'key_env = "CHAT_KEY"')
+        out, err = ran(capsys, "-v", "-o", "results")
+        assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {CANARY}"}
+    files = everything(folder)
+    assert b"CHAT_KEY" in files
+    assert (folder / "cache" / "replies").is_dir()
+    for place in (out, err, caplog.text, files.decode("latin-1")):
+        assert CANARY not in place
+        assert CANARY.lower() not in place.lower()
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 429, 500])
+def test_a_key_is_found_in_no_error_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv("CHAT_KEY", CANARY)
+    told = json.dumps({"error": {"message": f"wrong key: {CANARY}"}, "choices": [{"message": {"content": {CANARY: CANARY}}}]})
+    bad = Sent(status, told.encode(), {"Location": f"/{CANARY}", "Retry-After": CANARY})
+    with ChatServer(lambda request: bad) as server:
+        chat = server.model(api_key_env="CHAT_KEY").load()
+        with pytest.raises((ChatRequestError, ChatUnavailableError)) as caught:
+            chat.reply(ChatRequest((Message("user", "?"),), 5))
+        chat.close()
+        inside = caught.value.__traceback__.tb_next if caught.value.__traceback__ else None
+        shown = traceback.TracebackException(type(caught.value), caught.value, inside, capture_locals=True)
+        told_all = "".join(shown.format())
+        assert "request_body(self._model, ask)" in told_all or "raise found" in told_all
+        assert CANARY not in told_all
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+        written(server.address, 'key_env = "CHAT_KEY"')
+        monkeypatch.setattr("rankproof._llm.session.RetryPolicy", lambda: _impatient())
+        ran(capsys, code=1 if status in (302, 401, 403, 404) else 0)
+    assert CANARY.encode() not in everything(folder)
+
+
+def _impatient() -> Any:
+    from rankproof._llm.retry import RetryPolicy
+
+    return RetryPolicy(max_requests=1)
+
+
+def test_python_may_set_a_budget_too(folder: Path) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        with pytest.raises(rankproof.errors.ExternalError, match="budget"):
+            run_experiment(read_experiment("experiment.toml"), RunOptions(cache=None, budget=Budget(calls=0)))
+        assert server.requests == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
+@pytest.mark.parametrize(("number", "lanes"), [(signal.SIGTERM, 1), (signal.SIGINT, 4)])
+def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
+    capsys: pytest.CaptureFixture[str], folder: Path, number: signal.Signals, concurrency: int
+) -> None:
+    silent = threading.Semaphore(0)
+
+    def mostly_silent(request: Request) -> Sent:
+        if len(server.requests) <= 2:
+            return yes(request)
+        silent.release()
+        return NEVER
+
+    with ChatServer(mostly_silent) as server:
+        written(server.address, f'key_env = "", concurrency = {concurrency}, timeout = 600')
+        command = [sys.executable, "-m", "rankproof", "run", "experiment.toml"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        for _ in range(min(concurrency, len(QUERIES))):
+            assert silent.acquire(timeout=60)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert b"stopped; run the same command again to go on" in err
+        assert process.returncode == 128 + number
+        server.answer = yes
+        asked = len(server.requests)
+        ran(capsys)
+        assert len(server.requests) - asked == 6 - 2
+
+
+def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    with ChatServer(yes) as server:
+        written(server.address)
+        ran(capsys)
+        assert main(["cache", "clear"]) == 0
+        ran(capsys)
+        assert len(server.requests) == 6
+        assert main(["cache", "clear", "--kind", "replies", "--kind", "stages"]) == 0
+        ran(capsys)
+        assert len(server.requests) == 12
+
+
+def test_what_systems_share_is_counted_once_and_what_they_ask_otherwise_is_not() -> None:
+    model = '{name = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", key_env = "", price_in = 1.0}'
+    Path("experiment.toml").write_text(
+        SYSTEMS.partition("model =")[0]
+        + f"""model = {model}
+[systems.same]
+stage = "fuse"
+of = ["asked", "bm25"]
+[systems.rewritten]
+stage = "rewrite"
+of = "asked"
+model = {model.replace("price_in = 1.0", "price_in = 0.0")}
+"""
+    )
+    prices = estimate_cost(read_experiment("experiment.toml"))
+    calls = {name: price.estimate.calls for name, price in prices.systems.items()}
+    assert calls == {"bm25": 0, "asked": 6, "same": 6, "rewritten": 3 + 6}
+    assert prices.total.estimate.calls == 6 + 3 + 6
+    assert [name for name, price in prices.systems.items() if not price.is_priced] == ["rewritten"]
+    assert prices.total.money > prices.systems["asked"].money > 0

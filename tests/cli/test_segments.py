@@ -1,0 +1,184 @@
+"""The verbs segments, diagnose and baselines, from the command line to every format."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._cli.main import main
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._results.folder import save_results
+from rankproof.stages import BM25, KeywordScorer, Rerank
+from rankproof.stages._base import Stage
+
+HOSTILE = '\x1b[31m=cmd|<b>"\u202e'
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small ladder on the built-in sample."""
+    bm25 = BM25()
+    systems: dict[str, Stage] = {
+        "title": BM25(fields=("title",)),
+        "bm25": bm25,
+        "reranked": Rerank(bm25, KeywordScorer(), top=10),
+    }
+    folder = tmp_path_factory.mktemp("results") / "sample"
+    save_results(run_experiment(Experiment(systems, name="sample"), RunOptions(cache=None)), folder)
+    return str(folder)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Judgements and one run of three queries, in a corpus that nobody knows."""
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "one.run"
+    qrels.write_text("".join(f"q{at} 0 d{at} 1\n" for at in range(3)))
+    run.write_text("".join(f"q{at} Q0 d{doc} 0 {9 - doc} t\n" for at in range(3) for doc in range(3)))
+    return [str(qrels), str(run)]
+
+
+def tables_of(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
+    assert main([*argv, "--format", "json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["tables"]
+    return found
+
+
+def test_segments_of_a_results_folder_name_every_category(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    overview, *details = tables_of(capsys, "segments", results, "--by", "category", "--samples", "200")
+    names = {"technique", "product", "timing", "appliance", "ingredient"}
+    assert {row["category"] for row in overview["rows"]} == names | {"all queries"}
+    assert all(sum(row["n"] for row in table["rows"]) == 124 for table in details)
+    assert [table["facts"]["system"] for table in details] == ["title", "bm25", "reranked"]
+
+
+def test_the_system_stands_in_the_heading_and_not_in_a_column_too(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["segments", results, "--by", "category"]) == 0
+    headings = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("category ")]
+    assert headings
+    assert all("system" not in heading for heading in headings)
+
+
+def test_segments_as_csv_are_one_table(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["segments", results, "--by", "category", "--by", "length", "-m", "RR@10,Success@5", "--samples", "100"]
+    assert main([*argv, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert len(rows) == 2 * 3 * (5 + 3)
+    assert {row["by"] for row in rows} == {"category", "length"}
+    assert {row["system"] for row in rows} == {"title", "bm25", "reranked"}
+
+
+def test_segments_take_several_groupings_and_measures(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("segments", results, "--by", "length", "--by", "complexity", "-m", "RR@10,Success@5", "--samples", "100")
+    overviews = [table["title"] for table in tables_of(capsys, *argv) if "against" not in table["title"]]
+    assert [title.partition(",")[0] for title in overviews] == [
+        *("RR@10 by length", "Success@5 by length", "RR@10 by complexity", "Success@5 by complexity")
+    ]
+
+
+def test_the_diagnosis_of_a_ladder_asserts_that_reranking_adds_nothing(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = {table["name"]: table for table in tables_of(capsys, "diagnose", results)}
+    title, bm25, reranked = tables["moves"]["rows"]
+    assert title["found"] is None
+    assert bm25["found"] > 0
+    assert (reranked["found"], reranked["lost"], reranked["retrieved"]) == (0, 0, bm25["retrieved"])
+    assert any("recall is flat at" in said for said in tables["ladder"]["sentences"])
+    assert all(row["text"] for row in tables["failed queries"]["rows"])
+
+
+def test_the_system_whose_failures_are_listed_can_be_named(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (table,) = [
+        table
+        for table in tables_of(capsys, "diagnose", results, "--system", "title", "--failed", "3", "--top", "5")
+        if table["name"] == "failed queries"
+    ]
+    assert table["facts"]["system"] == "title"
+    assert len(table["rows"]) == 3
+    assert main(["diagnose", results, "--system", "nobody"]) == 2
+    assert "no system is called nobody; choose from: title, bm25, reranked" in capsys.readouterr().err
+
+
+def test_baselines_find_their_bm25_among_the_rungs(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *_ = tables_of(capsys, "baselines", results)
+    assert first["facts"]["baselines"] == {"title-only BM25": "title", "full-text BM25": "bm25"}
+    assert first["facts"]["documents"] == 252
+    assert [row["system"] for row in first["rows"]] == ["random ranking", "title", "bm25", "reranked", "oracle"]
+
+
+def test_baselines_run_bm25_on_the_dataset_of_run_files(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, qrels, run = Path(results), f"{results}/qrels.tsv", f"{results}/runs/bm25.trec.gz"
+    assert folder.is_dir()
+    first, *_ = tables_of(capsys, "baselines", qrels, run, "--dataset", "sample", "--name", "mine", "-m", "nDCG@10")
+    rows = {row["system"]: row["value"] for row in first["rows"]}
+    assert rows["full-text BM25"] == rows["mine"]
+    assert rows["title-only BM25"] < rows["mine"]
+    assert first["facts"]["documents"] == 252
+
+
+def test_a_dataset_other_than_that_of_the_results_is_refused(
+    results: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "one"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q001", "text": "one"}\n')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq001\td1\t1\n")
+    assert main(["baselines", results, "--dataset", str(tmp_path)]) == 2
+    assert "is not the dataset of sample" in capsys.readouterr().err
+
+
+def test_run_files_need_the_size_of_the_corpus_for_what_chance_gives(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["baselines", *files]) == 0
+    said = capsys.readouterr()
+    assert "random ranking" not in said.out
+    assert "note: the size of the corpus is not known" in said.err
+    assert main(["baselines", *files, "--documents", "10"]) == 0
+    assert "random ranking" in capsys.readouterr().out
+    assert main(["diagnose", *files, "--documents", "2"]) == 2
+    assert "2 documents are fewer than" in capsys.readouterr().err
+
+
+def test_a_size_that_contradicts_the_results_is_refused(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baselines", results, "--documents", "7"]) == 2
+    assert "the corpus has 252 documents, not 7; leave out --documents" in capsys.readouterr().err
+
+
+def test_own_bands_stand_instead_of_the_known_ones(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bands = tmp_path / "ours.toml"
+    bands.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@1"]\nlow = 0\nhigh = 0.9\n')
+    names = [table["name"] for table in tables_of(capsys, "baselines", *files, "--bands", str(bands))]
+    assert [name for name in names if name.startswith("bands")] == ["bands shop"]
+    assert main(["baselines", *files, "--profile", "shop"]) == 2
+    assert "no profile is called shop; choose from: tutorial, rag" in capsys.readouterr().err
+    bands.write_text('[shop]\nsource = "x"\n[shop.measures."Success@1"]\nlow = "none"\n')
+    assert main(["baselines", *files, "--bands", str(bands)]) == 2
+    assert capsys.readouterr().err.startswith(f"{bands}:4: low has no lower bound; ")
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex", "json"])
+def test_a_hostile_segment_reaches_no_format_as_it_is(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str
+) -> None:
+    listed = tmp_path / "segments.csv"
+    quoted = HOSTILE.replace('"', '""')
+    listed.write_text(f'q0,"{quoted}"\nq1,fine\n')
+    assert main(["segments", *files, "--by-file", str(listed), "--format", format, "--samples", "100"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out or format == "csv"
+    assert "(not in segments.csv)" in out
+    assert format != "markdown" or "<b>" not in out
+
+
+@pytest.mark.parametrize("alpha", ["0", "0.5", "nan"])
+def test_an_alpha_that_is_no_rate_is_refused(files: list[str], capsys: pytest.CaptureFixture[str], alpha: str) -> None:
+    assert main(["segments", *files, "--alpha", alpha]) == 2
+    assert "alpha is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["segments", "diagnose", "baselines"])
+def test_every_verb_says_what_it_needs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb]) == 2
+    assert capsys.readouterr().err.startswith("nothing to look at; name a results folder")

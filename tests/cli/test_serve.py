@@ -1,0 +1,185 @@
+"""`rankproof serve` as a process: what it prints, how it ends, and what a kill leaves."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from rankproof._cli.main import main
+from rankproof._formats.read import read_qrels
+from server.test_judging_queue import data_of
+from support.results_server import Visitor, judged_in, many_pairs, saved, serving
+from support.small_results import small_climb
+
+KILLS = 10
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
+
+
+@contextmanager
+def started(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], Visitor]]:
+    """The command, and a visitor with the address that it printed."""
+    command = [sys.executable, "-m", "rankproof", "serve", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        yield process, Visitor(process.stdout.readline().strip())
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str]:
+    """The exit code and all that was said."""
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out + err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_the_address_and_ends_when_it_is_asked_to(how: signal.Signals, tmp_path: Path) -> None:
+    with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, visitor):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", visitor.url)
+        visitor.enter()
+        assert visitor.post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1}).status == 200
+        code, said = ended(process, how)
+    assert code == 0
+    assert judged_in(tmp_path / "my.qrels") == "q1 human:ann d2 1\n"
+    assert said.splitlines()[-1] == "note: ended"
+    for secret in (visitor.url.partition("token=")[2], visitor.cookie.partition("=")[2], "GET", "POST", "/r/1", "Traceback"):
+        assert secret not in said
+
+
+def test_quiet_says_the_address_alone(tmp_path: Path) -> None:
+    with started(saved(tmp_path / "results"), "--quiet") as (process, visitor):
+        visitor.enter().get("/")
+        assert ended(process, signal.SIGTERM) == (0, "")
+
+
+def test_ten_kills_in_the_middle_of_judging_lose_no_grade_that_was_acknowledged(tmp_path: Path) -> None:
+    folder, path = saved(tmp_path / "results", many_pairs()), tmp_path / "my.qrels"
+    acknowledged: dict[tuple[str, str], int] = {}
+    asked: list[tuple[tuple[str, str], int]] = []
+    for kill in range(KILLS):
+        with started(folder, "--judge", path, "--assessor", "ann", "--quiet") as (process, visitor):
+            visitor.enter()
+            pairs = [(query, doc) for query, doc, *_ in data_of(visitor)["pairs"]]
+            judged_until_killed(process, visitor, pairs[kill * 10 :], kill, acknowledged, asked)
+        found = {(query, doc): grade for query, docs in read_qrels(path).items() for doc, grade in docs.items()}
+        last = dict(asked)
+        assert all(found[pair] in (grade, last[pair]) for pair, grade in acknowledged.items())
+        assert found.keys() <= last.keys()
+        acknowledged = found
+    with serving([folder], judge=path) as visitor:
+        assert len(data_of(visitor.enter())["grades"]) == len(acknowledged) >= KILLS
+
+
+def judged_until_killed(
+    process: subprocess.Popen[str],
+    visitor: Visitor,
+    pairs: Sequence[tuple[str, str]],
+    kill: int,
+    acknowledged: dict[tuple[str, str], int],
+    asked: list[tuple[tuple[str, str], int]],
+) -> None:
+    """Judges as fast as it can; after some replies the process is killed, whatever it is doing."""
+    killer = Thread(target=process.kill)
+    for at, pair in enumerate(pairs):
+        grade = (at + kill) % 4
+        asked.append((pair, grade))
+        if at == 1 + kill % 3:
+            killer.start()
+        try:
+            assert visitor.post("/r/1/judge", {"query": pair[0], "doc": pair[1], "grade": grade}).status == 200
+        except (OSError, HTTPException):
+            break
+        acknowledged[pair] = grade
+    killer.join()
+    assert process.wait(timeout=60) == -signal.SIGKILL
+
+
+def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, path = saved(tmp_path / "results"), tmp_path / "my.qrels"
+    with started(folder, "--judge", path):
+        assert main(["serve", str(folder), "--judge", str(path)]) == 2
+    assert "is being written by another rankproof serve; judge there, or name another file" in capsys.readouterr().err
+
+
+def test_a_half_line_that_a_kill_left_is_told(tmp_path: Path) -> None:
+    folder, path = saved(tmp_path / "results"), tmp_path / "my.qrels"
+    with serving([folder], judge=path) as visitor:
+        visitor.enter().post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1})
+    with Path(f"{path}.log.jsonl").open("a") as log:
+        log.write('{"what": "jud')
+    with started(folder, "--judge", path) as (process, _):
+        _, said = ended(process, signal.SIGTERM)
+    assert "ended in half a line, which was never saved: it is taken off" in said
+    assert path.read_text().endswith("d2 1\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "nowhere is no results folder, and there is none in it"),
+        (["nowhere\x1b[31m"], r"nowhere\x1b[31m is no results folder"),
+        (["results", "--port", "70000"], "is no port"),
+        (["results", "--port", "-1"], "is no port"),
+        (["results", "--assessor", "ann"], "add --judge FILE, or leave out --assessor"),
+        (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor is a name of 1 to 64 characters"),
+        (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels is there and has no log: it is not changed"),
+        (["results", "--host", "0.0.0.0"], "unknown option"),
+        ([], "RESULTS"),
+    ],
+)
+def test_what_cannot_be_served_is_told_in_one_line(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(tmp_path / "results")
+    (tmp_path / "mine\x1b[31m.qrels").write_text("q1 0 d1 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert (shown.out, shown.err.count("\n"), "\x1b" in shown.err) == ("", 1, False)
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = saved(tmp_path / "results")
+    with serving([folder]) as visitor:
+        assert main(["serve", str(folder), "--port", str(visitor.port)]) == 2
+    assert f"port {visitor.port} cannot be used" in capsys.readouterr().err
+
+
+def test_names_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "re\x1b[31msults", small_climb(("\x1b[32ma", "b")), name="\x1b[33mred")
+    path = tmp_path / "my\x1b[34m.qrels"
+    with started(folder, "--judge", path, "--assessor", "\x1b[35mann") as (process, visitor):
+        visitor.enter()
+        assert visitor.get("/").status == 200
+        _, said = ended(process, signal.SIGTERM)
+    assert "\x1b" not in said
+    assert r"my\x1b[34m.qrels as _[35mann" in said
+
+
+def test_another_scale_of_grades_is_told_at_the_start(tmp_path: Path) -> None:
+    with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, _):
+        _, said = ended(process, signal.SIGTERM)
+    assert "note: small: the judgements that the results rest on go up to 2, and those made here from 0 to 3" in said
+
+
+def test_a_dataset_that_no_results_were_made_on_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(saved(tmp_path / "results"))
+    assert main(["serve", folder, "--judge", str(tmp_path / "my.qrels"), "--dataset", "sample"]) == 2
+    assert "sample is not the dataset of any of these results" in capsys.readouterr().err
+    assert main(["serve", folder, "--dataset", "sample"]) == 2
+    assert "--dataset is for judging" in capsys.readouterr().err

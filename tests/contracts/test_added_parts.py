@@ -1,0 +1,240 @@
+"""A fusion method, a normalisation and a check of another package are seen wherever those of this one are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from docs_build import part_tables
+
+from rankproof import ExternalError, Run, UsageError, fuse, input_from_results, read_experiment
+from rankproof._analysis.doctor.check import _TABLE as CHECKS
+from rankproof._analysis.doctor.check import all_checks, check
+from rankproof._analysis.doctor.doctor import run_checks
+from rankproof._analysis.doctor.example import clean_example, subject_of
+from rankproof._analysis.explain.score import explain_score
+from rankproof._cli.completion import all_commands
+from rankproof._cli.main import main
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._records import RecordTable, summaries
+from rankproof._registry import _settings
+from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
+from support.small_results import small_climb
+
+MODULE = """
+import numpy as np
+from rankproof._fusion.method import method
+from rankproof._fusion.normalisations import normalisation
+from rankproof._analysis.doctor.check import check, found
+
+@method("isr", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
+def inverse_square_rank(scores, settings):
+    return 1.0 / np.arange(1, len(scores) + 1) ** 2
+
+@normalisation("halved", "half of each score")
+def halved(scores):
+    return scores / 2
+
+@check(
+    "shouting-queries",
+    "hint",
+    "queries in capital letters",
+    advice="write them as users do",
+    needs=("queries",),
+    broken=lambda example: example.with_queries(q03="WHAT IS THIS"),
+)
+def shouting(subject):
+    loud = [query.id for query in subject.queries.values() if query.text.isupper()]
+    return found(loud, len(subject.queries), f"{len(loud)} queries are in capital letters")
+"""
+ENTRIES = """
+[rankproof.fusion_methods]
+isr = added_parts
+[rankproof.normalisations]
+halved = added_parts
+[rankproof.doctor_checks]
+shouting-queries = added_parts
+"""
+TABLES = (METHODS, NORMALISATIONS, CHECKS)
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, entries: str) -> None:
+    """Puts a package on the path; what it registers is forgotten after the test."""
+    (folder / "added_parts-1.0.dist-info").mkdir()
+    (folder / "added_parts-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: added-parts\nVersion: 1.0\n")
+    (folder / "added_parts-1.0.dist-info" / "entry_points.txt").write_text(entries)
+    (folder / "added_parts.py").write_text(module, encoding="utf-8")
+    for table in TABLES:
+        monkeypatch.setattr(table, "_records", dict(table.registered()))
+        monkeypatch.setattr(table, "_modules", dict(table._modules))
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.fixture(autouse=True)
+def fresh_settings() -> Iterator[None]:
+    """The descriptions of settings name the parts that are registered when they are first read."""
+    _settings.cache_clear()
+    yield
+    _settings.cache_clear()
+
+
+@pytest.fixture
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    install(tmp_path, monkeypatch, MODULE, ENTRIES)
+    yield
+    sys.modules.pop("added_parts", None)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[str]:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 9.0 a\nq1 Q0 d2 2 8.0 a\n")
+    (tmp_path / "b.run").write_text("q1 Q0 d2 1 0.7 b\nq1 Q0 d3 2 0.5 b\n")
+    return [str(tmp_path / "a.run"), str(tmp_path / "b.run")]
+
+
+def fused_scores(capsysbinary: pytest.CaptureFixture[bytes], *argv: str) -> dict[bytes, float]:
+    assert main(["fuse", *argv]) == 0
+    rows = [line.split() for line in capsysbinary.readouterr().out.splitlines()]
+    return {row[2]: float(row[4]) for row in rows}
+
+
+@pytest.mark.usefixtures("added")
+def test_the_command_fuses_by_the_added_method(runs: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    # d2 is second in a and first in b: (1/4 + 1) x 2 rankings.
+    assert fused_scores(capsysbinary, *runs, "--method", "isr") == {b"d2": 2.5, b"d1": 1.0, b"d3": 0.25}
+    by_rank = fused_scores(capsysbinary, *runs, "--method", "isr", "--order", "rank")
+    assert by_rank == {b"d2": 2.5, b"d1": 1.0, b"d3": 0.25}
+    halved = fused_scores(capsysbinary, *runs, "--method", "combsum", "--norm", "halved")
+    assert halved == {b"d1": 4.5, b"d2": 4.35, b"d3": 0.25}
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("idle", [["--k", "60"], ["--norm", "halved"], ["--weights", "1,2"]])
+def test_the_command_refuses_what_the_added_method_does_not_use(
+    idle: list[str], runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fuse", *runs, "--method", "isr", *idle]) == 2
+    assert f"isr does not use {idle[0]}; leave out {idle[0]}, or say --method " in capsys.readouterr().err
+    with pytest.raises(UsageError, match="isr has no weights; leave them out, or use rrf or combsum or combmnz"):
+        fuse([Run.from_dict({"q": {"d": 1.0}})], "isr", weights=[2.0])
+
+
+@pytest.mark.usefixtures("added")
+def test_help_and_completion_list_the_added_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuse", "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "rrf, combsum, combmnz, isr" in " ".join(page.split())
+    assert "  isr      adds 1 / rank²\n" in page
+    assert "  halved   half of each score\n" in page
+    options = {option.spellings[-1]: option.words for verb in all_commands() if verb.name == "fuse" for option in verb.options}
+    assert "isr" in options["--method"]
+    assert "halved" in options["--norm"]
+
+
+@pytest.mark.usefixtures("added")
+def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
+    text = (
+        '[systems.bm25]\nstage = "bm25"\n[systems.title]\nstage = "bm25"\nfields = ["title"]\n'
+        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "isr"\nk = 7\n'
+        '[systems.again]\nstage = "rerank"\nof = "bm25"\nby = "keywords"\nweight = 0.5\nnorm = "halved"\n'
+    )
+    (tmp_path / "experiment.toml").write_text(text)
+    experiment = read_experiment(tmp_path / "experiment.toml")
+    stages = (BM25(), BM25(fields=("title",)))
+    assert experiment.systems["both"] == Fuse(stages, "isr")
+    assert experiment.systems["again"] == Rerank(BM25(), KeywordScorer(), weight=0.5, norm="halved")
+    (tmp_path / "again.toml").write_text(experiment_toml(experiment))
+    assert read_experiment(tmp_path / "again.toml").systems == experiment.systems
+    with pytest.raises(UsageError, match=r"choose one of rrf, combsum, combmnz, isr$"):
+        Fuse(stages, "magic")
+    with pytest.raises(UsageError, match=r"choose one of min-max, z-score, none, halved$"):
+        Rerank(BM25(), KeywordScorer(), norm="magic")
+
+
+@pytest.mark.usefixtures("added")
+def test_explain_takes_a_score_of_the_added_method_apart() -> None:
+    parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5}}}
+    stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
+    whole = {"kind": "Fuse", "stages": stages, "method": "isr", "k": 60.0, "weights": None, "norm": "min-max"}
+    climb = small_climb(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
+    system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(climb.system_runs, [*stages, whole], strict=True))
+    table = explain_score(input_from_results(replace(climb, system_runs=system_runs)), "both", "q1", "d2")
+    assert [row["given"] for row in table.records()] == [0.25, 1.0]
+    assert table.sentences[0].startswith("isr adds the contributions in this order x 2 rankings that have it: 2.5")
+    assert next(column for column in table.columns if column.name == "given").about == "isr adds 1 / rank²"
+
+
+@pytest.mark.usefixtures("added")
+def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str]) -> None:
+    own = all_checks()[-1]
+    assert run_checks(subject_of(clean_example())).rows == ()
+    assert [row[:4] for row in run_checks(subject_of(own.broken(clean_example()))).rows] == [("shouting-queries", "hint", 1, 12)]
+    assert main(["doctor", "--list", "--format", "json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["title"] == "34 checks"
+    assert table["rows"][-1] == {
+        "check": "shouting-queries",
+        "severity": "hint",
+        "needs": "queries",
+        "looks for": "queries in capital letters",
+    }
+
+
+@pytest.mark.usefixtures("added")
+def test_the_tables_of_the_docs_have_the_added_parts() -> None:
+    assert "| `isr` | adds 1 / rank² |  |  |" in part_tables.fusion_methods().splitlines()
+    assert "| `halved` | half of each score |" in part_tables.normalisations().splitlines()
+    row = "| `shouting-queries` | hint | queries | queries in capital letters | write them as users do |"
+    assert row in part_tables.checks().splitlines()
+
+
+def test_a_package_that_cannot_be_loaded_hides_no_other_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, monkeypatch, "raise RuntimeError('half an installation')", ENTRIES)
+    assert main(["fuse", *runs]) == 0
+    assert main(["fuse", *runs, "--method", "isr"]) == 1
+    assert "the package added-parts offers isr, which cannot be loaded (half an installation)" in capsys.readouterr().err
+    lines = summaries(METHODS).splitlines()
+    assert lines[0] == "  rrf      adds 1 / (k + rank)"
+    assert "cannot be loaded" in lines[-1]
+
+
+def test_a_package_that_registers_another_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "", ENTRIES)
+    with pytest.raises(ExternalError, match="the package added-parts offers the fusion isr and registers none of that name"):
+        fuse([Run.from_dict({"q": {"d": 1.0}})], "isr")
+
+
+def test_a_check_without_a_broken_example_cannot_be_registered() -> None:
+    with pytest.raises(TypeError, match="broken"):
+        check("careless", "hint", "anything", advice="nothing", needs=("queries",))  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True)
+class Word:
+    name: str
+    summary: str = ""
+
+
+def test_a_table_reads_every_file_of_its_package_in_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_words").mkdir()
+    (tmp_path / "some_words" / "__init__.py").touch()
+    table: RecordTable[Word] = RecordTable("word", "rankproof.words", "some_words", first=("zebra",))
+    monkeypatch.setitem(sys.modules, "words_table", type(sys)("words_table"))
+    sys.modules["words_table"].__dict__.update(table=table, Word=Word)
+    for name in ("apple", "melon", "zebra"):
+        text = f"from words_table import Word, table\ntable.add(Word('{name}'), __name__)\n"
+        (tmp_path / "some_words" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("some_words.melon")
+    assert list(table) == ["zebra", "apple", "melon"]
+    assert len(table) == 3
+    with pytest.raises(ValueError, match=r"here: there is a word called apple already, of some_words\.apple"):
+        table.add(Word("apple"), "here")

@@ -1,0 +1,83 @@
+"""The demos run from an installed rankproof, and what they show is what the package gives now."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from demos.execute import NOTEBOOK, executed
+
+import rankproof as rp
+from rankproof._sample import sample_folder
+from rankproof.ir_eval._measures import evaluate_all
+from rankproof.ir_eval._retrievers import run_system
+
+DEMOS = Path(__file__).parents[2] / "demos"
+
+
+def test_bm25_step_by_step_adds_up_by_hand_and_by_the_index() -> None:
+    said = _output("bm25_step_by_step.py")
+    assert "by hand 1.0977, by rankproof 1.0977" in said
+    assert "by hand 0.2004, by rankproof 0.2004" in said
+    assert "adds 0.9304" in said
+    assert "adds 0.1673" in said
+    sums = re.findall(r"^(\d+\.\d+)  grade .*\n +=(.*)$", said, re.MULTILINE)
+    assert len(sums) == 3
+    for score, terms in sums:
+        assert sum(map(float, re.findall(r"(\d+\.\d{3}) \(", terms))) == pytest.approx(float(score), abs=0.002)
+
+
+def test_the_comparison_of_gains_shows_both_on_lists_and_on_real_rankings() -> None:
+    said = _output("dcg_comparison.py")
+    assert "= 1.89, " in said
+    assert "= 4.42, 2.3 times" in said
+    with sample_folder() as folder:
+        data = rp.read_dataset(folder)
+    run = run_system(data.queries, data.corpus, "embed", 10, model="wordllama")
+    values = [evaluate_all(run, data.qrels, 10, method)["NDCG@10"] for method in ("linear", "exponential")]
+    assert re.search(rf"^embed +{values[0]:.4f} +{values[1]:.4f}$", said, re.MULTILINE)
+
+
+def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
+    said = _output("embeddings_with_prompts.py")
+    assert len(re.findall(r"nDCG@10 0\.\d{4}", said)) == 3
+    assert len(re.findall(r"95% interval -?\d+\.\d\d to -?\d+\.\d\d", said)) == 2
+    assert "wordllama was not trained with prompts" in said
+
+
+def test_the_notebook_runs_and_shows_what_was_committed() -> None:
+    committed = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(committed)
+    shown = [_shown(cell) for cell in committed.cells]
+    assert sum(map(bool, shown)) >= 8
+    assert [_shown(cell) for cell in executed(NOTEBOOK).cells] == shown
+
+
+def test_the_notebook_names_no_place_of_a_machine() -> None:
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    assert not re.search(r"/home/|/root/|/tmp/|/work/|site-packages|[A-Z]:\\\\", text)
+    assert '"output_type": "error"' not in text
+
+
+def test_the_readme_names_every_demo() -> None:
+    readme = (DEMOS / "README.md").read_text(encoding="utf-8")
+    files = [path.name for path in DEMOS.iterdir() if path.suffix in (".py", ".ipynb") and path.name != "__init__.py"]
+    assert [name for name in files if name not in readme] == []
+
+
+def _output(name: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", DEMOS / name], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert run.stderr == ""
+    return run.stdout
+
+
+def _shown(cell: Any) -> list[str]:
+    """The text of every output of a cell; of a picture, that it is there."""
+    return [output.text if "text" in output else " ".join(sorted(output.data)) for output in cell.get("outputs", ())]

@@ -1,0 +1,67 @@
+"""What the documents say is what the program does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof
+from rankproof._cli.main import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_the_page_of_measures_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out in (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/commands.md"])
+def test_the_readme_and_the_page_of_commands_name_every_verb(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    assert [verb for verb in COMMANDS if f"`rankproof {verb}" not in page] == []
+
+
+def test_every_code_of_a_note_is_documented() -> None:
+    notes = (ROOT / "src" / "rankproof" / "evaluation" / "notes.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    codes = re.findall(r'Note\(\s*"([a-z-]+)"', notes)
+    assert len(codes) >= 12
+    assert [code for code in codes if f"`{code}`" not in page] == []
+
+
+def test_the_example_of_the_package_gives_what_it_shows() -> None:
+    result = rankproof.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.4}}, ["nDCG@10", "RR"])
+    assert str(result.means) in (rankproof.__doc__ or "")
+
+
+def test_the_examples_of_the_page_of_experiments_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    for code in blocks:
+        exec(compile(code, "page", "exec", dont_inherit=True), names)
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    assert [system_run.kind for system_run in names["own"].system_runs] == ["retrieval", "rerank"]
+    assert all(0 < names["own"].result.means[name]["nDCG@10"] < 1 for name in ("own", "short"))
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["result"].means["bm25"]["RR@10"] == 0.75
+    assert [note.code for note in names["result"].notes["dense"]] == ["missing-queries"]

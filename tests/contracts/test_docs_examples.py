@@ -1,0 +1,303 @@
+"""Every documented example runs, and gives what its page shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docs_build import hooks
+from docs_build.measure_pages import file_of, shelf
+from docs_build.page import differs, fresh_page
+from docs_build.pieces import Piece, pieces_of
+from docs_build.session import ExampleError, session
+from docs_build.site import DOCS, ROOT, fresh_pages, pages
+from docs_build.times import settled
+
+import rankproof
+from rankproof._cli.main import COMMANDS, main
+from rankproof._cli.parser import command_parser
+from rankproof.measures import Measure
+from rankproof.measures._registry import ANSWER_ADVICE, RANKING_ADVICE, advice_of
+
+TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
+GROUPS = [TUTORIAL, *([page] for page in pages() if page not in TUTORIAL)]
+_COMMENT = re.compile(r"\s+#\s.*$")
+_DECIMAL = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?!\.?\d)(?!%?(?:\*\*)?<!--[=~])")
+
+
+def named(value: object) -> str:
+    return value[0].relative_to(ROOT).as_posix() if isinstance(value, list) else str(value)
+
+
+def fences(page: Path) -> Iterator[Piece]:
+    return (piece for piece in pieces_of(page.read_text(encoding="utf-8")) if not piece.is_prose)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=named)
+def test_a_page_shows_what_its_examples_give(group: list[Path]) -> None:
+    for page, text in fresh_pages(group, keep_times=True):
+        assert page.read_text(encoding="utf-8") == text, f"{page.name} is stale: make docs-refresh"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_with_a_prompt_stands_where_it_is_run_or_says_why_not(page: Path) -> None:
+    assert [piece.line for piece in fences(page) if piece.language != "console" and "$ rankproof" in piece.text] == []
+
+
+def commands(page: Path) -> list[str]:
+    """The command lines of a page that are shown and not run, without comments and what a shell does with them."""
+    shown = (piece.text.replace("\\\n", " ") for piece in fences(page) if not (piece.language == "console" and piece.is_run))
+    lines = (_COMMENT.sub("", line.removeprefix("$ ")).strip() for text in shown for line in text.splitlines())
+    parts = (part.strip() for line in lines for part in re.split(r"&&|\|", line))
+    return [part.partition(" > ")[0] for part in parts if re.match(r"rankproof [a-z]+( |$)", part)]
+
+
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *pages()], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_that_is_shown_is_one_that_the_program_takes(page: Path) -> None:
+    for command in commands(page):
+        _, verb, *arguments = shlex.split(command)
+        assert verb in COMMANDS, command
+        command_parser(verb, COMMANDS[verb], import_module(f"rankproof.cli.{verb}")).parse(arguments)
+
+
+@pytest.mark.parametrize(
+    "page", [*TUTORIAL, *sorted((DOCS / "concepts").glob("*.md")), DOCS / "disagreements.md"], ids=lambda page: page.name
+)
+def test_every_decimal_number_in_a_sentence_is_computed(page: Path) -> None:
+    prose = "".join(piece.text for piece in pieces_of(page.read_text(encoding="utf-8")) if piece.is_prose)
+    told = re.sub(r"<!--table .*?-->\n(\|.*\n)*|`[^`\n]*`|\]\([^)]*\)", "", prose)
+    bare = re.sub(r"(?<=<!--)[=~] .*?(?= -->)", "=", told)
+    assert _DECIMAL.findall(bare.replace("Python 3.11", "Python")) == []
+
+
+@pytest.mark.parametrize("measure", shelf(), ids=str)
+def test_every_measure_has_advice_and_a_page(measure: Measure) -> None:
+    advice = advice_of(measure)
+    assert advice is not None
+    assert advice.use.endswith(".")
+    assert advice.avoid.endswith(".")
+    assert (DOCS / "measures" / file_of(measure)).exists()
+
+
+def test_no_advice_is_about_a_measure_that_is_not_there() -> None:
+    assert set(RANKING_ADVICE) == {one.name for one in shelf() if one.kind != "answer"}
+    assert set(ANSWER_ADVICE) == {one.name for one in shelf() if one.kind == "answer"}
+    assert {path.name for path in (DOCS / "measures").glob("*.md")} == {file_of(one) for one in shelf()}
+
+
+def test_every_public_name_is_on_a_page_of_the_api() -> None:
+    told = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    assert [name for name in rankproof.__all__ if f"`{name}`" not in told] == []
+
+
+def fresh(text: str) -> str:
+    with session() as running:
+        return fresh_page(text, running, keep_times=True)
+
+
+def test_output_numbers_and_tables_are_put_in_place() -> None:
+    code = "<!--python\nx = 2.5\n-->\n```python\nx * 2\n```\n\n```output\n4\n```\n"
+    page = code + "\nIt is 2.4<!--= x -->.\n\n<!--table '| ' + str(x) + ' |' -->\n| 1 |\n"
+    assert fresh(page) == page.replace("\n4\n", "\n5.0\n").replace("2.4<", "2.5<").replace("| 1 |", "| 2.5 |")
+    assert differs(page, fresh(page))
+
+
+def test_a_command_is_run_and_its_exit_code_told() -> None:
+    page = "```console\n$ rankproof measures nothing\nold\n$ echo $?\n0\n```\n"
+    assert "unknown" in fresh(page) or "no measure" in fresh(page)
+    assert "\n2\n```" in fresh(page)
+
+
+def test_a_command_that_fails_unseen_fails_the_page() -> None:
+    with pytest.raises(ExampleError, match="exit code 2"):
+        fresh("text\n\n```console\n$ rankproof measures nothing\n```\n")
+
+
+def test_an_example_that_raises_fails_the_page_with_its_line() -> None:
+    with pytest.raises(ExampleError, match="line 3: ZeroDivisionError"):
+        fresh("text\n\n```python\n1 / 0\n```\n")
+
+
+LADDER = """\
+3 documents, 4 queries
+
+rung   nDCG@10   pp (over)   ms p50/p95   index s   queries/s
+─────────────────────────────────────────────────────────────
+1 a     0.6126           –    0.04/0.16      0.10         900
+2 b    *0.6406    +2.8 (1)    1.24/10.2     12.00       12345
+
+took 0.2 s, p = 0.027, n = 124
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("0.04/0.16", "1.24/10.2", True),
+        ("     12.00", "      3.07", True),
+        ("12345", "  999", True),
+        ("took 0.2 s", "took 17.25 s", True),
+        ("0.6126", "0.6127", False),
+        ("3 documents", "999 documents", False),
+        ("4 queries", "7 queries", False),
+        ("+2.8 (1)", "+2.9 (1)", False),
+        ("p = 0.027", "p = 0.028", False),
+        ("n = 124", "n = 125", False),
+        ("2 b ", "3 b ", False),
+    ],
+)
+def test_a_block_of_times_may_differ_in_times_and_in_nothing_else(old: str, new: str, same: bool) -> None:
+    assert LADDER.count(old) == 1
+    assert (settled(LADDER) == settled(LADDER.replace(old, new))) is same
+    block = f"```console times\n$ printf '{LADDER}'\n{{}}```\n".replace("%", "%%")
+    assert differs(block.format(LADDER), block.format(LADDER.replace(old, new))) is not same
+
+
+def test_a_row_of_latex_may_differ_under_a_header_of_times() -> None:
+    table = "system & RR & ms p50 \\\\\nbm25 & 0.75 & 0.04 \\\\\n"
+    assert settled(table) == settled(table.replace("0.04", "1.5"))
+    assert settled(table) != settled(table.replace("0.75", "0.76"))
+
+
+def test_a_measured_number_in_a_sentence_may_differ_but_not_without_bound() -> None:
+    page = "It takes {}<!--~ 0.16 --> ms.\n"
+    assert fresh(page.format("0.40")) == page.format("0.40")
+    assert not differs(page.format("0.40"), page.format("0.16"))
+    assert fresh(page.format("9999.16")) == page.format("0.16")
+    assert differs(page.format("9999.16"), page.format("0.16"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "9.9 <!--= 1 -->\n",
+        "`9.9`<!--= 1 -->\n",
+        "*9.9*<!--= 1 -->\n",
+        "9.9<!--=1-->\n",
+        "nine<!--= 1/0 -->\n",
+        "<!--tabel 1 -->\n| a |\n",
+        "<!-- notrun: why -->\n",
+        "text\n\n<!--python 1 -->\n",
+        "```py\n1\n```\n",
+        "```python3\n1\n```\n",
+        "```Python\n1\n```\n",
+        "``` { .python }\n1\n```\n",
+        "```python times\n1\n```\n",
+        "```shell-session\n$ true\n```\n",
+        "- one\n\n  ```console\n  $ true\n  ```\n",
+        "~~~output\n1\n~~~\n",
+        "```\nbm25  0.6126\n```\n",
+        "```text\nbm25  .613\n```\n",
+    ],
+)
+def test_what_the_checker_does_not_understand_is_refused(page: str) -> None:
+    with pytest.raises(ExampleError, match="line 1"):
+        fresh(page)
+
+
+def test_a_block_that_says_why_is_not_run() -> None:
+    page = "<!-- not run: it would take a day -->\n```console\n$ false\nold\n```\n"
+    assert fresh(page) == page
+
+
+def built_page(name: str, text: str) -> str:
+    """A page as the hook of the site makes it."""
+    return hooks.on_page_markdown(text, page=SimpleNamespace(file=SimpleNamespace(src_uri=name)))
+
+
+def test_a_stale_page_is_a_warning_which_fails_a_strict_build(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = ("```python\n1 + 1\n```\n\n```output\n" + value + "\n```\n" for value in ("3", "2"))
+    monkeypatch.setitem(hooks._shown, "page.md", new)
+    shown = new.replace("```output\n", OUTPUT)
+    assert built_page("page.md", new) == shown
+    assert not caplog.records
+    assert built_page("page.md", old) == shown
+    assert [(record.levelname, record.name.partition(".")[0]) for record in caplog.records] == [("WARNING", "mkdocs")]
+
+
+OUTPUT = "``` { .text .output .no-copy }\n"
+SITE = """\
+site_name: small
+docs_dir: {folder}/pages
+site_dir: {folder}/site
+theme: {{name: mkdocs}}
+hooks: [{root}/docs_build/mkdocs_hooks.py]
+"""
+
+
+@pytest.fixture
+def built_by_make(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Builds a site of one page by the command that `make docs` runs."""
+    pytest.importorskip("mkdocs")
+    recipe = re.findall(r"^\t(?:\w+=\S+ )*\$\(BIN\)/(mkdocs .*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(SITE.format(folder=tmp_path, root=ROOT), encoding="utf-8")
+
+    def build(page: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "pages" / "index.md").write_text(page, encoding="utf-8")
+        command = [sys.executable, "-m", *recipe[0].split(), "--config-file", str(tmp_path / "mkdocs.yml")]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+        )
+
+    return build
+
+
+def test_the_very_command_of_make_docs_fails_on_a_changed_number_and_on_a_dead_link(
+    built_by_make: Callable[[str], subprocess.CompletedProcess[str]],
+) -> None:
+    page = "```python\n1 + 1\n```\n\n```output\n2\n```\n\n[here](index.md)\n"
+    assert built_by_make(page).returncode == 0
+    changed, dead = built_by_make(page.replace("\n2\n", "\n3\n")), built_by_make(page.replace("index.md", "nowhere.md"))
+    assert (changed.returncode, dead.returncode) == (1, 1)
+    assert "index.md shows other output than its examples give; run: make docs-refresh" in changed.stderr
+    assert "nowhere.md" in dead.stderr
+
+
+def test_what_is_typed_stands_apart_from_what_is_written_so_that_it_can_be_copied() -> None:
+    page = "```console times\n$ a \\\n  b\nout\n(c)\n$ d\n```\n"
+    typed, written, last = "```console\n$ a \\\n  b\n```\n", f"{OUTPUT}out\n(c)\n```\n", "```console\n$ d\n```\n"
+    assert built_page("page.md", page) == f"{typed}\n{written}\n{last}"
+
+
+def test_the_site_keeps_the_tabs_of_a_file_that_is_to_be_copied() -> None:
+    extensions = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "pymdownx.superfences:\n      preserve_tabs: true" in extensions
+    markdown = pytest.importorskip("markdown")
+    options = {"pymdownx.superfences": {"preserve_tabs": True}}
+    fence = "```text\nquery-id\tcorpus-id\n```\n"
+    assert "query-id\tcorpus-id" in markdown.markdown(fence, extensions=["pymdownx.superfences"], extension_configs=options)
+
+
+def test_the_site_shows_no_directive_and_no_unseen_code() -> None:
+    code = "<!--python\nx = 1\n-->\n<!-- not run: why -->\n```console times\n$ a\n```\n"
+    page = code + "1.0<!--= x --> **2<!--~ x -->**\n<!--table x -->\n| a |\n"
+    assert built_page("page.md", page) == "```console\n$ a\n```\n1.0 **2**\n| a |\n"
+
+
+def test_a_link_out_of_the_documents_becomes_a_path() -> None:
+    text = (
+        "[rules.py](../src/rankproof/analysis/diagnose/rules.py), [it](../CHANGELOG.md#one), [here](stages.md), ![p](img/x.png)"
+    )
+    shown = "`src/rankproof/analysis/diagnose/rules.py`, it (`CHANGELOG.md`), [here](stages.md), ![p](img/x.png)"
+    assert built_page("page.md", text) == shown
+
+
+def test_the_command_tells_when_to_use_a_measure_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures", "RR"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"use it where {RANKING_ADVICE['RR'].use}" in told
+    assert f"not where {RANKING_ADVICE['RR'].avoid}" in told
+    assert main(["measures", "RR", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["RR"]["stage"] == "ordering"

@@ -1,0 +1,126 @@
+"""Every trec_eval measure that is ours gives trec_eval 10's values, per query and in summary."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof._align.hits import Hits
+from rankproof._data.ordering import ReadOptions
+from rankproof._io.streams import ByteSource
+from rankproof.errors import UsageError
+from rankproof.measures import MEASURES, Measure, parse_measure, unsupported_measures
+from support.qrels_and_runs import aligned
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
+QUICKTEST = GOLDEN / "trec_eval-quicktest"
+TOLERANCE = 1e-9
+OUT_OF_SCOPE = {"runid", "relstring_20", "utility_2,-1,0,0", *unsupported_measures("all_trec")}
+
+pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the golden files are not at hand")
+
+
+@pytest.fixture(params=["reference", "native"])
+def engine(request: pytest.FixtureRequest) -> ModuleType:
+    return pytest.importorskip(f"rankproof.align.{request.param}", exc_type=ImportError)  # type: ignore[no-any-return]
+
+
+@cache
+def measure_of(name: str) -> Measure | None:
+    """Our measure of trec_eval's name, None for one that is out of scope."""
+    stem = name.rstrip("0123456789.").rstrip("_")
+    if name in OUT_OF_SCOPE or stem in OUT_OF_SCOPE:
+        return None
+    return parse_measure(name)
+
+
+def assert_agrees(measure: Measure, hits: Hits, expected: dict[str, str], over: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    """Each expected value, `all` being the summary over the queries of `over`."""
+    values = measure.values(hits)
+    ours = dict(zip(hits.queries, values.tolist(), strict=True)) | {"all": measure.summarise(values[over])}
+    for query, text in expected.items():
+        assert ours[query] == pytest.approx(float(text), abs=TOLERANCE, rel=TOLERANCE), f"{measure} of {query}"
+
+
+def by_name(expected: dict[str, dict[str, str]]) -> Iterator[tuple[Measure, dict[str, str]]]:
+    names = dict.fromkeys(name for values in expected.values() for name in values)
+    for name in names:
+        if measure := measure_of(name):
+            yield measure, {query: values[name] for query, values in expected.items() if name in values}
+
+
+def random_collections() -> Iterator[dict[str, Any]]:
+    with gzip.open(GOLDEN / "random_150_trec_eval10.jsonl.gz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+@pytest.mark.parametrize("mode", ["plain", "ties", "close"])
+def test_random_collections_agree_with_trec_eval_10(engine: ModuleType, mode: str) -> None:
+    seen = set()
+    for one in random_collections():
+        if one["mode"] == mode:
+            hits = aligned(one["qrels"], one["run"], engine=engine)
+            for measure, expected in by_name(one["expected_complete"]):
+                assert_agrees(measure, hits, expected, np.ones_like(hits.present))
+                seen.add(measure.name)
+    assert seen == {measure.name for measure in MEASURES.values() if measure.parity} - {"DCG"}
+
+
+QUICKTESTS: dict[str, tuple[str, str, dict[str, int]]] = {
+    "01": ("qrels.test", "results.test", {}),
+    "02": ("qrels.test.with-comments", "results.test", {}),
+    "03": ("qrels.comment.test", "results.comment.test.gz", {}),
+    "04": ("qrels.test", "results.test", {}),
+    "05": ("qrels.test", "results.test", {}),
+    "06": ("qrels.test", "results.trunc", {"complete": 1}),
+    "07": ("qrels.test", "results.trunc", {"complete": 1, "depth": 100}),
+    "08": ("qrels.rel_level", "results.test", {"rel": 2}),
+    "14": ("qrels.test", "results.test", {}),
+}
+
+
+def source_of(name: str) -> ByteSource:
+    """The file, unpacked."""
+    content = (QUICKTEST / name).read_bytes()
+    if name.endswith(".gz"):
+        content = gzip.decompress(content)
+    return ByteSource(name, lambda: io.BytesIO(content))
+
+
+def expected_of(number: str) -> dict[str, dict[str, str]]:
+    """Query to measure to value, as trec_eval printed it."""
+    found: dict[str, dict[str, str]] = {}
+    for line in (QUICKTEST / f"quicktest_{number}.txt").read_text().splitlines():
+        name, query, value = line.split("\t")
+        found.setdefault(query, {})[name.strip()] = value
+    return found
+
+
+@pytest.mark.parametrize("number", QUICKTESTS)
+def test_the_quicktest_agrees(engine: ModuleType, number: str) -> None:
+    qrels, run, options = QUICKTESTS[number]
+    hits = engine.align_text(engine.judge_text(source_of(qrels)), source_of(run), ReadOptions())
+    if "depth" in options:
+        hits = hits.cut(options["depth"])
+    over = np.ones_like(hits.present) if "complete" in options else hits.present
+    expected = expected_of(number)
+    checked = 0
+    for measure, values in by_name(expected):
+        assert_agrees(measure.with_rel(options.get("rel", 1)), hits, values, over)
+        checked += len(values)
+    assert checked > 20
+
+
+def test_a_measure_of_trec_eval_that_is_not_ours_is_refused_by_name() -> None:
+    for name in unsupported_measures("all_trec"):
+        with pytest.raises(UsageError, match=name):
+            parse_measure(name)

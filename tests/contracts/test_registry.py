@@ -1,0 +1,460 @@
+"""Laws over every registered part, and parts that another package brings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from docs_build.setting_tables import settings_table
+
+import rankproof.models
+import rankproof.stages
+import rankproof.stores
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.qrels import Qrels
+from rankproof._data.validation import check_options
+from rankproof._experiment.config_read import read_experiment
+from rankproof._experiment.config_settings import is_scorer, is_system, is_systems, part_kind, takes
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._io.toml_file import toml_value
+from rankproof._registry import Component, Option, Registry, settings_of
+from rankproof.errors import InputError, MissingExtraError, UsageError
+from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+from rankproof.stages import BM25
+from rankproof.stages._registry import SCORERS, STAGES
+from rankproof.stores._registry import STORES
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    **{"stages": STAGES, "scorers": SCORERS, "stores": STORES},
+    **{"encoders": ENCODERS, "cross-encoders": PAIR_MODELS, "chats": CHATS, "by source": BY_SOURCE},
+}
+COMPONENTS = [
+    pytest.param(component, registry, id=f"{kind}-{component.name}")
+    for kind, registry in REGISTRIES.items()
+    for component in registry.components
+]
+PARTS = [
+    pytest.param(component, registry, id=component.name) for registry in (STAGES, SCORERS) for component in registry.components
+]
+BM = '[systems.bm25]\nstage = "bm25"\n'
+NEEDED = {"of": '"bm25"', "by": '"keywords"'}
+MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "pair model": '"acme/cross"'}
+SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
+
+
+@pytest.mark.parametrize(("component", "registry"), COMPONENTS)
+def test_every_record_loads_a_class_and_is_found_by_it(component: Component, registry: Registry[Any]) -> None:
+    part = component.load()
+    assert isinstance(part, type)
+    assert registry.name_of(part) == component.name
+    assert SENTENCE.fullmatch(component.summary)
+
+
+@pytest.mark.parametrize(("component", "registry"), COMPONENTS)
+def test_every_setting_has_a_description(component: Component, registry: Registry[Any]) -> None:
+    part = component.load()
+    assert [setting.field for setting in settings_of(part)] == [one.name for one in fields(part)]
+    for setting in settings_of(part):
+        assert SENTENCE.fullmatch(setting.option.description), f"{component.name}.{setting.key}"
+        assert setting.type is not Any, f"{component.name}.{setting.key}"
+
+
+@pytest.mark.parametrize("package", [rankproof.stages, rankproof.models, rankproof.stores], ids=lambda package: package.__name__)
+def test_the_names_for_type_checkers_are_those_of_the_registry(package: Any) -> None:
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {name.asname: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert sorted(imported, key=str) == package.__all__ == dir(package)
+    assert {name: getattr(package, name).__module__ for name in package.__all__} == {
+        name: f"{package.__name__}.{module}" for name, module in imported.items()
+    }
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = package.Nothing
+
+
+@pytest.mark.parametrize("package", ["stages", "models", "stores"])
+def test_a_package_loads_no_part_before_it_is_used(package: str) -> None:
+    code = f"import sys, rankproof.{package}; print(*(name for name in sys.modules if name.startswith('rankproof.')))"
+    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    own = {component.target.partition(":")[0] for registry in REGISTRIES.values() for component in registry.components}
+    assert not own & set(names)
+
+
+def test_a_missing_library_is_reported_with_the_extra_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "needs_library.py").write_text("import no_such_library.inner\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError, match=r"no_such_library is not installed; run: pip install 'rankproof\[graphs\]'"):
+        Component("any", "needs_library:Any", "anything", extra="graphs").load()
+    with pytest.raises(ModuleNotFoundError):
+        Component("any", "needs_library:Any", "anything").load()
+
+
+def test_an_alias_is_another_name_that_is_not_listed() -> None:
+    registry: Registry[Any] = Registry(
+        "stage", "rankproof.none", (Component("words", "rankproof.stages._bm25:BM25", "ranks by words", aliases=("okapi",)),)
+    )
+    assert registry.load("okapi") is registry.load("words") is BM25
+    assert registry.names() == ["words"]
+    assert registry.name_of(BM25) == "words"
+
+
+@dataclass(frozen=True)
+class Every:
+    """A setting of each type."""
+
+    share: Annotated[float, Option("a share", least=0, most=1)] = 0.5
+    count: Annotated[int, Option("a count", least=2)] = 2
+    limit: Annotated[int | None, Option("a limit", most=9)] = None
+    free: Annotated[float, Option("any number")] = 0.0
+    text: Annotated[str, Option("a text", key="written")] = ""
+    flag: Annotated[bool, Option("a flag")] = False
+    names: Annotated[tuple[str, ...], Option("names")] = ()
+    fields: Annotated[tuple[str, ...], Option("fields", role="fields")] = ("text",)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"share": 1.5}, "share is 1.5; choose a number from 0 to 1"),
+        ({"share": True}, "share is True; choose a number from 0 to 1"),
+        ({"count": 1}, "count is 1; choose a whole number of at least 2"),
+        ({"count": 2.0}, "count is 2.0; choose a whole number of at least 2"),
+        ({"limit": 10}, "limit is 10; choose a whole number of at most 9"),
+        ({"free": float("nan")}, "free is nan; choose a number"),
+        ({"text": 1}, "text is a int; give text"),
+        ({"flag": 1}, "flag is 1; choose true or false"),
+        ({"names": "a"}, "names is a; give a list of names"),
+        ({"fields": ["a", "a"]}, "name at least one field and none twice"),
+        ({"count": None}, "count is None; choose a whole number"),
+    ],
+)
+def test_options_check_type_and_bounds(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        Every(**given)
+
+
+def test_options_store_the_plain_form() -> None:
+    found = Every(share=1, limit=-5, names=["a"], fields=["title", "text"])  # type: ignore[arg-type]
+    assert found == Every(1.0, 2, -5, 0.0, "", False, ("a",), ("title", "text"))
+    assert isinstance(found.share, float)
+
+
+def table_of(component: Component, registry: Registry[Any], **more: str) -> str:
+    """A system of that stage, or a reranking by that scorer, with the settings that must be given."""
+    reranked = {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
+    given = {"stage": f'"{component.name}"'} if registry is STAGES else reranked
+    keys = [*settings_of(component.load()), *(settings_of(STAGES.load("rerank")) if registry is SCORERS else ())]
+    for setting in keys:
+        if setting.required:
+            given.setdefault(setting.key, _needed(setting))
+    return "[systems.one]\n" + "".join(f"{key} = {value}\n" for key, value in (given | more).items())
+
+
+def _needed(setting: Any) -> str:
+    if is_systems(setting):
+        return '["bm25"]'
+    return {"chat": '"smollm2"', "encoder": '"minilm"', "pair model": '"acme/cross"'}.get(part_kind(setting) or "") or NEEDED[
+        setting.key
+    ]
+
+
+def read(folder: Path, text: str) -> Experiment:
+    (folder / "experiment.toml").write_text(text, encoding="utf-8")
+    return read_experiment(folder / "experiment.toml")
+
+
+@pytest.mark.parametrize(("component", "registry"), PARTS)
+def test_defaults_are_written_and_read_back(component: Component, registry: Registry[Any], tmp_path: Path) -> None:
+    found = read(tmp_path, BM + table_of(component, registry))
+    again = read(tmp_path, experiment_toml(found))
+    assert again.systems == found.systems
+    system: Any = found.systems["one"]
+    part = system if registry is STAGES else system.by
+    assert type(part) is component.load()
+
+
+@pytest.mark.parametrize(("component", "registry"), PARTS)
+def test_every_default_that_a_file_can_hold_is_accepted_when_written_out(
+    component: Component, registry: Registry[Any], tmp_path: Path
+) -> None:
+    plain = [one for one in settings_of(component.load()) if isinstance(one.default, str | int | float | bool | tuple)]
+    more = {one.key: toml_value(one.default) for one in plain}
+    assert (
+        read(tmp_path, BM + table_of(component, registry, **more)).systems
+        == read(tmp_path, BM + table_of(component, registry)).systems
+    )
+
+
+@pytest.mark.parametrize(("component", "registry"), PARTS)
+def test_an_unknown_key_is_refused_with_its_line_and_the_known_keys(
+    component: Component, registry: Registry[Any], tmp_path: Path
+) -> None:
+    text = BM + table_of(component, registry, zzzzzz="1")
+    with pytest.raises(InputError, match=r"experiment\.toml:\d+: unknown key zzzzzz; choose from") as refused:
+        read(tmp_path, text)
+    assert refused.value.line == len(text.splitlines())
+    for setting in settings_of(component.load()):
+        assert setting.key in refused.value.fix
+
+
+@pytest.mark.parametrize(("component", "registry"), PARTS)
+def test_a_value_of_another_type_is_refused_with_its_line(component: Component, registry: Registry[Any], tmp_path: Path) -> None:
+    for setting in settings_of(component.load()):
+        if is_scorer(setting):
+            continue
+        text = BM + table_of(component, registry, **{setting.key: "1979-05-27"})
+        with pytest.raises(InputError) as refused:
+            read(tmp_path, text)
+        assert str(refused.value).endswith(f"{setting.key} is a date or time; write {takes(setting)[0]}")
+        assert refused.value.line is not None
+        assert text.splitlines()[refused.value.line - 1].startswith(f"{setting.key} = ")
+
+
+@pytest.mark.parametrize(("component", "registry"), PARTS)
+def test_a_setting_that_must_be_given_is_named_when_missing(
+    component: Component, registry: Registry[Any], tmp_path: Path
+) -> None:
+    whole = BM + table_of(component, registry)
+    for setting in settings_of(component.load()):
+        if setting.default is MISSING:
+            text = re.sub(rf"^{setting.key} = .*\n", "", whole, flags=re.MULTILINE)
+            with pytest.raises(InputError, match=rf"experiment\.toml:\d+: {setting.key} is missing; "):
+                read(tmp_path, text)
+
+
+READERS = [
+    pytest.param(component, registry, id=component.name)
+    for registry in (STAGES, SCORERS)
+    for component in registry.components
+    if any(one.option.role == "fields" for one in settings_of(component.load()))
+]
+
+
+def small() -> Dataset:
+    docs = [Document(f"d{at}", f"word{at} common", fields={"body": "text"}) for at in range(4)]
+    return Dataset("small", Corpus(docs), Queries([Query("q", "word1")]), Qrels.from_dict({"q": {"d1": 1}}))
+
+
+def test_every_part_that_reads_passages_has_a_setting_of_type_fields() -> None:
+    read_by = {each.id for each in READERS}
+    assert read_by >= {"bm25", "dense", "answer", "extract", "listwise", "pointwise", "pairwise", "keywords", "maxsim"}
+    for component in (*STAGES.components, *SCORERS.components):
+        named = any(one.field == "fields" for one in settings_of(component.load()))
+        assert named == (component.name in read_by)
+
+
+@pytest.mark.parametrize(("component", "registry"), READERS)
+def test_a_field_that_no_document_has_is_refused_before_any_work(
+    component: Component, registry: Registry[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = read(tmp_path, BM + table_of(component, registry, fields='["body", "boddy"]'))
+
+    def unreached(*_: Any) -> None:
+        pytest.fail("work was done")
+
+    for each in (*STAGES.components, *SCORERS.components):
+        monkeypatch.setattr(each.load(), "build", unreached)
+    with pytest.raises(UsageError, match="system one: no document has a text field called boddy; choose from title, text, body"):
+        run_experiment(Experiment(found.systems, small()), RunOptions(cache=None))
+
+
+OUTSIDE = '''
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+
+from rankproof._registry import Option
+from rankproof.models._base import EncoderModel
+from rankproof.models._wordllama import WordLlama
+from rankproof.stages._base import Cost, Stage
+from rankproof.stages._fields import Depth, Fields, check
+from rankproof.stores._memory import Memory
+
+
+class Silent:
+    def cost(self):
+        return Cost()
+
+    def facts(self):
+        return {}
+
+    def notes(self):
+        return ()
+
+    def close(self):
+        pass
+
+
+@dataclass(frozen=True)
+class Reverse:
+    """Sorts the documents of a system by id, from the last one."""
+
+    stage: Annotated[Stage, Option("the system whose documents are sorted", key="of")]
+    depth: Depth = 100
+
+    def __post_init__(self):
+        check(self)
+
+    def below(self):
+        return (self.stage,)
+
+    def build(self, ground):
+        return Reversed()
+
+
+class Reversed(Silent):
+    def search(self, query, below, clock):
+        docs = sorted(below[0][0], reverse=True)
+        return docs, np.arange(len(docs), 0, -1, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Longest:
+    """Scores by the length of the passage."""
+
+    times: Annotated[float, Option("what the length is multiplied by", least=0, most=10)] = 1.0
+    fields: Fields = ("text",)
+
+    def __post_init__(self):
+        check(self)
+
+    def build(self, ground):
+        return LongestScorer(self, ground.corpus)
+
+
+class LongestScorer(Silent):
+    def __init__(self, value, corpus):
+        self.value, self.corpus = value, corpus
+
+    def scores(self, query, docs):
+        return np.array([self.value.times * len(self.corpus[doc].text) for doc in docs], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Short:
+    """Static vectors of few dimensions."""
+
+    dimensions: int = 64
+
+    def load(self, *, threads=1):
+        return WordLlama(self.dimensions).load(threads=threads)
+
+    def revision(self):
+        return WordLlama(self.dimensions).revision()
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """Vectors in memory."""
+
+    folder: Annotated[str, Option("where they would be", role="path")] = ""
+    exact = True
+    needs_folder = False
+
+    def open(self, name, dimensions, folder):
+        return Memory().open(name, dimensions, folder)
+'''
+ENTRIES = """
+[rankproof.stages]
+reverse = elsewhere_parts:Reverse
+[rankproof.scorers]
+longest = elsewhere_parts:Longest
+[rankproof.models]
+short = elsewhere_parts:Short
+[rankproof.stores]
+notebook = elsewhere_parts:Notebook
+"""
+THEIRS = """\
+[systems.bm25]
+stage = "bm25"
+[systems.reverse]
+stage = "reverse"
+of = "bm25"
+[systems.longest]
+stage = "rerank"
+of = "reverse"
+by = "longest"
+times = 2
+[systems.vectors]
+stage = "dense"
+model = {name = "short", dimensions = 128}
+store = {name = "notebook", folder = "notes"}
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of an experiment, beside an installed package that brings a stage, a scorer, a model and a store."""
+    site = tmp_path / "site"
+    (site / "elsewhere_parts-1.0.dist-info").mkdir(parents=True)
+    (site / "elsewhere_parts.py").write_text(OUTSIDE)
+    (site / "elsewhere_parts-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: elsewhere-parts\nVersion: 1.0\n"
+    )
+    (site / "elsewhere_parts-1.0.dist-info" / "entry_points.txt").write_text(ENTRIES)
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "elsewhere_parts", raising=False)
+    return tmp_path
+
+
+def test_a_package_brings_a_stage_a_scorer_a_model_and_a_store(elsewhere: Path) -> None:
+    experiment = read(elsewhere, THEIRS)
+    found = run_experiment(Experiment(experiment.systems, small()), RunOptions(cache=None))
+    assert found.system_run("reverse").run.docs == tuple(sorted(found.system_run("bm25").run.docs, reverse=True))
+    assert len(found.system_run("vectors").run.docs) == len(small().corpus)
+    dense: Any = experiment.systems["vectors"]
+    assert dense.store.folder == str(elsewhere / "notes")
+    assert dense.model.dimensions == 128
+    assert read(elsewhere, experiment_toml(experiment)).systems == experiment.systems
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('of = "bm25"', 'of = "bm25"\ndepht = 3', 6, "unknown key depht; did you mean depth?"),
+        ('of = "bm25"', 'of = "bm25"\ndepth = 0', 6, "depth is 0; choose a whole number of at least 1"),
+        ('of = "bm25"\n[', "[", 3, "of is missing; give the system whose documents are sorted"),
+        ("times = 2", "times = 20", 10, "times is 20; choose a number from 0 to 10"),
+        ("times = 2", 'times = "x"', 10, "times is text; write a number"),
+        ('"longest"', '"longst"', 9, "no scorer is called longst; did you mean longest?"),
+        ('"reverse"\nof', '"revers"\nof', 4, "no stage is called revers; did you mean reverse?"),
+        ("dimensions = 128", "size = 128", 13, "the model short has no setting size; choose among dimensions"),
+        ('folder = "notes"', "colour = 3", 14, "the store notebook has no setting colour; choose among folder"),
+    ],
+)
+def test_what_is_wrong_with_a_part_of_another_package_is_told_with_its_line(
+    elsewhere: Path, old: str, new: str, line: int, message: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read(elsewhere, THEIRS.replace(old, new, 1))
+    assert (refused.value.line, f"{refused.value.what}; {refused.value.fix}") == (line, message)
+
+
+def test_the_fields_of_a_scorer_of_another_package_are_checked_before_any_work(elsewhere: Path) -> None:
+    systems = read(elsewhere, THEIRS.replace("times = 2", 'fields = ["absent"]')).systems
+    with pytest.raises(UsageError, match="system longest: no document has a text field called absent"):
+        run_experiment(Experiment(systems, small()), RunOptions(cache=None))
+
+
+def test_a_part_of_another_package_is_listed_with_the_first_line_of_its_docstring(elsewhere: Path) -> None:
+    assert STAGES.names()[-1] == "reverse"
+    assert STAGES.summary("reverse") == "Sorts the documents of a system by id, from the last one"
+    assert "what the length is multiplied by" in settings_table("longest")
+
+
+def test_a_system_below_is_known_by_the_class_that_it_must_be() -> None:
+    rm3 = {one.key: one for one in settings_of(STAGES.load("rm3"))}
+    assert is_system(rm3["of"])
+    assert rm3["of"].type is BM25

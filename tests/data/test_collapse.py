@@ -1,0 +1,78 @@
+"""An encoder that maps everything to nearly one point is noticed; good ones are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankproof._data.arrays import COLLAPSE_THRESHOLD, Matrix, collapse_note, mean_pair_cosine
+from rankproof.models._base import EncoderModel
+from rankproof.models._bert import Bert
+from rankproof.models._minilm import MiniLM
+from rankproof.models._wordllama import WordLlama
+from support.tiny_bert import bert_tensors, write_bert
+
+TEXTS = [
+    "A cast iron pan wants a thin film of oil after every wash.",
+    "Soak the beans overnight and change the water once.",
+    "Orders above forty euros are sent free of charge.",
+    "The blender comes with a jug of two litres and a spare gasket.",
+    "Fold the egg whites in slowly, or the batter will collapse.",
+    "How do I descale an espresso machine with citric acid?",
+    "Returned knives must lie in their original sheath.",
+    "Simmer the stock for six hours without a lid.",
+    "The warranty of the oven ends after three years.",
+    "Rye bread keeps longer than wheat bread.",
+    "Saffron is measured by the thread and not by the spoon.",
+    "Your parcel number arrives by mail in the evening.",
+    "A whetstone of grain 1000 serves for most kitchen blades.",
+    "Pickled cucumbers need salt, dill and a week of patience.",
+    "The induction hob does not recognise aluminium pots.",
+    "Whip the cream cold, in a cold bowl.",
+]
+
+
+def rows_of(values: object) -> Matrix:
+    return np.array(values, dtype=np.float32)
+
+
+def test_the_mean_cosine_of_known_vectors() -> None:
+    same = rows_of([[0.5] * 4] * 5)
+    assert mean_pair_cosine(same) == pytest.approx(1)
+    assert mean_pair_cosine(rows_of(np.eye(4))) == 0
+    assert mean_pair_cosine(same[:1]) == 0
+    assert mean_pair_cosine(same[:0]) == 0
+
+
+def test_a_pair_is_never_a_row_with_itself() -> None:
+    assert mean_pair_cosine(rows_of([[1, 0], [-1, 0]])) == pytest.approx(-1)
+
+
+def test_the_same_vectors_give_the_same_number() -> None:
+    rows = rows_of(np.random.default_rng(1).normal(size=(300, 8)))
+    assert mean_pair_cosine(rows) == mean_pair_cosine(rows.copy())
+
+
+def test_static_vectors_lie_apart() -> None:
+    assert_apart(WordLlama())
+
+
+def test_minilms_vectors_lie_apart(minilm_cache: Path) -> None:
+    assert_apart(MiniLM())
+
+
+def assert_apart(model: EncoderModel) -> None:
+    rows = model.load().encode(TEXTS)
+    assert mean_pair_cosine(rows) < 0.6
+    assert collapse_note(rows) is None
+
+
+def test_a_model_that_was_never_trained_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    tensors = {name: tensor / 15 for name, tensor in bert_tensors().items()}
+    tensors |= {name: np.ones_like(tensor) for name, tensor in tensors.items() if name.endswith("LayerNorm.weight")}
+    rows = Bert(str(write_bert(tmp_path / "m", tensors=tensors)), pooling="cls").load().encode(TEXTS)
+    assert mean_pair_cosine(rows) > COLLAPSE_THRESHOLD
+    assert "the encoder maps everything to nearly one point: two random texts have a cosine of" in (collapse_note(rows) or "")

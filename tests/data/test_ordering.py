@@ -1,0 +1,42 @@
+"""Columns of a run without duplicates are what its rows would be, for every reading."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof._data.ordering import OnDuplicate, Order, ReadOptions, order_key, resolve_duplicate_columns, resolve_duplicates
+from rankproof._data.run import Run, RunRow
+from rankproof.errors import InputError
+
+scores = st.one_of(st.floats(-1e40, 1e40), st.sampled_from([0.0, -0.0, 1e39, 0.1]))
+rows = st.builds(RunRow, st.sampled_from("pq"), st.sampled_from("abcde"), scores, st.one_of(st.none(), st.integers(0, 9)))
+readings = st.builds(
+    ReadOptions,
+    order=st.sampled_from(get_args(Order)),
+    lower_is_better=st.booleans(),
+    float32=st.booleans(),
+    on_duplicate=st.sampled_from([one for one in get_args(OnDuplicate) if one != "error"]),
+)
+
+
+@given(st.lists(rows, max_size=12), readings, st.booleans())
+def test_columns_hold_what_the_rows_hold(found: list[RunRow], read_options: ReadOptions, unique: bool) -> None:
+    kept = list({(row.query, row.doc): row for row in found}.values()) if unique else found
+    run = Run.from_rows(kept, queries=["none"])
+    columns = resolve_duplicate_columns(run, read_options)
+    expected = resolve_duplicates(run, read_options)[0]
+    assert list(columns) == list(expected)
+    for query, (docs, values, keys) in columns.items():
+        assert list(docs) == [row.doc for row in expected[query]]
+        assert values.tolist() == [row.score for row in expected[query]]
+        assert keys.tolist() == [order_key(row, read_options) for row in expected[query]]
+
+
+def test_a_duplicate_is_refused_as_it_is_among_rows() -> None:
+    run = Run.from_rows([RunRow("q", "d", 1.0), RunRow("q", "d", 2.0)])
+    with pytest.raises(InputError, match="d"):
+        resolve_duplicate_columns(run, ReadOptions())

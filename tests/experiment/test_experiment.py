@@ -1,0 +1,148 @@
+"""Experiments, settings and climbs as values: what they take, what they refuse, and how they are compared and shown."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.experiment import system_kind
+from rankproof._io.paths import cache_home
+from rankproof.errors import UsageError
+from rankproof.stages import BM25, RRF, Fuse, KeywordScorer, Rerank
+from rankproof.stages._base import BuildContext, Searcher, Stage
+from support.small_results import small_climb
+
+
+def experiment(**changes: Any) -> rp.Experiment:
+    return rp.Experiment(**{"systems": {"bm25": BM25(), "both": RRF((BM25(), BM25(k1=2)))}, **changes})
+
+
+@dataclass(frozen=True)
+class Joining:
+    """A stage of one's own over others, and one that cannot be hashed where its list is given."""
+
+    stages: Any
+    depth: int = 10
+
+    def inputs(self) -> tuple[Stage, ...]:
+        return tuple(self.stages)
+
+    def build(self, context: BuildContext) -> Searcher:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"systems": {}}, "no system"),
+        ({"systems": BM25()}, "no system"),
+        ({"systems": {"a": "bm25"}}, "system a rests on a str, which is no stage"),
+        ({"systems": {"a": BM25}}, "system a rests on a type"),
+        ({"systems": {"a": KeywordScorer()}}, "system a rests on a Keywords"),
+        ({"systems": {"a": Joining(("bm25",))}}, "system a rests on a str"),
+        ({"systems": {"a": Joining([BM25()])}}, "system a rests on a Joining"),
+        ({"systems": {"": BM25()}}, "a system is called ''"),
+        ({"systems": {1: BM25()}}, "a system is called 1"),
+        ({"dataset": 3}, "dataset is a int"),
+        ({"dataset": ""}, "dataset is a str"),
+        ({"dataset": None}, "dataset is a NoneType"),
+        ({"split": 1}, "split is a int"),
+        ({"name": None}, "name is a NoneType"),
+        ({"measures": ["nDGC"]}, "unknown measure nDGC"),
+        ({"measures": []}, "no measure"),
+        ({"measures": [3]}, "3 is not a measure"),
+        ({"rel": 0}, "rel is 0; choose a whole number of at least 1"),
+        ({"limit": True}, "limit is True"),
+        ({"limit": 1.5}, "limit is 1.5"),
+        ({"seed": "x"}, "seed is x; choose a whole number of at least 0"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_is_no_experiment_is_refused_at_once(changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        experiment(**changes)
+    assert what in str(refused.value)
+
+
+def test_measures_may_be_names_and_the_dataset_a_path() -> None:
+    named = experiment(measures=["ndcg@10", rp.RR], dataset=Path("my-data"))
+    assert named == experiment(measures=[rp.nDCG @ 10, rp.RR], dataset="my-data")
+    assert experiment(measures="RR,P@5").measures == (rp.RR, rp.P @ 5)
+    assert "dataset" in experiment_toml(named)
+
+
+def test_equal_experiments_have_one_hash_and_survive_a_copy() -> None:
+    one, other = experiment(limit=3), experiment(limit=3)
+    assert hash(one) == hash(other)
+    assert len({one, other, experiment()}) == 2
+    for again in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        assert again == one
+        assert list(again.systems) == list(one.systems)
+
+
+def test_the_systems_of_an_experiment_cannot_be_changed() -> None:
+    mine: dict[str, Stage] = {"bm25": BM25()}
+    found = rp.Experiment(mine)
+    mine["more"] = BM25(k1=2)
+    assert list(found.systems) == ["bm25"]
+    with pytest.raises(TypeError):
+        found.systems["more"] = BM25()  # type: ignore[index]
+
+
+def test_a_cache_may_be_text_and_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert rp.RunOptions(cache="here").cache == tmp_path / "here"
+    assert rp.RunOptions(cache="~/there").cache == tmp_path / "home" / "there"
+    assert rp.RunOptions().cache == cache_home()
+    assert rp.RunOptions(cache=None).cache is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [({"cache": 3}, "int"), ({"cache": ""}, "empty"), ({"threads": 0}, "threads is 0"), ({"progress": 3}, "progress is a int")],
+)
+def test_settings_that_are_none_are_refused_at_once(changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        rp.RunOptions(**changes)
+
+
+def test_a_rung_that_is_not_there_is_refused_with_those_that_are() -> None:
+    results = small_climb(("a", "b"))
+    assert results.system_run("b").name == "b"
+    with pytest.raises(UsageError, match="no system is called c; choose from: a, b"):
+        results.system_run("c")
+
+
+def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
+    results = small_climb(("a", "b"))
+    assert repr(results) == "<Climb small: a, b; 3 queries>"
+    assert repr(results.system_runs[1]) == "<Rung b: rerank, 3 queries>"
+
+
+def test_a_tower_of_stages_is_refused_before_anything_counts_its_parts() -> None:
+    chain: Stage = BM25()
+    doubled: Stage = BM25()
+    for _ in range(50):
+        chain = Rerank(chain, KeywordScorer())
+    for _ in range(40):
+        doubled = Fuse((doubled, doubled))
+    with pytest.raises(UsageError, match="system x rests on others, too deep: more than 50 levels"):
+        rp.Experiment({"x": chain})
+    with pytest.raises(UsageError, match="system x rests on more than 1000 parts, each counted as often as it is named"):
+        rp.Experiment({"x": doubled})
+
+
+def test_whatever_joins_several_stages_is_a_fusion() -> None:
+    two = (BM25(), BM25(k1=2))
+    assert system_kind(Joining(two)) == "fusion"
+    assert system_kind(Fuse((BM25(),))) == "fusion"
+    assert system_kind(Joining(two[:1])) == system_kind(Rerank(BM25(), KeywordScorer())) == "rerank"
+    assert system_kind(BM25()) == "retrieval"

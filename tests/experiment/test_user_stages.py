@@ -1,0 +1,255 @@
+"""Stages and scorers that users write: told apart in the cache, checked as they answer, and named in what is written."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof import (
+    BM25,
+    Corpus,
+    Dataset,
+    Document,
+    Experiment,
+    ExperimentResult,
+    KeywordScorer,
+    Qrels,
+    Queries,
+    Query,
+    Rerank,
+    RunOptions,
+    run_experiment,
+)
+from rankproof._data.arrays import FloatArray
+from rankproof._data.identity import identity, identity_key, kind_name
+from rankproof._data.ordering import Ranking
+from rankproof._experiment import run as climbing
+from rankproof._experiment.config_read import read_experiment
+from rankproof._experiment.config_write import experiment_toml
+from rankproof.errors import InputError, UsageError
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
+
+QUERIES = 20
+
+
+class Silent:
+    """What a searcher or scorer has to say where it has nothing to say."""
+
+    def cost(self) -> Cost:
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        return {}
+
+    def notes(self) -> Sequence[str]:
+        return ()
+
+    def close(self) -> None:
+        pass
+
+
+class Told(Silent):
+    """Gives what it was told to give, for the third query."""
+
+    def __init__(self, told: Any) -> None:
+        self._told = told
+
+    def search(self, query: Query, inputs: Sequence[Ranking], clock: QueryTimer) -> Any:
+        return self._told if query.id == "q2" else (["d1", "d0"], np.array([2.0, 1.0]))
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A stage whose answer to the third query is decided by the test."""
+
+    told: Any = field(compare=False, metadata={"identity": False})
+    depth: int = 3
+
+    def inputs(self) -> tuple[Stage, ...]:
+        return ()
+
+    def build(self, context: BuildContext) -> Searcher:
+        return Told(self.told)
+
+
+@dataclass(frozen=True)
+class Length:
+    """Scores by the length of the text."""
+
+    def build(self, context: BuildContext) -> LengthScorer:
+        return LengthScorer(context)
+
+
+class LengthScorer(Silent):
+    def __init__(self, context: BuildContext) -> None:
+        self._corpus = context.corpus
+
+    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
+        return np.array([len(self._corpus[doc].text) for doc in docs], dtype=np.float64)
+
+
+def shelf() -> Dataset:
+    docs = [Document(f"d{n}", "word " * (n + 1)) for n in range(8)]
+    queries = [Query(f"q{n}", "word") for n in range(QUERIES)]
+    return Dataset("shelf", Corpus(docs), Queries(queries), Qrels.from_dict({query.id: {"d1": 1} for query in queries}))
+
+
+def climbed(system: Stage, cache: Path | None = None) -> ExperimentResult:
+    return run_experiment(Experiment({"mine": system}, shelf()), RunOptions(cache=cache))
+
+
+GOOD = (["d1", "d2", "d3"], np.array([2.0, 1.0, 1.0]))
+
+
+def test_a_good_ranking_of_any_length_up_to_the_depth_is_taken() -> None:
+    assert climbed(Telling(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
+    assert len(climbed(Telling(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
+    assert len(climbed(Telling((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
+
+
+@pytest.mark.parametrize(
+    ("told", "what"),
+    [
+        ((["d1", "d2"], np.array([1.0, 2.0])), "is not in the order of its scores"),
+        ((["d1", "d1"], np.array([2.0, 1.0])), "has a document twice"),
+        ((["d1", "d9"], np.array([2.0, 1.0])), "has d9, which is no document of the corpus"),
+        ((["d1", ""], np.array([2.0, 1.0])), "which is no document of the corpus"),
+        ((["d1", "d2"], np.array([2.0, np.nan])), "has a score that is not a finite number"),
+        ((["d1"], np.array([np.inf])), "has a score that is not a finite number"),
+        ((["d1", "d2", "d3", "d4"], np.arange(4.0)[::-1]), "has 4 documents where the stage keeps 3"),
+        ((["d1", "d2"], np.array([2.0])), "has 2 documents, and not one number for each"),
+        ((["d1"], np.array(["x"])), "has 1 documents, and not one number for each"),
+        (([1], np.array([1.0])), "has a document whose id is no text"),
+        (({"d1": 1.0}), "is no pair"),
+        (None, "is no pair"),
+    ],
+)
+def test_a_wrong_ranking_is_refused_with_system_stage_and_query(told: Any, what: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        climbed(Telling(told), tmp_path)
+    assert str(refused.value).startswith("mine: the ranking that Telling gave for query q2 ")
+    assert what in str(refused.value)
+    assert not list(tmp_path.glob("stages/*"))
+
+
+def first() -> Stage:
+    @dataclass(frozen=True)
+    class Twin(Telling):
+        told: Any = field(default=(["d1"], np.array([1.0])), compare=False, metadata={"identity": False})
+
+    return Twin()
+
+
+def second() -> Stage:
+    @dataclass(frozen=True)
+    class Twin(Telling):
+        told: Any = field(default=(["d2"], np.array([1.0])), compare=False, metadata={"identity": False})
+
+    return Twin()
+
+
+def test_two_classes_of_one_name_never_share_what_is_kept(tmp_path: Path) -> None:
+    one, other = climbed(first(), tmp_path), climbed(second(), tmp_path)
+    assert not other.system_run("mine").from_cache
+    assert (one.system_run("mine").run.docs[4], other.system_run("mine").run.docs[4]) == ("d1", "d2")
+    assert climbed(first(), tmp_path).system_run("mine").from_cache
+
+
+def test_a_class_of_ours_is_known_by_its_name_and_another_by_its_module_too() -> None:
+    assert identity(BM25())["kind"] == "BM25"
+    assert identity(Length()) == {"kind": f"{__name__}.Length"}
+    assert kind_name(type(first())) == f"{__name__}.first.<locals>.Twin"
+
+
+def test_what_is_no_dataclass_has_no_identity() -> None:
+    with pytest.raises(UsageError, match="make it a frozen dataclass"):
+        identity_key(Silent())
+
+
+def test_a_scorer_of_ones_own_is_climbed_and_named_so_that_no_reader_takes_it_for_another(tmp_path: Path) -> None:
+    found = climbed(Rerank(BM25(), Length(), top=4))
+    run = found.system_run("mine").run
+    assert [len(shelf().corpus[doc].text) for doc in run.docs[:4]] == sorted(
+        (len(shelf().corpus[doc].text) for doc in run.docs[:4]), reverse=True
+    )
+    table = tomllib.loads(found.experiment)["systems"]["mine"]
+    assert (table["stage"], table["by"], table["top"]) == ("rerank", "python:Length", 4)
+    (tmp_path / "again.toml").write_text(found.experiment.replace("python:shelf", "sample"))
+    with pytest.raises(InputError, match="no scorer is called python:Length"):
+        read_experiment(tmp_path / "again.toml")
+
+
+def test_a_stage_or_scorer_that_has_the_name_of_ours_is_not_written_as_ours() -> None:
+    @dataclass(frozen=True)
+    class BM25(Telling):
+        told: Any = field(default=GOOD, compare=False)
+
+    @dataclass(frozen=True)
+    class Keywords(Length):
+        pass
+
+    tables = tomllib.loads(experiment_toml(Experiment({"mine": BM25(), "sorted": Rerank(BM25(), Keywords())})))["systems"]
+    assert tables["mine"] == {"stage": "python:BM25"}
+    assert tables["sorted"]["by"] == "python:Keywords"
+
+
+def test_what_cannot_be_written_down_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(experiment: Experiment) -> str:
+        raise UsageError("no", fix="none")
+
+    def unreached(*_: Any) -> None:
+        pytest.fail("work was done")
+
+    monkeypatch.setattr(climbing, "experiment_toml", refused)
+    monkeypatch.setattr(Telling, "build", unreached)
+    with pytest.raises(UsageError, match="no; none"):
+        climbed(Telling(GOOD))
+
+
+class Covered(Silent):
+    """Tells how many different queries it was asked, alone or in a batch."""
+
+    stop_at: str | None = None
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def search(self, query: Query, inputs: Sequence[Ranking], clock: QueryTimer) -> Ranking:
+        if query.id == Covered.stop_at:
+            raise KeyboardInterrupt
+        self._seen.add(query.id)
+        return ["d1"], np.array([1.0])
+
+    def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
+        return [self.search(query, (), QueryTimer()) for query in queries]
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"covered": len(self._seen)}
+
+
+@dataclass(frozen=True)
+class Covering(Telling):
+    told: Any = field(default=None, compare=False, metadata={"identity": False})
+
+    def build(self, context: BuildContext) -> Searcher:
+        return Covered()
+
+
+def test_what_a_searcher_says_of_its_answers_covers_those_of_an_earlier_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Covered, "stop_at", "q18")
+    with pytest.raises(KeyboardInterrupt):
+        climbed(Covering(), tmp_path)
+    monkeypatch.setattr(Covered, "stop_at", None)
+    assert climbed(Covering(), tmp_path).system_run("mine").facts == {"covered": QUERIES}
+
+
+def test_only_classes_that_are_ours_have_a_name_in_a_file() -> None:
+    assert tomllib.loads(experiment_toml(Experiment({"k": Rerank(BM25(), KeywordScorer())})))["systems"]["k"]["by"] == "keywords"

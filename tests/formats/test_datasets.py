@@ -1,0 +1,239 @@
+"""Datasets in folders and by name, and their conversion."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rankproof._formats.read import read_dataset, read_qrels
+from rankproof._formats.write import convert
+from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+CORPUS: list[dict[str, Any]] = [
+    {"_id": "d1", "title": "T", "text": "one", "url": "http://x"},
+    {"_id": 2, "title": None, "text": ""},
+]
+QUERIES: list[dict[str, Any]] = [{"_id": "q1", "text": "what", "category": "short", "answers": ["a", "b"]}]
+
+
+def lines(records: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def make_folder(folder: Path, qrels: str = "qrels/test.tsv") -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(lines(CORPUS)))
+    (folder / "queries.jsonl").write_bytes(lines(QUERIES))
+    text = (
+        '{"query_id": "q1", "doc_id": "d1", "rel": 1}\n' if qrels.endswith("jsonl") else "query-id\tcorpus-id\tscore\nq1\td1\t1\n"
+    )
+    (folder / qrels).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("qrels", ["qrels/test.tsv", "qrels.tsv", "qrels.jsonl"])
+def test_a_folder_is_read_whole(qrels: str, tmp_path: Path) -> None:
+    dataset = read_dataset(make_folder(tmp_path / "nice", qrels))
+    assert dataset.name == "nice"
+    assert [(doc.id, doc.title, doc.text, dict(doc.fields)) for doc in dataset.corpus.values()] == [
+        ("d1", "T", "one", {"url": "http://x"}),
+        ("2", "", "", {}),
+    ]
+    assert dict(dataset.queries["q1"].fields) == {"category": "short", "answers": ["a", "b"]}
+    assert dict(dataset.qrels["q1"]) == {"d1": 1}
+
+
+def test_a_folder_serves_as_qrels(tmp_path: Path) -> None:
+    assert dict(read_qrels(make_folder(tmp_path / "set"))["q1"]) == {"d1": 1}
+
+
+def test_another_split_is_chosen_by_name(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td2\t3\n")
+    assert dict(read_dataset(folder, split="dev").qrels["q1"]) == {"d2": 3}
+
+
+def test_a_fingerprint_ignores_the_order_of_lines_and_sees_every_change(tmp_path: Path) -> None:
+    first = make_folder(tmp_path / "a")
+    second = make_folder(tmp_path / "b")
+    (second / "corpus.jsonl.gz").write_bytes(lines(CORPUS[::-1]))
+    assert read_dataset(first).fingerprint() == read_dataset(second).fingerprint()
+    prints = {read_dataset(first).fingerprint()}
+    for name, content in (
+        ("corpus.jsonl.gz", lines([{**CORPUS[0], "text": "two"}, CORPUS[1]])),
+        ("queries.jsonl", lines([{**QUERIES[0], "category": "long"}])),
+        ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq1\td1\t2\n"),
+    ):
+        (second / name).write_bytes(content)
+        prints.add(read_dataset(second).fingerprint())
+    assert len(prints) == 4
+
+
+def test_what_qrels_name_and_the_folder_lacks_is_listed(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td9\t1\nq7\td1\t1\n")
+    dataset = read_dataset(folder)
+    assert (dataset.missing_documents(), dataset.missing_queries()) == (("d9",), ("q7",))
+
+
+BAD = {
+    "no corpus": ("corpus.jsonl.gz", None, "the folder holds no documents; add corpus.jsonl"),
+    "no qrels": ("qrels/test.tsv", None, "the folder holds no qrels; add qrels/test.tsv"),
+    "an id twice": ("queries.jsonl", lines(QUERIES * 2), r"queries\.jsonl:2: query q1 stands twice \(first at line 1\)"),
+    "no id": ("queries.jsonl", lines([{"text": "x"}]), r"queries\.jsonl:1: no id field; found text; name it _id"),
+    "no text": ("corpus.jsonl.gz", lines([{"_id": "d1"}]), r"corpus\.jsonl\.gz:1: no text field; found _id"),
+    "text that is none": (
+        "queries.jsonl",
+        lines([{"_id": "q1", "text": 3}]),
+        r"queries\.jsonl:1: the text of q1 is a number, not text",
+    ),
+    "a lone surrogate": (
+        "queries.jsonl",
+        b'{"_id": "q1", "text": "\\ud800"}',
+        r"queries\.jsonl:1: the text of q1 holds a lone surrogate",
+    ),
+    "a list": ("queries.jsonl", b"[1]\n[2]\n", r"queries\.jsonl:1: a list where an object was expected"),
+    "nothing": ("queries.jsonl", b"\n\n", r"queries\.jsonl: no rows"),
+    "strangers": ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq9\td1\t1\n", r"no judged query is among the queries"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_broken_folder_is_refused_with_place_and_fix(case: str, tmp_path: Path) -> None:
+    name, content, words = BAD[case]
+    folder = make_folder(tmp_path / "set")
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_dataset(folder)
+
+
+def test_a_file_is_no_dataset_and_nothing_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    with pytest.raises(InputError, match="is no dataset folder"):
+        read_dataset(tmp_path / "x")
+    with pytest.raises(InputError, match="no such file"):
+        read_dataset(tmp_path / "y")
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
+@pytest.mark.parametrize("name", ["cosqa", "cranfield", "scifact", "xquad-en"])
+def test_real_collections_are_read_as_they_count_themselves(name: str) -> None:
+    stats = json.loads((SHARED / name / "stats.json").read_text())
+    dataset = read_dataset(SHARED / name)
+    assert (len(dataset.corpus), len(dataset.queries)) == (stats["docs"], stats["queries"])
+    assert sum(map(len, dataset.qrels.values())) == stats["judgements"]
+    assert len(dataset.missing_documents()) == stats["qrels_missing_doc"]
+
+
+def test_a_dataset_is_converted_to_a_beir_folder_and_is_the_same(tmp_path: Path) -> None:
+    source = make_folder(tmp_path / "a", "qrels.jsonl")
+    done = convert(source, tmp_path / "b")
+    assert (done.kind, done.format, done.queries, done.rows) == ("dataset", "beir", 1, 2)
+    assert read_dataset(tmp_path / "b").fingerprint() == read_dataset(source).fingerprint()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    with pytest.raises(UsageError, match="exists"):
+        convert(source, tmp_path / "b")
+
+
+def test_a_folder_gives_its_qrels_where_a_file_is_asked_for(tmp_path: Path) -> None:
+    assert convert(make_folder(tmp_path / "a"), tmp_path / "q.qrels").kind == "qrels"
+    assert (tmp_path / "q.qrels").read_text() == "q1 0 d1 1\n"
+
+
+def test_a_run_is_not_in_a_dataset(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        convert(make_folder(tmp_path / "a"), tmp_path / "r.run", kind="run")
+
+
+def test_numbers_alone_do_not_tell_a_run_from_qrels(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
+    with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; say --kind"):
+        convert(tmp_path / "x.json", tmp_path / "y.csv")
+    assert convert(tmp_path / "x.json", tmp_path / "y.csv", kind="qrels").rows == 1
+    assert (tmp_path / "y.csv").read_text() == "query_id,doc_id,relevance\nq1,d1,1\n"
+
+
+def test_letters_are_mapped_while_converting(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("query_id,product_id,esci_label\n1,B0,E\n1,B1,I\n")
+    convert(tmp_path / "x.csv", tmp_path / "y.qrels", grade_map={"E": 3, "I": 0})
+    assert (tmp_path / "y.qrels").read_text() == "1 0 B0 3\n1 0 B1 0\n"
+
+
+def test_queries_without_rows_that_a_format_cannot_hold_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"q1": {"d1": 1.5}, "q2": {}}')
+    assert convert(tmp_path / "x.json", tmp_path / "y.run").lost_queries == 1
+    assert convert(tmp_path / "x.json", tmp_path / "z.json").lost_queries == 0
+
+
+def test_a_dataset_of_ir_datasets_is_read(tmp_path: Path) -> None:
+    ir_datasets = pytest.importorskip("ir_datasets")
+    (tmp_path / "docs.tsv").write_text("d1\tone\nd2\ttwo\n")
+    (tmp_path / "queries.tsv").write_text("q1\twhat\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 2\n")
+    made = ir_datasets.create_dataset(
+        docs_tsv=str(tmp_path / "docs.tsv"), queries_tsv=str(tmp_path / "queries.tsv"), qrels_trec=str(tmp_path / "qrels")
+    )
+    ir_datasets.registry.register("rankproof-made", made)
+    dataset = read_dataset("irds:rankproof-made")
+    assert [doc.text for doc in dataset.corpus.values()] == ["one", "two"]
+    assert dataset.queries["q1"].text == "what"
+    assert dict(read_qrels("irds:rankproof-made")["q1"]) == {"d1": 2}
+
+
+def fake_library(monkeypatch: pytest.MonkeyPatch, **parts: object) -> None:
+    def load(name: str) -> object:
+        if name != "known":
+            raise KeyError(name)
+        return SimpleNamespace(has_docs=lambda: False, has_qrels=lambda: True, **parts)
+
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
+
+
+def offline() -> None:
+    raise ConnectionError("HTTPSConnectionPool: max retries exceeded\nmore")
+
+
+def test_ir_datasets_offline_is_the_worlds_fault_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_library(monkeypatch, qrels_iter=offline)
+    with pytest.raises(
+        ExternalError, match=r"irds:known: .* could not fetch it \(HTTPSConnectionPool: max retries exceeded\); check"
+    ):
+        read_qrels("irds:known")
+
+
+def test_an_unknown_name_and_a_missing_part_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_library(monkeypatch)
+    with pytest.raises(InputError, match="ir_datasets knows no dataset nothing"):
+        read_qrels("irds:nothing")
+    with pytest.raises(InputError, match="known of ir_datasets has no docs"):
+        read_dataset("irds:known")
+
+
+def test_without_ir_datasets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[datasets\]'"):
+        read_qrels("irds:vaswani")
+
+
+def test_a_split_that_is_not_there_is_never_replaced_by_another(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    with pytest.raises(InputError, match="qrels"):
+        read_dataset(folder, split="train")
+
+
+def test_a_split_brings_its_own_queries_where_they_are_apart(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "queries.train.jsonl").write_text('{"_id": "t1", "text": "a training query"}\n')
+    (folder / "qrels.train.tsv").write_text("query-id\tcorpus-id\tscore\nt1\td1\t1\n")
+    dataset = read_dataset(folder, split="train")
+    assert list(dataset.queries) == ["t1"]
+    assert dict(dataset.qrels["t1"]) == {"d1": 1}

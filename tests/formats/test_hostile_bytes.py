@@ -1,0 +1,116 @@
+"""Files that were bent at random: read, or refused in our words, never a traceback."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._formats.detect import detect
+from rankproof._formats.registry import FORMATS, FileFormat, format_named
+from rankproof._formats.rows import ParseOptions
+from rankproof._formats.texts import read_corpus
+from rankproof._formats.write import qrels_blocks, run_blocks
+from rankproof._io.open import numbered_text_lines
+from rankproof._io.streams import BlockStream, ByteSource, codec_of, decompress
+from rankproof.errors import InputError
+
+RUN = Run.from_dict({"q1": {"d1": 1.5, "d,2": 1.0, 'd"3': -2e-5}, "é": {"\u2028": 0.0}})
+QRELS = Qrels.from_dict({"q1": {"d1": 1, "d,2": 0}, "é": {"\u2028": 3}})
+TEXTS = [name for name in FORMATS if name != "parquet"]
+SEEDS = [b"".join(qrels_blocks(QRELS, name)) for name in TEXTS]
+SEEDS += [b"".join(run_blocks(RUN, name)) for name in TEXTS if name != "beir"]
+pieces = st.one_of(
+    st.binary(max_size=4),
+    st.sampled_from(
+        [b'"', b"\n", b"\r", b",", b";", b"\t", b"{", b"}", b"[", b":", b"NaN", b"\xef\xbb\xbf", b"\x00", b"#", b"1e999"]
+    ),
+)
+bends = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 6), pieces), min_size=1, max_size=4)
+
+
+def bent(data: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
+    for where, gone, new in changes:
+        at = int(where * len(data))
+        data = data[:at] + new + data[at + gone :]
+    return data
+
+
+def read_every_way(data: bytes, name: str | None = None) -> None:
+    source = ByteSource("made", lambda: io.BytesIO(data))
+    ways: list[Callable[[FileFormat], object]] = [
+        lambda one: one.read_qrels(source, ParseOptions()),
+        lambda one: one.read_run(source, "run", ParseOptions()),
+        lambda one: one.kind(source, ParseOptions()),
+    ]
+    for read in ways:
+        try:
+            read(format_named(name or detect(source)))
+        except InputError as error:
+            assert str(error).startswith("made")
+
+
+@settings(max_examples=400, deadline=None)
+@given(seed=st.sampled_from(SEEDS), changes=bends)
+def test_a_bent_file_is_read_or_refused(seed: bytes, changes: list[tuple[float, int, bytes]]) -> None:
+    read_every_way(bent(seed, changes))
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.binary(max_size=60), name=st.sampled_from([None, *TEXTS]))
+def test_any_bytes_are_read_or_refused_whatever_the_format_is_said_to_be(data: bytes, name: str | None) -> None:
+    read_every_way(data, name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(changes=bends, codec=st.sampled_from(["gzip", "zstd"]))
+def test_bent_compressed_data_is_never_silently_another_text(changes: list[tuple[float, int, bytes]], codec: str) -> None:
+    text = b"".join(SEEDS)
+    pack = gzip.compress if codec == "gzip" else zstandard.ZstdCompressor(write_checksum=True).compress
+    data = bent(pack(text), changes)
+    if codec_of(data) != codec:
+        return
+    stream = BlockStream(decompress(codec, io.BytesIO(data), "made"))
+    try:
+        out = b"".join(iter(lambda: portion(stream), b""))
+    except InputError:
+        return
+    assert out == text
+
+
+def portion(stream: BlockStream) -> bytes:
+    buffer = bytearray(100)
+    return bytes(buffer[: stream.readinto(memoryview(buffer))])
+
+
+@settings(max_examples=200, deadline=None)
+@given(changes=bends)
+def test_a_bent_corpus_is_read_or_refused(changes: list[tuple[float, int, bytes]]) -> None:
+    data = bent(b'{"_id": "d1", "title": "T", "text": "one"}\n{"_id": 2, "text": "", "url": null}\n', changes)
+    source = ByteSource("made", lambda: io.BytesIO(data))
+    try:
+        corpus = read_corpus(source)
+    except InputError as error:
+        assert str(error).startswith("made")
+    else:
+        assert all(isinstance(document.text, str) for document in corpus.values())
+
+
+@given(data=st.binary(max_size=200), size=st.integers(1, 7))
+def test_lines_are_the_same_in_blocks_of_any_size(data: bytes, size: int) -> None:
+    blocks = [data[at : at + size] for at in range(0, len(data), size)]
+
+    def lines(source: ByteSource) -> list[tuple[int, str]] | str:
+        try:
+            return list(numbered_text_lines(source))
+        except InputError as error:
+            return str(error)
+
+    whole = lines(ByteSource("made", lambda: io.BytesIO(data)))
+    assert lines(ByteSource("made", lambda: BlockStream(iter(blocks)))) == whole

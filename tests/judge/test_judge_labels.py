@@ -1,0 +1,114 @@
+"""Judgements by machines are noticed wherever they are read, and keep their mark wherever they are written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rankproof
+from rankproof._align import engine, reference
+from rankproof._cli.main import main
+from rankproof._data.qrels import describe_judges, label_of, make_judge_label
+from rankproof._evaluation.notes import Note
+from rankproof._formats.read import read_qrels
+from rankproof._formats.write import write_qrels
+from support.native_cases import source_of
+
+HUMAN = b"q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"
+LLM, OTHER, WORDS = "llm:small:0123abcd", "llm:large:ffff0000", "keywords:0.5:77777777"
+MIXED = f"q1 0 a 1\nq1 {LLM} b 0\nq2 {LLM} a 2\nq2 {WORDS} c 0\n"
+RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0}}
+
+
+def notes(qrels: Path, **options: object) -> list[Note]:
+    result = rankproof.evaluate(str(qrels), {"run": RUN}, "RR", **options)  # type: ignore[arg-type]
+    return [note for note in result.notes["run"] if note.code == "machine-judgements"]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+def test_both_engines_count_marks_alike(name: str) -> None:
+    judge_text = engine.judge_text if name == "native" else reference.judge_text
+    assert judge_text(source_of(HUMAN)).marks == {}
+    assert judge_text(source_of(MIXED.encode())).marks == {LLM: 2, WORDS: 1}
+    assert judge_text(source_of(MIXED.encode()), {"q1"}).marks == {LLM: 1}
+    assert judge_text(source_of(f"q {LLM} a 1\nq 0 a 1\n".encode())).marks == {LLM: 1}
+
+
+@pytest.mark.parametrize("column", ["0", "Q0", "llm", "llm:", "keywords:", "LLM:x:1", "xllm:y", "a-long-iteration"])
+def test_other_second_columns_are_as_unimportant_as_ever(column: str) -> None:
+    text = f"q {column} a 1\n".encode()
+    assert label_of(column) == ""
+    assert engine.judge_text(source_of(text)).marks == reference.judge_text(source_of(text)).marks == {}
+
+
+def test_eval_says_how_many_judgements_a_machine_made_and_that_they_are_mixed(tmp_path: Path) -> None:
+    assert notes(write(tmp_path / "human", HUMAN.decode())) == []
+    (mixed,) = notes(write(tmp_path / "mixed", MIXED))
+    assert mixed.count == 3
+    assert mixed.text == (
+        f"3 of 4 judgements were made by {LLM} (2), {WORDS} (1), 1 by people: two kinds of judgements are mixed; "
+        "several judges are mixed"
+    )
+    (alone,) = notes(write(tmp_path / "alone", f"q1 {LLM} a 1\n"))
+    assert alone.text == f"1 of 1 judgements were made by {LLM}, none by people"
+    (part,) = notes(tmp_path / "mixed", queries=["q1"])
+    assert part.text.startswith("1 of 2 judgements were made by")
+
+
+def test_a_grade_map_hides_no_machine(tmp_path: Path) -> None:
+    assert notes(write(tmp_path / "letters", f"q1 {LLM} a E\nq1 0 b I\n"), grade_map={"E": 3, "I": 0})[0].count == 1
+    qrels = read_qrels(write(tmp_path / "numbers", MIXED))
+    assert rankproof.evaluate(qrels, {"run": RUN}, "RR", grade_map={"2": 3}).notes["run"][-1].code == "machine-judgements"
+
+
+@pytest.mark.parametrize("verb", ["eval", "compare"])
+def test_the_command_line_says_it_beside_the_numbers(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels = write(tmp_path / "mixed", MIXED)
+    runs = [tmp_path / name for name in ("one.run", "two.run")]
+    for path in runs:
+        path.write_text("q1 Q0 a 1 2.0 t\nq2 Q0 b 1 1.0 t\n")
+    assert main([verb, str(qrels), *map(str, runs)]) == 0
+    assert "3 of 4 judgements were made by llm:small:0123abcd (2)" in capsys.readouterr().err
+
+
+def test_the_doctor_finds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, run = write(tmp_path / "mixed", MIXED), write(tmp_path / "one.run", "q1 Q0 a 1 2.0 t\nq2 Q0 b 1 1.0 t\n")
+    assert main(["doctor", str(qrels), str(run), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    assert [(row["count"], row["of"]) for row in rows if row["check"] == "machine-judgements"] == [(3, 4)]
+
+
+@pytest.mark.parametrize("suffix", ["qrels", "tsv", "csv", "qrels.gz"])
+def test_a_mark_survives_being_written_and_read(suffix: str, tmp_path: Path) -> None:
+    qrels = read_qrels(write(tmp_path / "mixed", MIXED))
+    write_qrels(qrels, tmp_path / f"out.{suffix}")
+    again = read_qrels(tmp_path / f"out.{suffix}")
+    assert again.marks == qrels.marks == {("q1", "b"): LLM, ("q2", "a"): LLM, ("q2", "c"): WORDS}
+    assert again.fingerprint() == qrels.fingerprint()
+
+
+def test_beirs_file_keeps_its_three_columns_where_people_judged_all(tmp_path: Path) -> None:
+    for text, columns in ((HUMAN.decode(), 3), (MIXED, 4)):
+        write_qrels(read_qrels(write(tmp_path / "in", text)), tmp_path / "out.tsv", format="beir")
+        assert {len(line.split("\t")) for line in (tmp_path / "out.tsv").read_text().splitlines()} == {columns}
+
+
+def test_convert_says_where_a_format_has_no_place_for_a_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "mixed.qrels", MIXED)
+    assert main(["convert", str(tmp_path / "mixed.qrels"), str(tmp_path / "out.json"), "--kind", "qrels"]) == 0
+    assert "3 judgements were made by a machine and no longer say so" in capsys.readouterr().err
+
+
+def test_a_mark_holds_no_white_space_and_no_control_character() -> None:
+    assert make_judge_label("llm:", "my model\n\x1b[31m\u2028é", "abc") == "llm:my_model__[31m_é:abc"
+
+
+def test_a_mark_that_would_move_a_terminal_is_shown_harmlessly() -> None:
+    assert "\x1b" not in describe_judges({"llm:\x1b[31m:1": 1}, 2)

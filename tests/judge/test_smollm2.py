@@ -1,0 +1,32 @@
+"""A real language model judges over real HTTP: that it works is asserted, how well it judges is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankproof._data.dataset import Queries, Query
+from rankproof._judge.judge import judge_pairs
+from rankproof._judge.judges import JudgeContext, LLMJudge
+from rankproof._judge.rubric import QueryDocPair
+from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.session import LLMSession
+from rankproof.models._chat.llama_cpp import Llama
+from support.stage_building import corpus_of
+
+
+def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_not_asked_twice(smollm2: Llama, tmp_path: Path) -> None:
+    corpus = corpus_of({"d1": "Bake the apple pie at 180 degrees for 40 minutes.", "d2": "A bicycle has two wheels."})
+    queries, pairs = Queries([Query("q", "how long to bake an apple pie")]), [QueryDocPair("q", "d1"), QueryDocPair("q", "d2")]
+    judge = LLMJudge(smollm2, max_tokens=60)
+    spent = []
+    for _ in range(2):
+        with LLMSession(ResponseCaches(tmp_path)) as session:
+            report = judge_pairs(judge, pairs, JudgeContext(queries, corpus, session), None, lambda *told: None)
+            spent.append(session.meter.spent)
+    assert list(report.verdicts) == pairs
+    for verdict in report.verdicts.values():
+        assert verdict.why
+        assert verdict.grade in (None, 0, 1, 2, 3)
+        assert verdict.counts["tokens_in"] > 100
+    assert spent[0].calls >= 2
+    assert (spent[1].calls, spent[1].journaled) == (0, spent[0].calls)

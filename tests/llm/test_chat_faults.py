@@ -1,0 +1,121 @@
+"""Every fault of a server or a model, met by every use, over real HTTP: nothing is lost, nothing hangs, nothing goes unsaid."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from conftest import SHARED
+from rankproof._llm.retry import RetryPolicy
+from rankproof._llm.session import LLMSession
+from rankproof.errors import ExternalError
+from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from support.chat_faults import FAULTS, QUICK, Fault
+from support.chat_server import NEVER, TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
+from support.llm_uses import USES, Use, UseOutcome
+
+REPLIES = SHARED / "bad-inputs" / "c28_llm_replies" / "replies.jsonl"
+KEY = "CANARY-401-0123456789"
+
+
+def _outcome(
+    use: Use, fault: Fault, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> tuple[UseOutcome | Exception, LLMSession]:
+    monkeypatch.setenv("CHAT_KEY", KEY)
+    model = server.model(api_key_env="CHAT_KEY", timeout=fault.timeout)
+    with LLMSession(retry_policy=RetryPolicy(max_requests=2, sleep=lambda seconds: None)) as session:
+        try:
+            return use.run(model, session), session
+        except ExternalError as error:
+            return error, session
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_fault_loses_an_item_or_goes_unsaid(fault: str, use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    met, used = FAULTS[fault], USES[use]
+    with ChatServer(lambda request: met.answer(request, used.well(request.body))) as server:
+        outcome, session = _outcome(used, met, server, monkeypatch)
+        spent = session.meter.spent
+        _await(server, spent.calls)
+    assert len(server.requests) == spent.calls > 0
+    assert all(request.path == "/v1/chat/completions" for request in server.requests)
+    if met.ending == "unusable":
+        assert isinstance(outcome, ChatUnavailableError), "a server that refuses everything ends the run"
+        assert KEY not in str(outcome)
+        return
+    assert isinstance(outcome, UseOutcome), outcome
+    assert outcome.items > 0
+    assert outcome.whole, "an item was lost"
+    if met.ending == "failed":
+        assert outcome.counts["failed"] > 0
+    if met.ending == "content":
+        assert outcome.flagged > 0, "a reply of no use was taken for a good one"
+    if met.ending == "healed":
+        assert outcome.counts["failed"] == outcome.counts["given_up"] == 0
+        assert server.repeated > 0
+    if not spent.journaled:
+        assert outcome.counts["calls"] == spent.calls
+    accepted = 0 if met.ending == "failed" else server.completions
+    settled = spent.tokens_in - accepted * TOKENS_IN, spent.tokens_out - accepted * TOKENS_OUT
+    assert all(settled) if spent.unsure else settled == (0, 0)
+
+
+def _await(server: ChatServer, calls: int) -> None:
+    """A client that gave up was faster than the server's thread, which still counts what it was sent."""
+    ends = time.monotonic() + 10
+    while len(server.requests) < calls and time.monotonic() < ends:
+        server.stopped.wait(0.01)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_server_that_is_well_is_flagged_by_no_use(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def well(request: Request, text: str) -> Sent:
+        top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
+        wanted = {"logprobs": {"content": [{"top_logprobs": top}]}} if "logprobs" in request.body else {}
+        return completion(text, **wanted)
+
+    with ChatServer(lambda request: well(request, USES[use].well(request.body))) as server:
+        outcome, session = _outcome(USES[use], Fault(well, "harmless"), server, monkeypatch)
+    assert isinstance(outcome, UseOutcome)
+    assert outcome.whole
+    assert outcome.flagged == 0
+    assert session.meter.spent.calls == len(server.requests) == server.completions
+
+
+def test_the_catalogue_holds_more_than_every_fault_that_was_asked_for() -> None:
+    assert len(FAULTS) >= 40
+
+
+def _recorded() -> list[Mapping[str, Any]]:
+    return [json.loads(line) for line in REPLIES.read_text().splitlines()] if REPLIES.exists() else []
+
+
+@pytest.mark.parametrize("case", _recorded(), ids=lambda case: case["id"])
+def test_recorded_replies_are_read_or_refused_but_never_taken_amiss(case: Mapping[str, Any]) -> None:
+    def answer(request: Request) -> Sent:
+        if case.get("delay_s"):
+            return NEVER
+        if "content" in case:
+            return completion(case["content"], finish=case.get("finish_reason", "stop"))
+        return Sent(case["status"], case["body"].encode(), case.get("headers", {}))
+
+    with ChatServer(answer) as server:
+        chat = server.model(timeout=QUICK if case.get("delay_s") else 20.0).load()
+        try:
+            found: ChatReply | Exception = chat.reply(ChatRequest((Message("user", "?"),), 10))
+        except (ChatRequestError, ChatUnavailableError) as error:
+            found = error
+        chat.close()
+    assert len(server.requests) == 1
+    if "content" in case:
+        assert isinstance(found, ChatReply)
+        assert found.text == case["content"]
+        assert found.finish == case.get("finish_reason", "stop")
+    else:
+        assert isinstance(found, ChatUnavailableError) == (case["status"] in (302, 401, 404))
+        assert "sk-abc" not in str(found)

@@ -1,0 +1,608 @@
+"""Asking: the budget, the purse, patience, the breaker, what is kept, and what is given up."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rankproof._llm.budget import Budget, BudgetError, SpendMeter, Usage, estimate_request, parse_budget, token_cost
+from rankproof._llm.cache import DiskResponseCache, ResponseCaches, request_key
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.client import CachedClient, CancelledError, ReplyParseError
+from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
+from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
+from rankproof.errors import ExternalError, UsageError
+from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._chat.llama_cpp import Llama
+from support.chat_server import TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
+from support.scripted_chat import ScriptedChat, reply
+
+BUSY = ChatRequestError("busy", retryable=True)
+
+
+def ask_of(text: str, **changes: object) -> ChatRequest:
+    return replace(ChatRequest((Message("user", text),), 10), **changes)  # type: ignore[arg-type]
+
+
+def desk_of(budget: Budget | None = None, pauses: list[float] | None = None, max_requests: int = 5) -> LLMSession:
+    """A desk that notes its pauses and takes none."""
+    return LLMSession(
+        budget=budget, retry_policy=RetryPolicy(max_requests=max_requests, sleep=(pauses if pauses is not None else []).append)
+    )
+
+
+def yes(answer: ChatReply) -> str:
+    if answer.text != "yes":
+        raise ReplyParseError(answer.text)
+    return "yes"
+
+
+def test_a_reply_is_read_and_its_cost_counted() -> None:
+    model, sums = ScriptedChat(("yes",), price_in=3.0, price_out=5.0), CallTotals()
+    with desk_of() as session:
+        assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
+        assert session.meter.spent == Usage(1, 10, 2, token_cost(10, 2, 3.0, 5.0))
+    assert {name: count for name, count in sums.counts.items() if count} == {"calls": 1, "tokens_in": 10, "tokens_out": 2}
+    assert sums.seconds == 0.25
+    assert model.log.loads == 1
+
+
+def test_a_reply_of_no_use_is_asked_for_again_under_another_attempt() -> None:
+    model, sums = ScriptedChat(("no", "hm", "yes")), CallTotals()
+    with desk_of() as session:
+        assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
+    assert [request.attempt for request in model.log.asks] == [0, 1, 2]
+    assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["calls"]) == (2, 0, 3)
+
+
+def test_a_model_is_told_what_was_wrong_with_its_last_reply() -> None:
+    model = ScriptedChat(("no", "hm", "yes"))
+    with LLMSession() as session:
+        assert session.client(model, "u").read(ask_of("a"), yes, CallTotals())
+    first, second, third = ([message.text for message in request.messages] for request in model.log.asks)
+    assert first == [message.text for message in ask_of("a").messages]
+    assert second[-1].startswith(first[-1])
+    assert "could not be used" in second[-1]
+    assert third[-1].count("could not be used") == 1
+
+
+def test_after_every_attempt_an_ask_is_given_up_and_counted() -> None:
+    sums = CallTotals()
+    with desk_of() as session:
+        assert session.client(ScriptedChat(("no", "hm")), "u").read(ask_of("a"), yes, sums, attempts=2) is None
+    assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["failed"]) == (2, 1, 0)
+
+
+def test_an_ask_without_a_reply_counts_as_failed_with_every_request() -> None:
+    sums = CallTotals()
+    with desk_of(max_requests=3) as session:
+        assert session.client(ScriptedChat((BUSY, BUSY, BUSY)), "u").read(ask_of("a"), yes, sums) is None
+        assert session.meter.spent.calls == 3
+    assert (sums.counts["calls"], sums.counts["failed"], sums.counts["tokens_in"]) == (3, 1, 0)
+
+
+def test_an_attempt_is_a_key_of_its_own_and_so_is_every_part_of_an_ask() -> None:
+    asks = [ask_of("a"), ask_of("b"), ask_of("a", attempt=1), ask_of("a", logprobs=2), ask_of("a", schema="{}")]
+    asks += [ask_of("a", max_tokens=11), ask_of("a", messages=(Message("system", "a"),))]
+    assert len({request_key(request) for request in asks}) == len(asks)
+
+
+def test_requests_that_failed_first_count_with_the_reply() -> None:
+    sums, pauses = CallTotals(), list[float]()
+    with desk_of(pauses=pauses) as session:
+        answer = session.client(ScriptedChat((BUSY, BUSY, "yes")), "u").request(ask_of("a"), sums)
+    assert (answer.requests, sums.counts["calls"], sums.counts["failed"]) == (3, 3, 0)
+    assert pauses == [0.5, 1.0]
+
+
+def test_a_failure_that_may_not_pass_is_not_asked_again() -> None:
+    model = ScriptedChat((ChatRequestError("no"),))
+    with desk_of() as session, pytest.raises(ChatRequestError):
+        session.client(model, "u").request(ask_of("a"), CallTotals())
+    assert model.log.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("wait", "request_number", "pause"),
+    [
+        (None, 1, 0.5),
+        (None, 2, 1.0),
+        (None, 4, 4.0),
+        (None, 40, 30.0),
+        (None, 99, None),
+        (0.0, 1, 0.5),
+        (7.0, 1, 7.0),
+        (120.0, 1, 120.0),
+        (121.0, 1, None),
+        (3.5e8, 1, None),
+    ],
+)
+def test_pauses_double_up_to_a_cap_and_keep_what_the_server_asks_for(
+    wait: float | None, request_number: int, pause: float | None
+) -> None:
+    assert RetryPolicy(max_requests=99).pause(ChatRequestError("x", retryable=True, wait=wait), request_number) == pause
+
+
+def test_wishes_that_were_refused_are_dropped_once_and_that_is_remembered() -> None:
+    def picky(request: ChatRequest) -> str | Exception:
+        return ChatRequestError("no", optional_params=True) if request.logprobs else "yes"
+
+    model, sums = ScriptedChat(picky), CallTotals()
+    with desk_of() as session:
+        client = session.client(model, "u")
+        for text in "abc":
+            client.request(ask_of(text, logprobs=2), sums)
+        assert client.facts()["wishes_refused"]
+    assert [request.logprobs for request in model.log.asks] == [2, 0, 0, 0]
+    assert sums.counts["calls"] == 4
+
+
+def test_messages_that_were_refused_do_not_cost_others_their_wishes() -> None:
+    def strict(request: ChatRequest) -> str | Exception:
+        return (
+            ChatRequestError("too long", optional_params=bool(request.logprobs)) if request.messages[0].text == "long" else "yes"
+        )
+
+    model, sums = ScriptedChat(strict), CallTotals()
+    with desk_of() as session:
+        client = session.client(model, "u")
+        assert client.read(ask_of("long", logprobs=2), yes, sums) is None
+        assert client.read(ask_of("short", logprobs=2), yes, sums) == "yes"
+        assert not client.facts()["wishes_refused"]
+    assert [request.logprobs for request in model.log.asks] == [2, 0, 2]
+    assert sums.counts["failed"] == 1
+
+
+def test_too_many_failures_in_a_row_end_the_run() -> None:
+    model, sums = ScriptedChat(lambda request: BUSY), CallTotals()
+    with desk_of(max_requests=1) as session:
+        client = session.client(model, "u")
+        for number in range(MAX_CONSECUTIVE_FAILURES - 1):
+            assert client.read(ask_of(str(number)), yes, sums) is None
+        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} asks in a row failed"):
+            client.read(ask_of("last"), yes, sums)
+    assert sums.counts["calls"] == model.log.calls == MAX_CONSECUTIVE_FAILURES
+
+
+def test_a_reply_between_failures_keeps_the_run_going() -> None:
+    def flaky(request: ChatRequest) -> str | Exception:
+        return "yes" if int(request.messages[0].text) % 5 == 4 else BUSY
+
+    sums = CallTotals()
+    with desk_of(max_requests=1) as session:
+        client = session.client(ScriptedChat(flaky), "u")
+        found = [client.read(ask_of(str(number)), yes, sums) for number in range(30)]
+    assert (found.count("yes"), sums.counts["failed"]) == (6, 24)
+
+
+def test_requests_that_the_server_refuses_fail_one_by_one_and_never_end_the_run() -> None:
+    def short_only(request: ChatRequest) -> str | Exception:
+        return "yes" if int(request.messages[0].text) >= 2 * MAX_CONSECUTIVE_FAILURES else ChatRequestError("status 413")
+
+    sums = CallTotals()
+    with desk_of() as session:
+        client = session.client(ScriptedChat(short_only), "judge")
+        found = [client.read(ask_of(str(number)), yes, sums) for number in range(2 * MAX_CONSECUTIVE_FAILURES)]
+        assert found == [None] * (2 * MAX_CONSECUTIVE_FAILURES)
+        assert session.notes() == (
+            f"judge: the server refused every ask ({2 * MAX_CONSECUTIVE_FAILURES}), the last one so: status 413",
+        )
+        assert client.read(ask_of(str(2 * MAX_CONSECUTIVE_FAILURES)), yes, sums) == "yes"
+        assert session.notes() == ()
+    assert (sums.counts["failed"], sums.counts["refused"]) == (2 * MAX_CONSECUTIVE_FAILURES, 2 * MAX_CONSECUTIVE_FAILURES)
+
+
+def test_a_refusal_between_failures_neither_counts_as_one_nor_as_a_reply() -> None:
+    def script(request: ChatRequest) -> Exception:
+        return ChatRequestError("status 413") if request.messages[0].text == "long" else BUSY
+
+    sums = CallTotals()
+    with desk_of(max_requests=1) as session:
+        client = session.client(ScriptedChat(script), "u")
+        for number in range(MAX_CONSECUTIVE_FAILURES - 1):
+            client.read(ask_of(str(number)), yes, sums)
+        assert client.read(ask_of("long"), yes, sums) is None
+        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} asks in a row failed"):
+            client.read(ask_of("last"), yes, sums)
+    assert sums.counts["refused"] == 1
+
+
+def test_an_ask_whose_last_attempt_brought_no_reply_has_failed_whatever_came_before() -> None:
+    sums = CallTotals()
+    with desk_of(max_requests=1) as session:
+        assert session.client(ScriptedChat(("no", BUSY)), "u").read(ask_of("a"), yes, sums) is None
+    assert (sums.counts["unreadable"], sums.counts["failed"], sums.counts["given_up"]) == (1, 1, 0)
+
+
+def test_the_same_ask_of_two_lanes_is_paid_for_once() -> None:
+    twice = threading.Event()
+
+    def slow(request: ChatRequest) -> str:
+        if model.log.calls > 1:
+            twice.set()
+        twice.wait(0.2)  # long enough for a second request, were there one
+        return "yes"
+
+    model, sums = ScriptedChat(slow), CallTotals()
+    with desk_of() as session:
+        client = session.client(model, "u")
+        first, second = map_concurrent(session, lambda number: client.request(ask_of("a"), sums), range(2), 2)
+        assert (session.meter.spent.calls, session.meter.spent.journaled) == (1, 1)
+    assert first == second
+    assert model.log.calls == 1
+
+
+def test_an_ask_that_failed_in_one_lane_is_asked_by_the_other_that_waited_for_it() -> None:
+    waiting, asked = threading.Event(), threading.Event()
+
+    def script(request: ChatRequest) -> str | Exception:
+        if model.log.calls > 1:
+            return "yes"
+        asked.set()
+        assert waiting.wait(20)
+        return ChatRequestError("status 400")
+
+    model = ScriptedChat(script)
+
+    def one(number: int) -> str | None:
+        if number:
+            assert asked.wait(20)
+            waiting.set()
+        return client.read(ask_of("a"), yes, CallTotals())
+
+    with desk_of() as session:
+        client = session.client(model, "u")
+        assert map_concurrent(session, one, range(2), 2) == [None, "yes"]
+
+
+def test_what_no_request_will_mend_goes_through() -> None:
+    with desk_of() as session, pytest.raises(ChatUnavailableError):
+        session.client(ScriptedChat((ChatUnavailableError("wrong key"),)), "u").read(ask_of("a"), yes, CallTotals())
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("calls=500,tokens=2000000,money=1.50", Budget(500, 2_000_000, 1.5)),
+        ("calls=0", Budget(0)),
+        (" money = 2 , tokens = 1_000 ", Budget(None, 1000, 2.0)),
+    ],
+)
+def test_a_budget_is_read(text: str, budget: Budget) -> None:
+    assert parse_budget(text) == budget
+
+
+UNCLEAR = ["", "500", "calls", "calls=", "calls=x", "calls=-1", "calls=1,calls=2", "cash=1", "money=nan", "money=-1"]
+
+
+@pytest.mark.parametrize("text", UNCLEAR)
+def test_a_budget_that_says_nothing_clear_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_budget(text)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("calls", [0, 1, 13])
+def test_a_server_never_sees_more_requests_than_the_budget_has(concurrency: int, calls: int) -> None:
+    def shaky(request: Request) -> Sent:
+        return Sent(503) if request.number == 1 else completion("yes")
+
+    with ChatServer(shaky) as server, desk_of(Budget(calls=calls)) as session:
+        client = session.client(server.model(concurrency=concurrency), "u")
+        with pytest.raises(BudgetError, match=r"the budget of [0-9]+ call"):
+            map_concurrent(session, lambda number: client.read(ask_of(str(number)), yes, CallTotals()), range(40), concurrency)
+        assert len(server.requests) == session.meter.spent.calls <= calls
+        if concurrency == 1:
+            assert len(server.requests) == calls
+
+
+def test_tokens_and_money_are_set_aside_before_a_call_and_settled_after_it() -> None:
+    most = estimate_request(ask_of("a" * 40)).usage(1e6, 1e6)
+    assert (most.tokens_in, most.tokens_out, most.money) == (18, 10, 28.0)
+    meter = SpendMeter(Budget(tokens=30))
+    meter.reserve(most)
+    with pytest.raises(BudgetError, match="30 tokens"):
+        meter.reserve(most)
+    meter.settle(most, Usage(1, 2, 0, 2.0))
+    meter.reserve(most)
+    meter.settle(most, Usage(1, 18, 10, 28.0))
+    assert meter.spent == Usage(2, 20, 10, 30.0)
+    with pytest.raises(BudgetError):
+        meter.reserve(Usage(1, 1, 0, 0.0))
+    with pytest.raises(BudgetError, match="money"):
+        SpendMeter(Budget(money=27.9)).reserve(most)
+    SpendMeter(Budget(money=28.0)).reserve(most)
+
+
+def test_no_language_takes_more_tokens_than_are_set_aside() -> None:
+    text = "\u5b57" * 380
+    assert estimate_request(ask_of(text)).tokens_in < len(text)
+    said = reply("yes", tokens_in=len(text))
+    with desk_of(Budget(tokens=1000)) as session, pytest.raises(BudgetError, match="1000 tokens"):
+        session.client(ScriptedChat((said,)), "u").request(ask_of(text), CallTotals())
+    with desk_of(Budget(tokens=3 * len(text) + 18)) as session:
+        session.client(ScriptedChat((said,)), "u").request(ask_of(text), CallTotals())
+        assert session.meter.spent.tokens_in == len(text)
+
+
+def test_the_end_of_a_budget_tells_of_calls_under_way_and_whether_replies_are_kept() -> None:
+    meter = SpendMeter(Budget(calls=1))
+    meter.reserve(Usage(1, 20, 10))
+    with pytest.raises(BudgetError, match="the budget of 1 call may not cover the next call") as found:
+        meter.reserve(Usage(1, 20, 10))
+    assert "(1 call, at most 30 tokens, counting what is under way); every reply so far is kept: raise" in str(found.value)
+    with pytest.raises(BudgetError, match=r"\(0 calls, 0 tokens\); no reply is kept, for want of a cache: raise") as found:
+        SpendMeter(Budget(calls=0), is_persistent=False).reserve(Usage(1))
+    assert "go on" not in str(found.value)
+
+
+def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> None:
+    for books, said in ((ResponseCaches(tmp_path), "every reply so far is kept"), (None, "no reply is kept")):
+        with LLMSession(books, Budget(calls=0)) as session, pytest.raises(BudgetError, match=said):
+            session.client(ScriptedChat(()), "u").request(ask_of("a"), CallTotals())
+        with LLMSession(books, retry_policy=RetryPolicy(max_requests=1)) as session:
+            client = session.client(ScriptedChat(lambda request: BUSY), "v")
+            for number in range(MAX_CONSECUTIVE_FAILURES - 1):
+                client.read(ask_of(str(number)), yes, CallTotals())
+            with pytest.raises(ExternalError, match=f"busy; {said}"):
+                client.read(ask_of("last"), yes, CallTotals())
+
+
+def test_a_budget_of_money_is_refused_where_a_model_that_can_cost_has_no_price(tmp_path: Path) -> None:
+    with desk_of(Budget(money=1)) as session:
+        with pytest.raises(UsageError, match="a model that is asked has no price; give price_in and price_out"):
+            session.client(ScriptedChat(()), "u")
+        session.client(ScriptedChat((), price_out=1.0), "u")
+        (tmp_path / "m.gguf").write_bytes(b"")
+        session.client(Llama(str(tmp_path / "m.gguf")), "u")
+
+
+def test_replies_whose_tokens_nobody_counted_are_counted() -> None:
+    sums = CallTotals()
+    with desk_of() as session:
+        client = session.client(ScriptedChat((reply("yes", estimated=True), "yes")), "u")
+        for text in "ab":
+            client.request(ask_of(text), sums)
+    assert sums.counts["estimated"] == 1
+
+
+def test_a_request_that_may_have_been_charged_counts_with_the_most_that_it_may_cost() -> None:
+    charged = ChatRequestError("cut", retryable=True, charged=True)
+    model = ScriptedChat((charged, BUSY, "yes"), price_in=1e6, price_out=1e6)
+    with desk_of(Budget(money=60)) as session:
+        client = session.client(model, "u")
+        client.request(ask_of("a" * 10), CallTotals())
+        assert session.meter.spent == Usage(3, 18 + 10, 10 + 2, 28.0 + 12.0, unsure=1)
+        with pytest.raises(BudgetError, match="3 calls, at most 40 tokens and 40"):
+            client.request(ask_of("b" * 10), CallTotals())
+
+
+@pytest.mark.parametrize(
+    ("answer", "unsure"), [(Sent(body=b"{"), 2), (Sent(body=b""), 2), (Sent(500), 0), (Sent(429), 0), (Sent(400), 0)]
+)
+def test_a_server_that_answered_with_success_may_have_charged_for_it(answer: Sent, unsure: int) -> None:
+    with ChatServer(lambda request: answer) as server, desk_of(max_requests=2) as session:
+        assert session.client(server.model(), "u").read(ask_of("a"), yes, CallTotals()) is None
+        assert session.meter.spent.unsure == unsure
+        assert bool(session.meter.spent.tokens_in) == bool(unsure)
+
+
+def test_a_server_that_nobody_reached_has_charged_nothing() -> None:
+    with ChatServer(lambda request: completion("yes")) as server:
+        model = server.model()
+    with desk_of(max_requests=1) as session:
+        assert session.client(model, "u").read(ask_of("a"), yes, CallTotals()) is None
+        assert session.meter.spent == Usage(calls=1)
+
+
+def test_a_purse_counts_right_from_many_threads() -> None:
+    with ChatServer(lambda request: completion("yes")) as server, desk_of() as session:
+        client, sums = session.client(server.model(concurrency=8), "u"), [CallTotals() for _ in range(64)]
+        map_concurrent(session, lambda number: client.request(ask_of(str(number)), sums[number]), range(64), 8)
+        spent = session.meter.spent
+    assert (spent.calls, spent.tokens_in, spent.tokens_out) == (64, 64 * TOKENS_IN, 64 * TOKENS_OUT)
+    assert sum(each.counts["calls"] for each in sums) == 64
+    assert server.repeated == 0
+
+
+def _asked(home: Path, model: ScriptedChat, texts: str, use: str = "u") -> tuple[list[ChatReply], Usage]:
+    with LLMSession(ResponseCaches(home)) as session:
+        client, sums = session.client(model, use), CallTotals()
+        return [client.request(ask_of(text), sums) for text in texts], session.meter.spent
+
+
+def test_a_reply_that_is_kept_is_never_asked_for_again(tmp_path: Path) -> None:
+    first = (("Yes", -0.5), ("\u202eNo", -1.0))
+    said = reply("yes \x00 é \N{GRINNING FACE}", finish="length", model="m-1", first=first, seconds=1.25)
+    model = ScriptedChat(lambda request: said)
+    before, _ = _asked(tmp_path, model, "abc")
+    after, spent = _asked(tmp_path, model, "abcd")
+    assert after[:3] == before
+    assert after[0] == said
+    assert model.log.calls == 4
+    assert spent == Usage(1, 10, 2, 0.0, journaled=3)
+
+
+def test_every_attempt_is_kept_so_that_a_bad_reply_is_not_paid_for_twice(tmp_path: Path) -> None:
+    model = ScriptedChat(("no", "yes"))
+    for _ in range(2):
+        with LLMSession(ResponseCaches(tmp_path)) as session:
+            sums = CallTotals()
+            assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
+            assert (sums.counts["unreadable"], sums.counts["calls"]) == (1, 2)
+
+
+def test_uses_and_models_have_books_of_their_own(tmp_path: Path) -> None:
+    model = ScriptedChat(lambda request: "yes")
+    other = ScriptedChat(lambda request: "yes", name="other")
+    _asked(tmp_path, model, "a", "rerank")
+    _asked(tmp_path, model, "a", "judge")
+    _asked(tmp_path, other, "a", "rerank")
+    assert (model.log.calls, other.log.calls) == (2, 1)
+    assert len(list((tmp_path / "replies").iterdir())) == 3
+
+
+def test_a_failed_ask_is_not_kept(tmp_path: Path) -> None:
+    model = ScriptedChat((ChatRequestError("down"), "yes"))
+    with LLMSession(ResponseCaches(tmp_path)) as session, pytest.raises(ChatRequestError):
+        session.client(model, "u").request(ask_of("a"), CallTotals())
+    assert _asked(tmp_path, model, "a")[0][0].text == "yes"
+
+
+def test_a_journal_cut_anywhere_keeps_every_whole_reply(tmp_path: Path) -> None:
+    path = tmp_path / "book.journal"
+    book = DiskResponseCache(path)
+    ends = [0]
+    for key in "abc":
+        book.put(key, reply(f"reply {key}"))
+        ends.append(path.stat().st_size)
+    book.close()
+    whole = path.read_bytes()
+    for cut in [*range(ends[1], ends[2], 7), ends[2] - 1, ends[2], ends[3] - 1]:
+        path.write_bytes(whole[:cut])
+        book = DiskResponseCache(path)
+        kept = [key for key in "abc" if book.find(key)]
+        assert kept == list("abc")[: sum(end <= cut for end in ends[1:])]
+        book.put("z", reply("new"))
+        book.close()
+        book = DiskResponseCache(path)
+        assert book.find("z") == reply("new")
+        book.close()
+
+
+def test_a_damaged_journal_is_told_and_keeps_what_stands_before(tmp_path: Path) -> None:
+    path = tmp_path / "book.journal"
+    book = DiskResponseCache(path)
+    book.put("a", reply("first"))
+    middle = path.stat().st_size
+    book.put("b", reply("second"))
+    book.put("c", reply("third"))
+    book.close()
+    content = bytearray(path.read_bytes())
+    content[middle + 80] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(ExternalError, match="before the damage"):
+        DiskResponseCache(path)
+    book = DiskResponseCache(path)
+    assert book.find("a") == reply("first")
+    assert book.find("b") is None
+    book.close()
+
+
+def test_a_book_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
+    book = DiskResponseCache(tmp_path / "book.journal")
+    with pytest.raises(ExternalError, match="another rankproof is asking the same model for the same use"):
+        DiskResponseCache(tmp_path / "book.journal")
+    book.close()
+
+
+def test_lanes_keep_the_order_of_the_items() -> None:
+    turn = [threading.Event() for _ in range(4)]
+    turn[3].set()
+
+    def backwards(number: int) -> int:
+        assert turn[number].wait(20)
+        if number:
+            turn[number - 1].set()
+        return number
+
+    with desk_of() as session:
+        assert map_concurrent(session, backwards, range(4), 4) == [0, 1, 2, 3]
+        assert map_concurrent(session, backwards, range(4), 1) == [0, 1, 2, 3]
+
+
+def test_lanes_go_on_while_the_first_results_are_taken() -> None:
+    done = [threading.Event() for _ in range(6)]
+
+    def work(number: int) -> int:
+        done[number].set()
+        return number
+
+    with desk_of() as session, closing(map_in_order(session, work, range(6), 2)) as found:
+        assert next(found) == 0
+        assert all(event.wait(20) for event in done)
+        assert list(found) == [1, 2, 3, 4, 5]
+        session.client(ScriptedChat(("yes",)), "u").request(ask_of("a"), CallTotals())
+
+
+def test_lanes_that_are_closed_half_way_send_nothing_more() -> None:
+    begun, closed = threading.Event(), threading.Event()
+
+    def script(request: ChatRequest) -> str:
+        if request.messages[0].text != "0":
+            begun.set()
+            assert closed.wait(20)
+        return "yes"
+
+    model = ScriptedChat(script)
+    with desk_of() as session:
+        client = session.client(model, "u")
+        found = map_in_order(session, lambda number: client.request(ask_of(str(number)), CallTotals()), range(50), 2)
+        next(found)
+        assert begun.wait(20)
+        threading.Thread(target=_set_when_stopped, args=(session, closed)).start()
+        found.close()
+        with pytest.raises(CancelledError):
+            client.request(ask_of("more"), CallTotals())
+    assert model.log.calls <= 3
+
+
+def _set_when_stopped(session: LLMSession, event: threading.Event) -> None:
+    with pytest.raises(CancelledError):
+        session._stop.sleep(20)
+    event.set()
+
+
+def _stopped_by(
+    session: LLMSession, stop: Callable[[], None], client: CachedClient, begun: threading.Event
+) -> list[BaseException]:
+    met: list[BaseException] = []
+
+    def request() -> None:
+        try:
+            client.request(ask_of("a"), CallTotals())
+        except ExternalError as error:
+            met.append(error)
+
+    thread = threading.Thread(target=request)
+    thread.start()
+    assert begun.wait(20)
+    stop()
+    thread.join(20)
+    assert not thread.is_alive()
+    return met
+
+
+def test_a_pause_ends_when_asking_is_stopped() -> None:
+    begun = threading.Event()
+
+    def busy(request: ChatRequest) -> Exception:
+        begun.set()
+        return ChatRequestError("busy", retryable=True, wait=100.0)
+
+    model = ScriptedChat(busy)
+    with LLMSession() as session:
+        met = _stopped_by(session, session.stop, session.client(model, "u"), begun)
+    assert isinstance(met[0], CancelledError)
+    assert model.log.calls == 1
+
+
+def test_the_first_failure_ends_the_pauses_of_all_lanes_and_is_the_one_that_is_told() -> None:
+    pausing = threading.Event()
+
+    def script(request: ChatRequest) -> Exception:
+        if request.messages[0].text == "0":
+            pausing.set()
+            return ChatRequestError("busy", retryable=True, wait=100.0)
+        assert pausing.wait(20)
+        return ChatUnavailableError("wrong key")
+
+    model = ScriptedChat(script)
+    with LLMSession() as session:
+        client = session.client(model, "u")
+        with pytest.raises(ChatUnavailableError, match="wrong key"):
+            map_concurrent(session, lambda number: client.request(ask_of(str(number)), CallTotals()), range(30), 2)
+    assert model.log.calls == 2

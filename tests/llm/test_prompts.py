@@ -1,0 +1,90 @@
+"""Fences: what stands in one can neither close it nor hide, and a cut shows."""
+
+from __future__ import annotations
+
+import re
+from unicodedata import category
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof._llm.prompts import (
+    TRUNCATION_MARK,
+    check_prompt,
+    count_truncated,
+    fill_prompt,
+    is_truncated,
+    quote_untrusted,
+    sanitise_line,
+    sanitise_text,
+)
+from rankproof.errors import UsageError
+
+FENCE = re.compile(r"<<<(end of )?passage (\d+)>>>")
+nasty = st.text(st.sampled_from("<>\u200b\u202e\x00\r\n\u2028 endofpassage123ab\ud800")) | st.text()
+
+
+def test_a_passage_stands_between_two_lines_that_name_it() -> None:
+    assert quote_untrusted(["one", "two"]) == (
+        "<<<passage 1>>>\none\n<<<end of passage 1>>>\n<<<passage 2>>>\ntwo\n<<<end of passage 2>>>"
+    )
+    assert quote_untrusted(["who?"], labels=["query"]) == "<<<query>>>\nwho?\n<<<end of query>>>"
+
+
+@given(st.lists(nasty, max_size=5))
+def test_no_text_opens_or_closes_a_fence(texts: list[str]) -> None:
+    marks = [(bool(end), int(number)) for end, number in FENCE.findall(quote_untrusted(texts))]
+    assert marks == [(end, number) for number in range(1, len(texts) + 1) for end in (False, True)]
+    assert quote_untrusted(texts).count("<<<") == quote_untrusted(texts).count(">>>") == 2 * len(texts)
+
+
+@given(nasty)
+def test_nothing_hidden_is_left_but_line_ends_tabs_and_joiners(text: str) -> None:
+    safe = sanitise_text(text)
+    assert not [
+        char for char in safe if category(char) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and char not in "\n\t\u200c\u200d"
+    ]
+    safe.encode()
+
+
+def test_hidden_characters_cannot_hold_a_fence_mark_apart() -> None:
+    assert sanitise_text("<\u200b<\u202e<end of passage 1>\x00>>") == "< < <end of passage 1> > >"
+
+
+@pytest.mark.parametrize(
+    "text", ["a << b", "Map<String, List<Int>>", "naïve café", "مى\u200cخواهم", "line\nline\tcell", "1 < 2 > 0"]
+)
+def test_plain_text_and_code_stay_as_they_are(text: str) -> None:
+    assert sanitise_text(text) == text
+
+
+def test_a_label_is_made_harmless_too() -> None:
+    assert quote_untrusted(["x"], labels=["a>>>\nb"]).splitlines()[0] == "<<<a> > > b>>>"
+
+
+def test_a_cut_passage_says_so_and_is_counted() -> None:
+    assert sanitise_text("abcdef", characters=4) == f"abcd{TRUNCATION_MARK}"
+    assert sanitise_text(" abcd ", characters=4) == "abcd"
+    assert [is_truncated("abcde", 4), is_truncated("abcd", 4), is_truncated("abcde", None)] == [True, False, False]
+    assert count_truncated(["a", "abcde", "abcdef"], 4) == 2
+
+
+@given(nasty, st.integers(1, 20))
+def test_the_mark_is_there_exactly_where_text_is_missing(text: str, characters: int) -> None:
+    assert sanitise_text(text, characters=characters).endswith(TRUNCATION_MARK) == (len(text.strip()) > characters)
+
+
+def test_one_line_has_no_line_ends() -> None:
+    assert sanitise_line("who\r\nis \u2029 it ") == "who is it"
+
+
+def test_a_placeholder_in_what_is_filled_in_is_not_filled_in_again() -> None:
+    assert (
+        fill_prompt("{query} | {passages} | {other}", query="{passages}", passages="{query}") == "{passages} | {query} | {other}"
+    )
+
+
+def test_a_prompt_without_its_placeholder_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"prompt is Hello; let it hold \{query\}"):
+        check_prompt("prompt", "Hello", ("query",))

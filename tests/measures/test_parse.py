@@ -1,0 +1,235 @@
+"""Names of measures: our notation, other tools' spellings, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof.errors import UsageError
+from rankproof.measures import (
+    ANSWER_MEASURES,
+    MEASURES,
+    Measure,
+    default_measures,
+    nDCG,
+    parse_measure,
+    parse_measures,
+    unsupported_measures,
+)
+from rankproof.measures._aliases import ALIASES
+
+SPELLINGS = {
+    "ndcg_cut_10": "nDCG@10",
+    "recip_rank": "RR",
+    "P_5": "P@5",
+    "recall_100": "R@100",
+    "map": "AP",
+    "map_cut_10": "AP@10",
+    "success_1": "Success@1",
+    "unj_5": "Unjudged@5",
+    "gm_map": "GMAP",
+    "iprec_at_recall_0.10": "IPrec@0.1",
+    "11pt_avg": "11pt",
+    "set_F.2": "SetF(beta=2)",
+    "num_rel_ret": "NumRelRet",
+    "RPREC": "Rprec",
+    "INFAP": "infAP",
+    "ndcg@10": "nDCG@10",
+    "ndcg_burges@10": "nDCG(gain='exp')@10",
+    "dcg_burges": "DCG(gain='exp')",
+    "mrr": "RR",
+    "mrr@10": "RR@10",
+    "hit_rate@5": "Success@5",
+    "precision@5": "P@5",
+    "recall@5": "R@5",
+    "f1@5": "F1@5",
+    "r-precision": "Rprec",
+    "map@100-l2": "AP(rel=2)@100",
+    "rbp.95": "RBP(p=0.95)",
+    "NDCG@10": "nDCG@10",
+    "MRR@10": "RR@10",
+    "Recall@100": "R@100",
+    "MAP@10": "AP@10",
+    "nDCG(dcg='exp-log2')@10": "nDCG(gain='exp')@10",
+    "nDCG(dcg='log2')": "nDCG",
+    "nDCG(gains={1:3})": "nDCG(gain={1:3})",
+    "AP(rel=2)@100": "AP(rel=2)@100",
+    "NumRet(rel=1)": "NumRelRet(rel=1)",
+    "NumRet(rel=2)": "NumRelRet(rel=2)",
+    "Bpref": "bpref",
+    "nDCG(cutoff=10)": "nDCG@10",
+    "IPrec(recall=0.5)": "IPrec@0.5",
+    "Hit@3": "Success@3",
+    "nDCG @ 10": "nDCG@10",
+    "nDCG(gain=exp)@10": "nDCG(gain='exp')@10",
+    'nDCG( gain = "exp" ) @ 10': "nDCG(gain='exp')@10",
+    "nDCG(gain={1: 3, 2: 9.5})": "nDCG(gain={1:3,2:9.5})",
+    "nDCG(gain={2=9,1=3})": "nDCG(gain={1:3,2:9})",
+    "11pt(recalls=[.75, .25])": "11pt(recalls=(0.25,0.75))",
+    "RBP(p=0.8)": "RBP",
+    "P(rel=1)@5": "P(rel=1)@5",
+    "P@1e3": "P@1000",
+    f"P@{2**63 - 1}": f"P@{2**63 - 1}",
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_a_spelling_is_printed_as_ours(text: str) -> None:
+    assert str(parse_measure(text)) == SPELLINGS[text]
+
+
+LISTS = {
+    "P@5,10": "P@5 P@10",
+    "P@5, 10 nDCG": "P@5 P@10 nDCG",
+    "P.5,10": "P@5 P@10",
+    "Success@1/3/5": "Success@1 Success@3 Success@5",
+    "success.1,5": "Success@1 Success@5",
+    "ndcg_cut.5,10,map": "nDCG@5 nDCG@10 AP",
+    "ndcg.1=3,2=9,4=4.5": "nDCG(gain={1:3,2:9,4:4.5})",
+    "iprec_at_recall..10,.20": "IPrec@0.1 IPrec@0.2",
+    "11pt_avg..25,.5,.75": "11pt(recalls=(0.25,0.5,0.75))",
+    "unj": "Unjudged@5 Unjudged@10 Unjudged@20",
+    "R@10 AP R@10 map recall_10": "R@10 AP",
+    "set": "NumQ NumRet NumRel NumRelRet SetP SetR SetF",
+    "\tnDCG(gain={1:3,2:9})@5\n,, P(rel=2)@1 ": "nDCG(gain={1:3,2:9})@5 P(rel=2)@1",
+}
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_a_list_is_read_in_order_and_without_repeats(text: str) -> None:
+    assert [str(measure) for measure in parse_measures(text)] == LISTS[text].split()
+
+
+def test_several_texts_and_measures_may_be_mixed() -> None:
+    assert parse_measures(["P@5", nDCG @ 10, "ndcg@10,RR"]) == [parse_measure("P@5"), nDCG @ 10, parse_measure("RR")]
+
+
+def test_the_nicknames_of_trec_eval_give_what_is_ours_and_say_what_is_not() -> None:
+    official, everything = parse_measures("official"), parse_measures("all_trec")
+    assert len(official) == 4 + 5 + 11 + 9
+    assert official == everything[: len(official)]
+    assert {measure.name for measure in everything} == {one.name for one in MEASURES.values() if one.parity} - {"DCG"}
+    assert unsupported_measures("official nDCG@10") == []
+    assert unsupported_measures(["set", nDCG]) == ["utility", "set_relative_P", "set_map"]
+    assert "relative_P" in unsupported_measures("ALL_TREC,P@5")
+
+
+REFUSED = {
+    "ndgc@10": "unknown measure ndgc; did you mean nDCG?",
+    "sucess@5": "unknown measure sucess; did you mean Success?",
+    "recip_rnak": "unknown measure recip_rnak; did you mean recip_rank?",
+    "zzz": "unknown measure zzz; see rankproof measures for all of them",
+    "ndcg@0": "cutoff must be >= 1; it is 0",
+    "ndcg@-3": "cutoff must be >= 1; it is -3",
+    "ndcg@2.5": "cutoff 2.5 is not a whole number; write one, from 1 on",
+    "ndcg_cut.10,23.4": "cutoff 23.4 is not a whole number; write one, from 1 on",
+    "ndcg@x": 'cutoff "x" is not a number; write it like 10',
+    "ndcg@": 'cutoff "" is not a number; write it like 10',
+    "P@٣": 'cutoff "٣" is not a number; write it like 10',
+    f"P@{2**63}": f"cutoff {2**63} is above 2^63 - 1; leave it out to count every document",
+    "P": "P needs a cutoff; write it like P@10",
+    "recall": "R needs a cutoff; write it like R@100",
+    "IPrec": "IPrec needs a recall; write it like IPrec@0.1",
+    "IPrec@1.5": "recall 1.5 is not from 0 to 1; write it like 0.5",
+    "11pt@5": "11pt takes no cutoff; write 11pt",
+    "11pt(recalls=0.5)": "recalls 0.5 is not a list; write it like (0.25,0.5,0.75)",
+    "11pt(recalls=())": "recalls is empty; write it like (0.25,0.5,0.75)",
+    "nDCG(rel=2)": "nDCG has no parameter rel; it takes cutoff, gain",
+    "ndcg@10-l2": "nDCG has no parameter rel; it takes cutoff, gain",
+    "NumQ(rel=2)": "NumQ has no parameter rel; it takes none",
+    "nDCG(gain=big)": "gain big is not known; use linear or exp, or the gain of each grade, like {1:3,2:9}",
+    "nDCG(gain={1})": 'cannot read "1" as gains; write them like {1:3,2:9}',
+    "nDCG(gain={-1:2})": "a gain for grade -1; grades with a gain are whole numbers from 0 to 1000",
+    "nDCG(gain={1:nan})": 'gain "nan" is not a number; write it like 10',
+    "nDCG(gain={1:-1})": "gain -1 is not from 0 to 1e+15; write it like 3",
+    "DCG(gain={1:1e308,2:1e308})@10": "gain 1e+308 is not from 0 to 1e+15; write it like 3",
+    "DCG(gain={1:1e999})": "gain is not finite, or too large; write gain as a number",
+    "nDCG(gain={1:2,1:3})": 'a grade stands twice in "1:2,1:3"; give each grade one gain',
+    "P(rel=0)@5": "rel must be >= 1; it is 0",
+    f"P(rel={10**20})@5": f"rel {10**20} is above 2^63 - 1; grades are at most 1000",
+    "P(rel=x)@5": "rel 'x' is not a number; write rel as a number",
+    "P(2)@5": 'cannot read "2" as a parameter; write each parameter once, like rel=2',
+    "P(rel=1,rel=2)@5": 'cannot read "rel=2" as a parameter; write each parameter once, like rel=2',
+    "RBP(p=0)": "p 0.0 is not between 0 and 1; write it like 0.8",
+    "RBP(p=1)": "p 1.0 is not between 0 and 1; write it like 0.8",
+    "SetF(beta=-1)": "beta -1.0 is below 0; write it like 2",
+    "rbp": "rbp alone is graded with p=0.9 in trec_eval and takes its p after the @ in ranx; write RBP(p=0.9), which is binary",
+    "hits@10": "hits is a mean count in ranx; write NumRelRet for the sum, or Success@10 for whether there is any",
+    "utility": "utility of trec_eval is not among the measures; leave it out, or see rankproof measures",
+    "Rprec_mult_0.20": "Rprec_mult of trec_eval is not among the measures; leave it out, or see rankproof measures",
+    "nDCG(gain='exp'@10": "cannot read \"nDCG(gain='exp'@10\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
+    "P@5@6": "cannot read \"P@5@6\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
+    "Rprec.5": "cannot read \"Rprec.5\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
+    "AP,10": '"10" follows AP, which takes no list; write lists like P@5,10',
+    "official,5": '"5" follows official, which takes no list; write lists like P@5,10',
+    "": "no measure is named; name one, like nDCG@10",
+    " , ": "no measure is named; name one, like nDCG@10",
+    "10": "unknown measure 10; see rankproof measures for all of them",
+    "\x1b[31mred": "unknown measure \\x1b[31mred; see rankproof measures for all of them",
+    "P@5,10": '"P@5,10" names 2 measures; name one, or use parse_many',
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=ascii)
+def test_a_faulty_name_is_refused_with_what_to_do(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_measure(text)
+    assert str(caught.value) == REFUSED[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 100_000, "(" * 5000, "P@" + "9" * 5000, "nDCG(gain=" + "-" * 400 + "1)", "nDCG(gain={" + "1:2," * 90]
+)
+def test_a_very_long_name_is_refused_briefly(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_measure(text)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("value", [None, 5, b"P@5", [None]])
+def test_what_is_no_text_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError, match="is not a measure"):
+        parse_measures(value)
+
+
+@given(st.text(st.sampled_from("nDCG@P(){}[]:=,. '\"rel12_-+eE/l"), max_size=30))
+def test_any_text_gives_measures_or_a_usage_error(text: str) -> None:
+    try:
+        measures = parse_measures(text)
+    except UsageError:
+        return
+    assert [parse_measure(str(measure)) for measure in measures] == measures
+
+
+def test_every_alias_is_listed_with_its_measure_and_read_in_any_case() -> None:
+    for alias, ours in ALIASES.items():
+        measure = {**ANSWER_MEASURES, **MEASURES}[ours.partition("(")[0]]
+        assert alias in measure.aliases
+        at = "@0.5" if measure.name == "IPrec" else "@5" if measure.at else ""
+        assert parse_measure(alias.upper() + at) == parse_measure(alias.lower() + at) == parse_measure(ours + at)
+
+
+def test_exponential_gain_is_a_default_only_where_grades_exceed_1() -> None:
+    rest = "RR@10 R@100 P@10 Success@1 Success@3 Success@5 Success@10"
+    assert default_measures(1) == parse_measures(f"nDCG@10 {rest}")
+    assert default_measures(2) == parse_measures(f"nDCG@10 nDCG(gain='exp')@10 {rest}")
+
+
+def test_a_measure_of_another_package_is_found_by_its_entry_point(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere.py").write_text(
+        "from rankproof.measures import Binary, P\n"
+        "class Top(Binary):\n"
+        "    name, title, definition, source = 'Top1', 'Top', 'P@1.', 'elsewhere'\n"
+        "    def values(self, hits): return (P @ 1).with_rel(self.least).values(hits)\n"
+        "TOP = Top()\n"
+    )
+    (tmp_path / "elsewhere-1.0.dist-info").mkdir()
+    (tmp_path / "elsewhere-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
+    (tmp_path / "elsewhere-1.0.dist-info" / "entry_points.txt").write_text("[rankproof.measures]\nTop1 = elsewhere:TOP\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found: Measure = parse_measure("top1(rel=2)")
+    assert str(found) == "Top1(rel=2)"
+    assert parse_measure(str(found)) == found

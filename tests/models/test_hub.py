@@ -1,0 +1,229 @@
+"""The hub, played by a real server on loopback that also cuts, hangs, lies and redirects."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof.errors import ExternalError, UsageError
+from rankproof.models._bert import Bert, CrossEncoder
+from rankproof.models._download.cached_folder import folder_facts
+from rankproof.models._download.hub import HubClient, download_model, hub_folder
+from support.tiny_bert import write_bert, write_modules
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TOKEN = "hf_a_secret_token"
+
+
+class Hub(ThreadingHTTPServer):
+    """Serves a folder as the hub serves a model; `faults` says which file goes wrong, and how."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.folder, self.faults = folder, dict[str, str]()
+        self.asked: list[tuple[str, str | None]] = []
+        self.elsewhere = ""
+        self.over = threading.Event()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Hub
+
+    def log_message(self, *arguments: Any) -> None:
+        return None
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        name = self.path.partition("/resolve/")[2].partition("/")[2] or self.path.lstrip("/")
+        path, fault = self.server.folder / name, self.server.faults.get(name, "")
+        if fault.isdecimal() or not path.is_file():
+            return self.send_error(int(fault or 404))
+        if fault == "hang":
+            self.server.over.wait(30)
+            return None
+        if fault.startswith("redirect"):
+            return self.redirect(f"{fault.partition(' ')[2] or self.server.elsewhere}/{name}", path)
+        return self.answer(path.read_bytes(), fault)
+
+    def answer(self, body: bytes, fault: str) -> None:
+        self.send_response(200)
+        self.send_header("X-Repo-Commit", COMMIT)
+        if fault == "wrong sum":
+            self.send_header("X-Linked-Etag", f'"{"0" * 64}"')
+        self.send_header("Content-Length", str(len(body) + (500 if fault in ("cut", "stall") else 0)))
+        self.end_headers()
+        self.wfile.write(body)
+        if fault == "stall":
+            self.wfile.flush()
+            self.server.over.wait(30)
+
+    def redirect(self, target: str, path: Path) -> None:
+        self.send_response(302)
+        self.send_header("Location", target)
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("X-Linked-Etag", f'"{hashlib.sha256(path.read_bytes()).hexdigest()}"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Hub]:
+    with Hub(folder) as hub:
+        threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True).start()
+        yield hub
+        hub.over.set()
+        hub.shutdown()
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    folder = write_bert(tmp_path / "served", labels=1)
+    write_modules(folder, pooling={"pooling_mode_cls_token": True})
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    with serving(folder) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        yield hub
+
+
+def test_a_hub_name_is_fetched_once_and_gives_what_the_folder_gives(hub: Hub, tmp_path: Path) -> None:
+    model = Bert("acme/tiny")
+    assert not model.is_ready()
+    rows = model.load().encode(["a pan"])
+    asked = len(hub.asked)
+    assert (Bert(str(tmp_path / "served")).load().encode(["a pan"]) == rows).all()
+    assert model.load().facts()["pooling"] == "cls"
+    assert model.is_ready()
+    assert model.revision() == Bert(str(tmp_path / "served")).revision()
+    assert len(hub.asked) == asked
+    assert CrossEncoder("acme/tiny", max_tokens=32).load().scores("a pan", ["steel"]).shape == (1,)
+
+
+def test_everything_comes_from_the_commit_of_the_first_answer(hub: Hub) -> None:
+    folder = download_model("acme/tiny")
+    assert folder_facts(folder) == {"kind": "weights", "model": "acme/tiny", "revision": COMMIT}
+    first, *others = [path for path, _ in hub.asked]
+    assert first == "/acme/tiny/resolve/main/config.json"
+    assert all(path.startswith(f"/acme/tiny/resolve/{COMMIT}/") for path in others)
+    assert (folder / "1_Pooling" / "config.json").is_file()
+
+
+def test_progress_is_told_in_bytes(hub: Hub, tmp_path: Path) -> None:
+    heard: list[tuple[int, int | None]] = []
+    download_model("acme/tiny", progress=lambda done, total: heard.append((done, total)))
+    size = (tmp_path / "served" / "model.safetensors").stat().st_size
+    assert heard[-1] == (size, size)
+
+
+FAULTS = {
+    ("config.json", "404"): r"acme/tiny on the hub has no config\.json; check the name",
+    ("config.json", "401"): r"the hub refuses it \(401\); check the name, or set HF_TOKEN",
+    ("config.json", "500"): r"cannot be had \(status 500\); check the network",
+    ("config.json", "hang"): r"cannot be had \(no answer within 0\.3 s\)",
+    ("tokenizer.json", "404"): r"acme/tiny on the hub has no tokenizer\.json",
+    ("model.safetensors", "404"): r"no model\.safetensors: only safetensors are read, for \.bin files are pickles",
+    ("model.safetensors", "403"): r"the hub refuses it \(403\)",
+    ("model.safetensors", "cut"): r"model\.safetensors: cannot be had \((after )?\d+ (of \d+ )?bytes",
+    ("model.safetensors", "stall"): r"model\.safetensors: cannot be had \((after )?\d+ .*bytes.*timed out",
+    ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum is not the one that the hub names; try again",
+    ("1_Pooling/config.json", "503"): r"cannot be had \(status 503\)",
+}
+PATIENCE: dict[str, dict[str, Any]] = {"hang": {"patience": 0.3, "timeout": 9.0}, "stall": {"timeout": 1.0}}
+
+
+@pytest.mark.parametrize(("file", "fault"), FAULTS)
+def test_a_hub_that_misbehaves_is_told_of_and_nothing_is_kept(file: str, fault: str, hub: Hub) -> None:
+    hub.faults[file] = fault
+    client = HubClient(hub.address, **PATIENCE.get(fault, {}))
+    with pytest.raises(ExternalError, match=FAULTS[file, fault]):
+        download_model("acme/tiny", client=client)
+    assert list(hub_folder("acme/tiny").parent.iterdir()) == []
+    hub.faults.clear()
+    assert download_model("acme/tiny").is_dir()
+
+
+def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_fetched(hub: Hub, tmp_path: Path) -> None:
+    write_bert(tmp_path / "served", model_type="llama")
+    with pytest.raises(ExternalError, match="acme/tiny on the hub: model_type llama is not of the BERT family"):
+        download_model("acme/tiny")
+    assert len(hub.asked) == 1
+
+
+def test_the_token_goes_to_the_hub_alone_and_is_never_written(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    hub.faults["model.safetensors"] = "redirect"
+    with serving(tmp_path / "served") as other:
+        hub.elsewhere = other.address
+        folder = download_model("acme/tiny")
+        assert other.asked == [("/model.safetensors", None)]
+    assert {token for _, token in hub.asked} == {f"Bearer {TOKEN}"}
+    assert TOKEN not in repr(HubClient.of_environment())
+    assert not [path for path in folder.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+
+
+def test_the_token_stays_on_the_way_within_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    hub.faults["tokenizer.json"] = f"redirect {hub.address}/moved"
+    (hub.folder / "moved").mkdir()
+    shutil.copy(hub.folder / "tokenizer.json", hub.folder / "moved")
+    download_model("acme/tiny")
+    assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.asked
+
+
+def test_the_token_is_kept_from_an_address_without_https() -> None:
+    asked: list[str] = []
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        server.settimeout(5)
+        client = HubClient(f"http://127.0.0.2:{server.getsockname()[1]}", TOKEN, first_response_timeout=0.5, timeout=0.5)
+        with pytest.raises(ExternalError, match="cannot be had"):
+            client.request("a/b/resolve/main/config.json")
+        connection, _ = server.accept()
+        asked.append(connection.recv(4096).decode())
+        connection.close()
+    assert asked[0].startswith("GET /a/b/resolve/main/config.json")
+    assert TOKEN not in asked[0]
+
+
+def test_no_server_at_all_is_told_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
+    with pytest.raises(ExternalError, match="check the network, or copy the model's folder here and name that"):
+        download_model("acme/tiny")
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://x", "huggingface.co", "https://", "https://me:secret@hub.example"])
+def test_an_endpoint_that_is_no_plain_address_is_refused_without_showing_it(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    with pytest.raises(UsageError, match="HF_ENDPOINT is no plain address") as refusal:
+        HubClient.of_environment()
+    assert "secret" not in str(refusal.value)
+
+
+def test_a_redirect_away_from_https_is_refused() -> None:
+    from email.message import Message
+    from io import BytesIO
+    from urllib.request import Request
+
+    from rankproof.models._download.hub import _Redirects
+
+    with pytest.raises(ValueError, match="without HTTPS"):
+        _Redirects().redirect_request(Request("https://a.example/x"), BytesIO(), 302, "", Message(), "http://a.example/x")  # type: ignore[arg-type]

@@ -1,0 +1,135 @@
+"""Models by sentence-transformers: the same numbers as by the written graph, and no code of strangers."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankproof import _extras
+from rankproof._data.identity import identity_key
+from rankproof.errors import ExternalError, MissingExtraError
+from rankproof.models._base import TokenEncoder
+from rankproof.models._bert import Bert, CrossEncoder
+from rankproof.models._torch import SentenceTransformer, TorchCrossEncoder
+from support.tiny_bert import TEXTS, write_bert, write_modules
+from support.torch_oracle import oracle
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    oracle("sentence_transformers")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    return write_bert(tmp_path / "m", labels=1)
+
+
+def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    theirs, ours = SentenceTransformer(str(folder)).load(), Bert(str(folder), precision="fp32").load()
+    np.testing.assert_allclose(theirs.encode(TEXTS), ours.encode(TEXTS), atol=1e-4)
+    for left, right in zip(theirs.tokens(TEXTS), ours.tokens(TEXTS), strict=True):
+        np.testing.assert_allclose(left, right, atol=1e-4)
+    assert isinstance(theirs, TokenEncoder)
+    assert theirs.encode([]).shape == (0, 32)
+    assert theirs.tokens([]) == []
+    facts = theirs.facts()
+    assert (facts["dimensions"], facts["max_tokens"]) == (32, 32)
+    assert theirs.cut(TEXTS) == ours.cut(TEXTS) == 1
+    assert theirs.cut([]) == 0
+    assert SentenceTransformer(str(folder)).revision() == f"{facts['revision']}, {facts['library']}"
+    assert "torch" in facts["library"]
+
+
+def test_a_length_that_is_asked_for_counts(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    encoder = SentenceTransformer(str(folder), max_tokens=6).load()
+    assert [len(rows) for rows in encoder.tokens(["a pan", "a pan of steel and salt"])] == [4, 6]
+
+
+def test_a_cross_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
+    theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
+    np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
+    assert theirs.scores("bake bread", []).shape == (0,)
+    assert theirs.cut("bake bread", TEXTS) == ours.cut("bake bread", TEXTS) == 1
+    assert theirs.cut("bake bread", []) == 0
+    assert theirs.facts()["max_tokens"] == 32
+
+
+def test_of_two_labels_the_score_is_the_difference(folder: Path) -> None:
+    write_bert(folder, labels=2)
+    theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
+    np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
+
+
+def test_the_revision_follows_the_files_and_not_the_place(folder: Path, tmp_path: Path) -> None:
+    other = write_bert(tmp_path / "other", labels=1)
+    assert identity_key(SentenceTransformer(str(folder))) == identity_key(SentenceTransformer(str(other)))
+    (other / "config.json").write_text((other / "config.json").read_text() + " ")
+    assert identity_key(SentenceTransformer(str(folder))) != identity_key(SentenceTransformer(str(other)))
+
+
+def test_a_folder_may_be_named_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle("sentence_transformers")
+    write_bert(tmp_path / "m")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = SentenceTransformer("~/m")
+    assert model.is_ready()
+    assert model.revision() == SentenceTransformer(str(tmp_path / "m")).revision()
+
+
+@pytest.mark.parametrize("missing", ["torch", "sentence_transformers"])
+def test_without_the_extra_it_is_named(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankproof\[torch\]'"):
+        SentenceTransformer("acme/any").load()
+    with pytest.raises(MissingExtraError):
+        TorchCrossEncoder(str(tmp_path)).load()
+
+
+def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    stranger = {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": "evil"}
+    (folder / "config.json").write_text(json.dumps({**config, **stranger}))
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Config: pass\nclass Model: pass\n")
+    with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(str(folder)).load()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pickle_that_runs_code_is_not_loaded(folder: Path, tmp_path: Path) -> None:
+    torch = oracle("torch")
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    (folder / "model.safetensors").unlink()
+    torch.save({"x": Runs(str(tmp_path / "ran"))}, folder / "pytorch_model.bin")
+    with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(str(folder)).load()
+    assert not (tmp_path / "ran").exists()
+
+
+class Runs:
+    """What a pickle can do: a folder is made when it is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (self.path,)
+
+
+NOWHERE = {"./nowhere": r"^\./nowhere: no such folder; name", "acme/nothing/here": "sentence-transformers cannot load it"}
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
+    oracle("sentence_transformers")
+    with pytest.raises(ExternalError, match=NOWHERE[name]):
+        SentenceTransformer(name).load()
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+    oracle("sentence_transformers")
+    with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
+        TorchCrossEncoder(str(tmp_path)).load()

@@ -1,0 +1,144 @@
+"""Static vectors: the bits of the package wordllama, whatever the batch, and the files they come from."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankproof.errors import ExternalError, UsageError
+from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
+from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, get_wordllama, token_starts, wordllama_folder
+from support.tiny_bert import TEXTS
+
+FROZEN = {
+    "The quick brown fox jumps over the lazy dog.": [1022774599, 3161524956, 996857595, 1032047140, 1027265620, 3165199873],
+    "crème brûlée 東京 🙂": [3181876797, 1025147136, 3167181080, 3145924664, 1004650399, 1027744906],
+}
+"""The bits of the first six of 256 numbers, as from the files of the package wordllama 0.4.0.post1."""
+
+
+def test_the_bits_are_those_of_the_package() -> None:
+    rows = WordLlama().load().encode(list(FROZEN))
+    assert rows[:, :6].view(np.uint32).tolist() == list(FROZEN.values())
+
+
+def test_the_mean_of_the_tokens_decides_a_text() -> None:
+    encoder = WordLlama().load()
+    both, once = encoder.encode(["soup soup", "soup"])
+    assert encoder.lengths(["soup soup", "soup"]) == [2, 1]
+    assert both @ once > 0.8
+
+
+def test_rows_are_of_length_1_and_an_empty_text_gives_zeros() -> None:
+    rows = WordLlama().load().encode(TEXTS)
+    assert rows.dtype == np.float32
+    assert not rows.flags.writeable
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([0.0, *[1.0] * (len(TEXTS) - 1)], abs=1e-6)
+
+
+def test_no_other_text_changes_a_bit() -> None:
+    encoder = WordLlama().load()
+    together = encoder.encode(TEXTS)
+    assert all((encoder.encode([text])[0] == row).all() for text, row in zip(TEXTS, together, strict=True))
+    assert (encoder.encode(TEXTS[::-1])[::-1] == together).all()
+
+
+def test_fewer_dimensions_are_the_first_ones_again_of_length_1() -> None:
+    whole, cut = (WordLlama(size).load().encode(["a pot of soup"])[0] for size in (256, 64))
+    np.testing.assert_allclose(cut, whole[:64] / np.linalg.norm(whole[:64]), atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [0, 100, 256.0, "256", None, True])
+def test_dimensions_that_were_not_trained_are_refused(wrong: object) -> None:
+    with pytest.raises(UsageError, match=r"choose one of \(64, 128, 256\)"):
+        WordLlama(wrong)  # type: ignore[arg-type]
+
+
+def test_half_a_surrogate_pair_is_read_as_the_replacement_character() -> None:
+    encoder = WordLlama().load()
+    assert (encoder.encode(["pan \ud800"]) == encoder.encode(["pan \ufffd"])).all()
+
+
+def test_its_facts_name_library_and_weights() -> None:
+    model = WordLlama(128)
+    facts = model.load().facts()
+    assert model.load().cut(["pan " * 10_000]) == 0
+    assert facts["dimensions"] == 128
+    assert facts["revision"] == model.revision()
+    assert facts["library"] in model.revision()
+    assert PINNED[WEIGHTS][:16] in model.revision()
+
+
+def test_weights_that_are_not_here_are_named_with_the_command_that_gets_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
+    assert not WordLlama().is_ready()
+    with pytest.raises(ExternalError, match=r"wordllama is not in .*; run: rankproof models get wordllama"):
+        WordLlama().load()
+    with pytest.raises(ExternalError, match="rankproof models get wordllama"):
+        token_starts("a text")
+
+
+def test_damaged_weights_are_refused(wordllama_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
+    shutil.copytree(wordllama_weights, wordllama_folder())
+    with open(wordllama_folder() / WEIGHTS, "r+b") as file:
+        file.seek(1_000_000)
+        file.write(b"damaged")
+    with pytest.raises(ExternalError, match="not what was written there"):
+        WordLlama().load()
+
+
+def wheel(folder: Path, content: bytes) -> Path:
+    """A wheel of PyPI's name for one platform, with `content` for the vectors."""
+    path = folder / "wordllama-0.4.0.post1-cp312-cp312-manylinux2014_x86_64.whl"
+    files = {"weights/l2_supercat_256.safetensors": content, "tokenizers/l2_supercat_tokenizer_config.json": b"{}"}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"wordllama/{name}", data)
+        archive.writestr(
+            "wordllama-0.4.0.post1.dist-info/METADATA", "Metadata-Version: 2.1\nName: wordllama\nVersion: 0.4.0.post1\n"
+        )
+        archive.writestr("wordllama-0.4.0.post1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp312-cp312-manylinux2014_x86_64\n")
+        archive.writestr("wordllama-0.4.0.post1.dist-info/RECORD", "")
+    return path
+
+
+def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, b"vectors")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(index), "EXTRA_INDEX_URL": ""}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    target = tmp_path / "target"
+    target.mkdir()
+    WHEEL.from_index(target, lambda done, total: None)
+    assert (target / WEIGHTS).read_bytes() == b"vectors"
+    assert (target / TOKENIZER).read_bytes() == b"{}"
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(
+        "rankproof.models._download.packages.find_spec", lambda name: None if name == "wordllama" else find_spec(name)
+    )
+    said: list[str] = []
+    with pytest.raises(ExternalError, match="wordllama could be had neither from the installed package wordllama nor from PyPI"):
+        get_wordllama(said.append, lambda done, total: None)
+    assert any("model.safetensors is not the pinned file (sha256 64b47a2d" in line for line in said)
+    assert not WordLlama().is_ready()
+
+
+def test_loading_it_imports_no_package_of_its_name_and_sets_no_logging_handler() -> None:
+    code = (
+        "import sys, logging; from rankproof.models._wordllama import WordLlama; WordLlama().load().encode(['x']);"
+        "sys.exit('wordllama' in sys.modules or bool(logging.root.handlers))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

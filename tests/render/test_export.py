@@ -1,0 +1,236 @@
+"""`rankproof export`: every format holds the same numbers, and no name does harm in any."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from rankproof._analysis.compare.compare import compare
+from rankproof._cli.main import main
+from rankproof._render.ci import as_steps_junit
+from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper_table
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import load_results, save_results
+from rankproof.errors import escape_invisible
+from support.plot_results import HOSTILE, hostile_climb, wide_climb
+
+
+@pytest.fixture
+def climb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExperimentResult:
+    """Three systems, each far better than the one before, as a results folder in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    save_results(wide_climb(["weak", "fair", "strong"], [f"q{at}" for at in range(40)]), "results")
+    return load_results("results")
+
+
+def written(name: str, *argv: str) -> Path:
+    assert main(["export", "results", "-o", name, "--quiet", *argv]) == 0
+    return Path(name)
+
+
+def test_parquet_holds_every_row_for_pyarrow_and_polars(climb: ExperimentResult) -> None:
+    path = written("values.parquet")
+    rows = list(long_rows(climb))
+    table = pq.read_table(path)
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows
+    assert pl.read_parquet(path).rows() == rows
+    about = json.loads(table.schema.metadata[METADATA_KEY])
+    assert (about["fingerprint"], about["provenance"]["dataset"]) == (climb.fingerprint, "tiny")
+
+
+def test_the_long_table_holds_each_value_and_mean_once(climb: ExperimentResult) -> None:
+    frame = pl.read_parquet(written("values.parquet"))
+    assert frame.select("level", "kind", "system", "query", "measure").is_duplicated().sum() == 0
+    measures = frame.filter(pl.col("kind") == "measure")
+    for system in climb.result.systems:
+        for name, one in system.measures.items():
+            mine = measures.filter((pl.col("system") == system.name) & (pl.col("measure") == name))
+            each = mine.filter(pl.col("level") == "query")
+            assert dict(each.select("query", "value").rows()) == one.per_query
+            assert mine.filter(pl.col("level") == "system")["value"].to_list() == [one.value]
+
+
+def test_csv_is_the_same_table(climb: ExperimentResult) -> None:
+    with written("values.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert tuple(header) == LONG_COLUMNS
+    found = [(*row[:3], row[3] or None, row[4], float(row[5])) for row in rows]
+    assert found == list(long_rows(climb))
+
+
+def test_json_is_the_result_with_every_value(climb: ExperimentResult) -> None:
+    found = json.loads(written("values.json").read_text())
+    for system in climb.result.systems:
+        mine = next(one for one in found["systems"] if one["name"] == system.name)["measures"]
+        assert {name: one["per_query"] for name, one in mine.items()} == climb.result.per_query(system.name)
+
+
+def test_measures_may_be_chosen(climb: ExperimentResult) -> None:
+    frame = pl.read_parquet(written("values.parquet", "-m", "P@5"))
+    assert frame.filter(pl.col("kind") == "measure")["measure"].unique().to_list() == ["P@5"]
+
+
+def test_a_subset_of_the_queries_is_one_in_every_number(climb: ExperimentResult) -> None:
+    counts = {"calls": np.arange(40), "prompt_tokens": np.arange(40) * 7}
+    system_runs = tuple(replace(system_run, counts=counts) for system_run in climb.system_runs)
+    save_results(replace(climb, chunks=climb.result, system_runs=system_runs), "results")
+    Path("some.txt").write_text("q3\nq11\nq0\n")
+    chosen = {"q0", "q3", "q11"}
+    frame = pl.read_parquet(written("values.parquet", "--queries", "some.txt"))
+    assert set(frame.filter(pl.col("level") == "query")["query"]) == chosen
+    assert set(frame.filter(pl.col("level") == "query")["kind"]) == {"measure", "chunks", "time", "cost"}
+    whole = frame.filter((pl.col("level") == "system") & (pl.col("system") == "weak"))
+    found = {(kind, measure): value for kind, measure, value in whole.select("kind", "measure", "value").rows()}
+    each = climb.result.per_query("weak")["nDCG@10"]
+    mean = sum(each[query] for query in chosen) / 3
+    assert found["measure", "nDCG@10"] == pytest.approx(mean)
+    assert found["chunks", "nDCG@10"] == pytest.approx(mean)
+    assert found["time", "total_ms_mean"] == pytest.approx(float(climb.system_runs[0].times["total"][[0, 3, 11]].mean()))
+    assert found["cost", "prompt_tokens"] == 7 * 14
+    assert json.loads(written("values.json", "--queries", "some.txt").read_text())["query_ids"] == ["q0", "q3", "q11"]
+
+
+def test_money_is_not_told_of_a_subset(climb: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+    system_runs = tuple(
+        replace(system_run, counts={"calls": np.ones(40, dtype=np.int64)}, money=2.5) for system_run in climb.system_runs
+    )
+    save_results(replace(climb, system_runs=system_runs), "results")
+    Path("some.txt").write_text("q3\n")
+    assert main(["export", "results", "--queries", "some.txt"]) == 2
+    assert "what weak cost is known for all queries together; leave out --queries" in capsys.readouterr().err
+    assert main(["export", "results"]) == 0
+
+
+def test_the_folder_is_read_once(climb: ExperimentResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("rankproof._results.folder.load_results", lambda path: read.append(path) or climb)  # type: ignore[func-returns-value]
+    written("values.csv")
+    assert read == ["results"]
+
+
+def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(climb: ExperimentResult) -> None:
+    text = written("table.tex", "-m", "nDCG@10").read_text()
+    value = climb.result.means["strong"]["nDCG@10"]
+    assert rf"strong & c & \textbf{{{value:.4f}$^{{ab}}$}} &" in text
+    assert rf"weak & a & {climb.result.means['weak']['nDCG@10']:.4f} &" in text
+    assert "tiny: means over n = 40 queries." in text
+    assert "Holm over 3 tests" in text
+    assert r"\label{tab:rankproof-small}" in text
+
+
+def test_latex_without_anything_to_test_says_so() -> None:
+    text = paper_table(wide_climb(["alone"], ["q1", "q2"]), None)
+    assert "There was nothing to test" in text
+    assert "$^" not in text
+
+
+def test_hostile_names_leave_latex_balanced_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_results(hostile_climb(), "results")
+    text = written("table.tex", "-m", "nDCG@10").read_text()
+    bare = re.sub(r"\\[\\{}$&#_%]", "", text.split("\n", 1)[1])
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") == 2 * text.count("$^{")
+    commands = set(re.findall(r"\\([A-Za-z]+)", text))
+    layout = {"usepackage", "begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "textbf"}
+    assert {name for name in commands - layout if not name.startswith("text")} == set()
+    rows = text.split("\\midrule\n")[1].split("\\bottomrule")[0].splitlines()
+    assert len(rows) == len(HOSTILE)
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {4}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(climb: ExperimentResult) -> None:
+    table = written("table.tex").read_text()
+    Path("page.tex").write_text(
+        f"\\documentclass{{article}}\\usepackage{{booktabs,textcomp}}\\begin{{document}}\n{table}\\end{{document}}\n"
+    )
+    done = subprocess.run(["pdflatex", "-halt-on-error", "-no-shell-escape", "page.tex"], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_hostile_names_stay_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_results(hostile_climb(), "results")
+    with written("values.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert {len(row) for row in rows} == {len(LONG_COLUMNS)}
+    assert not [cell for row in rows for cell in row[2:4] if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert pl.read_parquet(written("values.parquet"))["system"].unique(maintain_order=True).to_list() == list(HOSTILE)
+    page = written("page.md").read_text()
+    assert "<script" not in page
+    assert "<svg" not in page
+    cases = ET.fromstring(written("junit.xml").read_text()).iter("testcase")
+    assert {case.attrib["name"].removesuffix(" nDCG@10") for case in cases} >= {
+        escape_invisible(name.lstrip()) for name in HOSTILE
+    }
+
+
+def test_markdown_has_the_ladder_and_the_letters(climb: ExperimentResult) -> None:
+    page = written("page.md").read_text()
+    assert "| 3 strong | " in page
+    assert "<sup>ab</sup>" in page
+
+
+def test_junit_fails_no_step_of_a_ladder_that_rises(climb: ExperimentResult) -> None:
+    suite = ET.parse(written("junit.xml")).getroot()[0]
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("9", "0")
+
+
+def test_junit_fails_the_step_that_is_surely_worse(climb: ExperimentResult) -> None:
+    turned = replace(
+        climb,
+        system_runs=tuple(
+            replace(system_run, baseline={"fair": "strong"}.get(system_run.name)) for system_run in climb.system_runs
+        ),
+    )
+    details = next(table for table in compare(climb.result, measures=["nDCG@10"]) if table.name == "details")
+    cases = ET.fromstring(as_steps_junit(turned, details)).iter("testcase")
+    failed = {case.attrib["name"]: failure for case in cases if (failure := case.find("failure")) is not None}
+    assert list(failed) == ["fair nDCG@10"]
+    assert failed["fair nDCG@10"].attrib["message"].startswith("fair is worse: nDCG@10 is ")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.tex", "a.xml", "a.parquet"])
+def test_the_same_results_give_the_same_bytes(name: str, climb: ExperimentResult) -> None:
+    assert written(name).read_bytes() == written(name).read_bytes()
+
+
+def test_standard_output_gets_csv_unless_told(climb: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "results"]) == 0
+    assert capsys.readouterr().out.startswith(",".join(LONG_COLUMNS))
+    assert main(["export", "results", "--format", "latex", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("% \\usepackage{booktabs}")
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["nowhere"], "nowhere: no such file or folder; name a folder that `rankproof run` wrote"),
+        (["results", "results"], "export takes one results folder"),
+        (["results", "-o", "file"], "file does not say its format; choose with --format: csv"),
+        (["results", "--format", "parquet"], "a Parquet file is not for a terminal"),
+        (["results", "--to", "mlflow", "-o", "a.csv"], "a tracking store is no file"),
+        (["results", "--experiment", "x"], "are MLflow's; add --to mlflow"),
+        (["results", "-o", "results/summary.csv"], "would be written over"),
+        (["results", "-o", "a.tex", "-m", "nonsense"], "nonsense"),
+        (["results", "-m", "ROUGE-L"], "-m chooses measures of rankings; leave those of answers out"),
+        (["results", "--name", "a", "--name", "b"], "2 names for one results folder"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(
+    argv: list[str], told: str, climb: ExperimentResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", *argv]) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,257 @@
+"""The report as text: the same bytes each time, no more power than its policy gives, and sections for what there is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankproof import evaluate
+from rankproof._data.dataset import Queries
+from rankproof._data.qrels import Qrels
+from rankproof._report.context import ReportContext
+from rankproof._report.elements import Section, signed_difference
+from rankproof._report.page import render_report
+from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
+from rankproof._results.folder import load_results, save_results
+from results.test_answers import answering_climb
+from support.hostile_results import harmful_climb
+from support.plot_results import wide_climb
+from support.small_results import small_climb
+
+SECTIONS = (
+    *("verdict", "ladder", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "holes"),
+    *("notes", "provenance", "definitions"),
+)
+
+
+def sections_of(climb: ExperimentResult) -> dict[str, Section]:
+    material = ReportContext(climb)
+    made = [make(material) for make in (*FINDING_SECTIONS, *REFERENCE_SECTIONS)]
+    return {section.key: section for section in made if section is not None}
+
+
+def climb_of(systems: int = 4, queries: int = 30) -> ExperimentResult:
+    return wide_climb([f"system-{at}" for at in range(systems)], [f"q{at}" for at in range(queries)])
+
+
+def without_times(climb: ExperimentResult) -> ExperimentResult:
+    count = len(climb.queries)
+    return replace(
+        climb,
+        system_runs=tuple(
+            replace(system_run, times=dict.fromkeys(TIME_COLUMNS, np.zeros(count))) for system_run in climb.system_runs
+        ),
+    )
+
+
+def test_the_same_climb_gives_the_same_bytes_also_from_its_folder(tmp_path: Path) -> None:
+    results = climb_of()
+    save_results(results, tmp_path / "out")
+    first, again = load_results(tmp_path / "out"), load_results(tmp_path / "out")
+    assert render_report(results) == render_report(results)
+    assert render_report(first) == render_report(again)
+
+
+def test_the_policy_allows_the_script_and_the_style_of_the_page_alone() -> None:
+    page = render_report(climb_of())
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    rules = dict(rule.split(" ", 1) for rule in unescape(policy).split("; "))
+    assert rules["default-src"] == rules["connect-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+
+
+@pytest.mark.parametrize("make", [climb_of, harmful_climb, answering_climb])
+def test_markup_has_no_styles_handlers_or_addresses_of_its_own(make: Callable[[], ExperimentResult]) -> None:
+    body = re.sub(r"<script.*?</script>", "", render_report(make()).partition("</head>")[2], flags=re.DOTALL)
+    tags = re.findall(r"<[a-z][^>]*>", body)
+    assert tags
+    assert not [tag for tag in tags if re.search(r"\s(style|on[a-z]+|src|srcdoc|xlink:href)\s*=", tag)]
+    assert {link[:1] for tag in tags for link in re.findall(r'\shref="([^"]*)', tag)} == {"#"}
+
+
+def test_sections_come_in_their_order() -> None:
+    assert tuple(sections_of(climb_of())) == SECTIONS
+
+
+@pytest.mark.parametrize(
+    ("climb", "missing"),
+    [
+        (without_times(climb_of()), {"pareto", "latency"}),
+        (climb_of(systems=1), {"pareto", "movement"}),
+        (small_climb(measures=["NumRet"]), {"pareto", "segments", "movement"}),
+        (replace(climb_of(), texts=Queries([]), snippets={}), {"segments"}),
+        (small_climb(("a",), ("q",)), {"pareto", "movement", "segments"}),
+    ],
+    ids=["no times", "one system", "counts alone", "no texts", "one query"],
+)
+def test_what_is_not_there_has_no_section(climb: ExperimentResult, missing: set[str]) -> None:
+    assert set(SECTIONS) - set(sections_of(climb)) == missing
+    assert render_report(climb).endswith("</html>")
+
+
+def test_answers_and_chunks_have_sections_where_there_are_some() -> None:
+    results = answering_climb()
+    found = sections_of(replace(results, chunks=results.result))
+    assert list(found)[-6:] == ["answers", "chunks", "holes", "notes", "provenance", "definitions"]
+    assert any("says" in point for point in found["answers"].points)
+    assert {"nDCG@10", "F1(tokens='set')"} <= {term.word for term in found["definitions"].terms}
+
+
+def climb_of_periods(periods: Mapping[str, int], count: int = 40) -> ExperimentResult:
+    """Systems that have the relevant document first, but for the first query and every so many after it."""
+    queries, docs = [f"q{at}" for at in range(count)], [f"d{at}" for at in range(4)]
+    scores = {
+        name: {
+            query: {docs[(place + (at % period == 0)) % 4]: 1 / (1 + place) for place in range(4)}
+            for at, query in enumerate(queries)
+        }
+        for name, period in periods.items()
+    }
+    return small_climb(tuple(periods), queries, docs, scores=scores)
+
+
+def twin_climb() -> ExperimentResult:
+    """Two systems that differ on next to no query, and a worse one."""
+    return climb_of_periods({"good": 40, "twin": 39, "bad": 1})
+
+
+def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> None:
+    found = sections_of(twin_climb())["verdict"]
+    assert found.lead.startswith("good has the highest nDCG@10 of 3 systems")
+    assert found.lead.endswith("but these queries cannot tell it from twin.")
+    assert any(sentence.startswith("Cannot tell good from twin in nDCG@10") for sentence in found.sentences)
+    assert any("pairs of systems cannot be told apart" in warning for warning in found.warnings)
+
+
+def test_a_measure_of_which_less_is_better_is_led_by_the_lowest() -> None:
+    results = climb_of()
+    result = evaluate(results.qrels, {system_run.name: system_run.run for system_run in results.system_runs}, ["Unjudged@10"])
+    best = min(result.means, key=lambda name: result.means[name]["Unjudged@10"])
+    assert ReportContext(replace(results, result=result)).best == best
+
+
+def test_a_count_names_no_winner() -> None:
+    assert sections_of(small_climb(measures=["NumRet"]))["verdict"].lead == "NumRet does not say which system is better."
+
+
+def test_a_system_that_answers_is_no_rival_of_the_ranking_that_it_answers_from() -> None:
+    results = answering_climb()
+    bm25, says = results.system_runs
+    same = replace(results, system_runs=(bm25, replace(says, run=bm25.run)))
+    assert ReportContext(same).best_systems == ["bm25"]
+    assert ReportContext(same).not_distinguishable == []
+
+
+def test_answers_have_a_sentence_in_the_verdict() -> None:
+    found = sections_of(answering_climb())["verdict"]
+    assert found.lead.endswith("there is no other ranking to hold it against.")
+    (said,) = [sentence for sentence in found.sentences if sentence.startswith("says answers, with F1")]
+    assert re.search(r"F1\(tokens='set'\) \d\.\d{4} over \d+ queries whose answer is known", said)
+    unknown = sections_of(replace(answering_climb(), answers=None))["verdict"]
+    assert "says answers, and no right answer is known to hold that against." in unknown.sentences
+
+
+def test_what_the_test_cannot_tell_apart_is_not_said_to_be_beaten() -> None:
+    results = twin_climb()
+    slow = {name: np.full(len(results.queries), time) for name, time in (("good", 1.0), ("twin", 9.0), ("bad", 20.0))}
+    system_runs = tuple(
+        replace(system_run, times={**system_run.times, "total": slow[system_run.name]}) for system_run in results.system_runs
+    )
+    said = " ".join(sections_of(replace(results, system_runs=system_runs))["pareto"].sentences)
+    assert "good cannot be told from twin in quality" in said
+    assert "and is faster: 1.00 ms against 9.00 ms." in said
+    assert "good beats bad" in said
+    assert "beats twin" not in said
+
+
+def test_systems_that_tie_are_all_named_the_best() -> None:
+    same = {query: {"d1": 1.0} for query in ("q1", "q2")}
+    worse = {query: {"d4": 1.0, "d1": 0.5} for query in ("q1", "q2")}
+    scores = {"one": same, "two": same, "last": worse}
+    card = sections_of(small_climb(("one", "two", "last"), ("q1", "q2"), scores=scores))["verdict"].figures[0]
+    assert (card.label, card.value, card.about) == ("Best systems", "one and two", "of 3: these tie")
+
+
+def test_one_system_is_neither_the_slowest_nor_in_an_order() -> None:
+    found = sections_of(small_climb(("bm25",), ("q",)))
+    assert found["latency"].sentences[0].startswith("bm25 takes ")
+    assert "order" not in found["verdict"].warnings[0]
+    assert found["verdict"].figures[0].label == "System"
+    page = render_report(small_climb(("bm25",), ("q",)))
+    assert "n = 1 queries" not in page
+
+
+def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
+    results = climb_of_periods({"a": 40, "b": 20, "c": 13})
+    material = ReportContext(results)
+    found = [pair.detectable for pair in material.comparisons if pair.verdict == "cannot tell" and pair.detectable]
+    least, most = (f"{100 * each:.2f}" for each in (min(found), max(found)))
+    assert least != most
+    assert any(f"under {least} to {most} pp, by the pair," in warning for warning in sections_of(results)["verdict"].warnings)
+
+
+def test_an_interval_without_0_beside_cannot_tell_is_explained() -> None:
+    results = climb_of_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
+    pairs = [pair for pair in ReportContext(results).comparisons if pair.verdict == "cannot tell" and pair.observed.interval]
+    assert any(pair.observed.interval and pair.observed.interval[0] > 0 for pair in pairs)
+    notes = sections_of(results)["verdict"].folded[0].notes
+    assert any("an interval without 0 may come with 'cannot tell'" in note for note in notes)
+
+
+def test_a_table_without_rows_explains_no_columns() -> None:
+    results = small_climb(("bm25",), ("q1", "q2"))
+    page = render_report(results)
+    assert "No query fails." in page
+    assert "<summary>What the columns mean" not in page.split("No query fails.")[1].split("</div>")[0]
+
+
+def test_a_difference_that_is_shown_as_nothing_has_no_sign() -> None:
+    one = ReportContext(climb_of()).one
+    assert [signed_difference(each, one) for each in (-1e-6, 1e-6, 0.01, -0.01)] == ["0.00 pp", "0.00 pp", "+1.00 pp", "-1.00 pp"]
+
+
+def test_one_answerer_is_told_in_a_whole_sentence_and_drawn_with_intervals() -> None:
+    found = sections_of(answering_climb())["answers"]
+    assert any(re.fullmatch(r"Answers: the F1\(tokens='set'\) of says is [\d.]+ \(n = \d+\)\.", point) for point in found.points)
+    assert any('class="whisker"' in chart.svg for chart in found.charts)
+    assert not any("e-05" in chart.svg for chart in found.charts)
+
+
+def test_segments_by_relevant_documents_are_named_in_words() -> None:
+    results = climb_of()
+    grades = {query: {f"d{doc}": 1 for doc in range(1 + at % 2)} for at, query in enumerate(results.queries)}
+    found = sections_of(replace(results, qrels=Qrels.from_dict(grades)))["segments"]
+    captions = [sheet.caption for sheet in (*found.tables, *found.folded)]
+    assert sum("by number of relevant documents" in caption for caption in captions) == 2
+    assert not any("by relevant" in caption for caption in captions)
+
+
+def test_definitions_say_which_gain_is_counted() -> None:
+    results = small_climb(measures=["nDCG@10", "nDCG(gain='exp')@10"])
+    meant = {term.word: term.meaning for term in sections_of(results)["definitions"].terms}
+    assert meant["nDCG@10"].endswith("Here: the grade.")
+    assert meant["nDCG(gain='exp')@10"].endswith("Here: 2^grade - 1.")
+
+
+def test_few_queries_and_holes_are_told_of() -> None:
+    warnings = sections_of(small_climb())["verdict"].warnings
+    assert warnings[0].startswith("3 queries are very few")
+    assert any("judged by nobody" in warning for warning in warnings)
+
+
+def test_every_chart_tells_its_numbers_in_words() -> None:
+    for section in sections_of(climb_of()).values():
+        for chart in section.charts:
+            assert re.search(r"<title>[^<]+</title><desc>[^<]*\d[^<]*</desc>", chart.svg), chart.title

@@ -1,0 +1,216 @@
+"""Judging by a person: what is asked, what is kept, and that nothing is lost between tabs."""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._data.dataset import Corpus, Dataset, Document
+from rankproof._data.qrels import Qrels
+from rankproof._formats.read import read_qrels
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._server.judging_queue import MAX_PASSAGE_LENGTH, DocumentTexts, build_queue
+from support.results_server import Visitor, judged_in, many_pairs, saved, serving
+from support.small_results import small_climb
+
+PAIR = {"query": "q1", "doc": "d2"}
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    return tmp_path / "my.qrels"
+
+
+@pytest.fixture
+def guest(tmp_path: Path, judged: Path) -> Iterator[Visitor]:
+    with serving([saved(tmp_path / "results")], judge=judged) as visitor:
+        yield visitor.enter()
+
+
+def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', visitor.get(path).text)
+    assert found
+    return dict(json.loads(found[1]))
+
+
+def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands(guest: Visitor) -> None:
+    data = data_of(guest)
+    assert sorted((query, doc) for query, doc, *_ in data["pairs"]) == [(f"q{at}", f"d{n}") for at in (1, 2, 3) for n in (2, 3)]
+    assert ["q1", "d2", "q1", "d2", "what is 0?", "the text of 1 · \\u202e"] in data["pairs"]
+    assert (data["grades"], data["last"]) == ({}, None)
+    assert not re.search("bm25|hybrid", guest.get("/r/1/judge").text)
+
+
+def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands(guest: Visitor, judged: Path) -> None:
+    seen = guest.post("/r/1/judge", {**PAIR, "grade": 2})
+    assert seen.status == 200
+    assert judged_in(judged) == "q1 human:ann d2 2\n"
+    assert (seen.json["grade"], seen.json["stands"]) == (2, "bm25 2, dense 1, hybrid 4, late 3")
+    data = data_of(guest)
+    place = [pair[:2] for pair in data["pairs"]].index(["q1", "d2"])
+    assert (data["grades"], data["last"]) == ({str(place): 2}, place)
+
+
+def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
+    guest.post("/r/1/judge", {**PAIR, "grade": 2})
+    guest.post("/r/1/judge", {**PAIR, "grade": 0})
+    assert guest.post("/r/1/undo", PAIR).json["grade"] == 2
+    assert judged_in(judged) == "q1 human:ann d2 2\n"
+    assert guest.post("/r/1/undo", PAIR).json == {"grade": None, "stands": "", "grades": {}}
+    assert guest.post("/r/1/undo", PAIR).status == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({**PAIR, "grade": 4}, "the grade must be one of 0, 1, 2, 3"),
+        ({**PAIR, "grade": -1}, "the grade must be"),
+        ({**PAIR, "grade": "2"}, "the grade must be"),
+        ({**PAIR, "grade": True}, "the grade must be"),
+        ({**PAIR, "grade": 1.0}, "the grade must be"),
+        ({**PAIR, "grade": None}, "the grade must be"),
+        (PAIR, "the grade must be"),
+        ({"query": "q1", "doc": "d1", "grade": 1}, "this pair is not in the list"),
+        ({"query": "q1", "doc": "../d2", "grade": 1}, "this pair is not in the list"),
+        ({"query": ["q1"], "doc": "d2", "grade": 1}, "query and doc must be texts"),
+        ({"grade": 1}, "query and doc must be texts"),
+    ],
+)
+def test_what_is_no_judgement_of_a_listed_pair_is_refused(
+    guest: Visitor, judged: Path, body: dict[str, object], words: str
+) -> None:
+    seen = guest.post("/r/1/judge", body)
+    assert (seen.status, words in seen.text) == (400, True)
+    assert not judged.exists()
+
+
+def test_two_tabs_that_judge_at_the_same_time_lose_nothing(tmp_path: Path, judged: Path) -> None:
+    with serving([saved(tmp_path / "results", many_pairs(12, 6))], judge=judged) as visitor:
+        visitor.enter()
+        pairs = [(query, doc) for query, doc, *_ in data_of(visitor)["pairs"]]
+        wanted = {pair: at % 4 for at, pair in enumerate(pairs)}
+
+        def judge(pair: tuple[str, str]) -> int:
+            return visitor.post("/r/1/judge", {"query": pair[0], "doc": pair[1], "grade": wanted[pair]}).status
+
+        with ThreadPoolExecutor(4) as tabs:
+            assert set(tabs.map(judge, pairs)) == {200}
+        assert len(data_of(visitor)["grades"]) == len(pairs)
+    found = read_qrels(judged)
+    assert {(query, doc): grade for query, docs in found.items() for doc, grade in docs.items()} == wanted
+    assert len(Path(f"{judged}.log.jsonl").read_text().splitlines()) == len(pairs) + 1
+
+
+def test_a_pair_judged_in_two_tabs_has_the_grade_of_one_of_them(guest: Visitor, judged: Path) -> None:
+    with ThreadPoolExecutor(4) as tabs:
+        seen = list(tabs.map(lambda grade: guest.post("/r/1/judge", {**PAIR, "grade": grade % 4}), range(16)))
+    assert {each.status for each in seen} == {200}
+    assert len(judged.read_text().splitlines()) == 1
+
+
+def test_the_next_start_knows_what_was_judged(tmp_path: Path, judged: Path) -> None:
+    folder = saved(tmp_path / "results")
+    with serving([folder], judge=judged) as visitor:
+        visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
+    with serving([folder], judge=judged) as visitor:
+        assert list(data_of(visitor.enter())["grades"].values()) == [3]
+
+
+def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path, judged: Path) -> None:
+    paths = [saved(tmp_path / "one"), saved(tmp_path / "two", fingerprint="e" * 64)]
+    with serving(paths, judge=judged) as visitor:
+        visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
+        assert visitor.get("/r/2/judge").status == 422
+        assert visitor.post("/r/2/judge", {**PAIR, "grade": 1}).status == 409
+    assert judged_in(judged) == "q1 human:ann d2 3\n"
+
+
+def test_pairs_that_qrels_cannot_hold_or_nobody_can_read_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:
+    results = small_climb(queries=("q1", "q 2"), docs=("d1", "d2", "d3", "d4"))
+    shown = {doc: text for doc, text in results.snippets.items() if doc != "d3"}
+    with serving([saved(tmp_path / "results", replace(results, snippets=shown))], judge=judged) as visitor:
+        visitor.enter()
+        assert [pair[:2] for pair in data_of(visitor)["pairs"]] == [["q1", "d2"]]
+        assert "3 more cannot be judged here" in visitor.get("/r/1/judge").text
+
+
+def test_a_file_changed_by_another_hand_is_told_and_not_written_over(guest: Visitor, judged: Path) -> None:
+    guest.post("/r/1/judge", {**PAIR, "grade": 3})
+    judged.write_text("mine\n")
+    seen = guest.post("/r/1/judge", {**PAIR, "grade": 1})
+    assert (seen.status, "was changed by another hand" in seen.text) == (409, True)
+    assert judged.read_text() == "mine\n"
+
+
+def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, judged: Path) -> None:
+    with serving([saved(tmp_path / "results", small_climb(docs=("d1", "d2")))], judge=judged) as visitor:
+        page = visitor.enter().get("/r/1/judge").text
+    assert "There is nothing to judge here" in page
+    assert "Nothing is left" not in page
+
+
+def test_of_too_many_pairs_those_that_systems_rank_most_differently_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = many_pairs()
+    whole = build_queue(results, DocumentTexts())
+    monkeypatch.setattr("rankproof._server.judging_queue.MAX_CANDIDATES", 50)
+    some = build_queue(results, DocumentTexts())
+    assert (whole.passed_over, some.passed_over) == (False, True)
+    assert len(some.queue_items) == 50 < len(whole.queue_items)
+    assert set(some.queue_items) <= set(whole.queue_items)
+    asked = list(some.queue_items)
+    assert [pair for pair in whole.queue_items if pair in some.queue_items] == asked
+    assert set(list(whole.queue_items)[:40]) <= set(asked)
+
+
+def test_a_page_whose_pairs_are_some_of_many_says_so(guest: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankproof._server.judging_queue.MAX_CANDIDATES", 3)
+    assert "too many unjudged pairs to look at all" in guest.get("/r/1/judge").text
+    assert len(data_of(guest)["pairs"]) == 3
+
+
+def searched(climb: ExperimentResult) -> Dataset:
+    """What the climb could have been made on: one document is long, another too long for a page."""
+    texts = {"d1": "short", "d2": "long words " * 100, "d3": "w" * (MAX_PASSAGE_LENGTH + 1), "d4": "short"}
+    return Dataset("tiny", Corpus([Document(doc, text, title="") for doc, text in texts.items()]), climb.texts, climb.qrels)
+
+
+def test_a_passage_of_which_results_keep_the_beginning_is_said_to_be_one(tmp_path: Path, judged: Path) -> None:
+    snippets = {**small_climb().snippets, "d2": f"{'x' * 300}…"}
+    with serving([saved(tmp_path / "results", snippets=snippets)], judge=judged) as visitor:
+        data, page = data_of(visitor.enter()), visitor.get("/r/1/judge").text
+    assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d2"}
+    assert len(data["beginnings"]) == 3
+    assert "Beginning only" in page
+    assert "with <code>--dataset</code> shows them whole" in page
+
+
+def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> None:
+    results = small_climb()
+    dataset = searched(results)
+    fitting = saved(tmp_path / "results", results, fingerprint=dataset.fingerprint(), snippets={"d2": f"{'x' * 300}…"})
+    with serving([fitting], judge=judged, dataset=dataset) as visitor:
+        data = data_of(visitor.enter())
+    passages = {pair[1]: pair[5] for pair in data["pairs"]}
+    assert passages == {"d2": ("long words " * 100).strip(), "d3": f"{'w' * MAX_PASSAGE_LENGTH}…"}
+    assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d3"}
+
+
+def test_the_texts_of_another_dataset_are_not_shown(tmp_path: Path, judged: Path) -> None:
+    results = small_climb()
+    with serving([saved(tmp_path / "results", results)], judge=judged, dataset=searched(results)) as visitor:
+        assert not any("long words" in pair[5] for pair in data_of(visitor.enter())["pairs"])
+
+
+@pytest.mark.parametrize(("grade", "warns"), [(4, True), (3, False), (1, True)])
+def test_grades_on_another_scale_are_warned_of(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
+    results = small_climb()
+    qrels = Qrels.from_dict({query: {"d1": grade, "d4": 0} for query in results.queries})
+    with serving([saved(tmp_path / "results", results, qrels=qrels)], judge=judged) as visitor:
+        page = visitor.enter().get("/r/1/judge").text
+    assert ("Another scale" in page) is warns
+    assert (f"go up to {grade}, and those made here from 0 to 3" in page) is warns

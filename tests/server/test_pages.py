@@ -1,0 +1,316 @@
+"""The list, the reports and the comparison: what is there is found, what is hostile is inert."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from rankproof._report.page import render_report
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import load_results
+from rankproof._server.library import LruCache, ResultsLibrary, read_summary
+from rankproof._server.pages import compare_experiments
+from rankproof._server.responses import html_page
+from rankproof.errors import RankproofError, UsageError
+from support.hostile_strings import STRINGS
+from support.plot_results import wide_climb
+from support.results_server import Visitor, saved, serving
+from support.small_results import small_climb
+
+
+class Elements(HTMLParser):
+    """The elements, attributes and texts of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def links(self) -> list[str]:
+        return [str(given["href"]) for tag, given in self.found if tag == "a"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two experiments on the same data, one on other data, one that is damaged, one of another program, and no results."""
+    home = tmp_path_factory.mktemp("home")
+    saved(home / "old", small_climb(("bm25", "dense")), provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"})
+    saved(home / "new", small_climb(("bm25", "late", "rerank")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"})
+    saved(home / "other", small_climb(queries=("a", "b")), name="elsewhere", fingerprint="e" * 64)
+    (saved(home / "damaged") / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n")
+    (home / "foreign").mkdir()
+    (home / "foreign" / "result.json").write_text("{}")
+    (home / "empty").mkdir()
+    return home
+
+
+@pytest.fixture
+def guest(home: Path) -> Iterator[Visitor]:
+    with serving([home]) as visitor:
+        yield visitor.enter()
+
+
+def ids(visitor: Visitor) -> dict[str, str]:
+    """The name of each experiment in the list with its id."""
+    return dict(map(reversed, re.findall(r'<h2><a href="/r/(\d+)">([^<]*)</a></h2>', visitor.get("/").text)))
+
+
+def test_the_list_says_what_each_experiment_is_newest_first(guest: Visitor) -> None:
+    page = guest.get("/").text
+    assert list(ids(guest)) == ["newer", "small", "elsewhere"]
+    for words in ("tiny", "2026-01-01 00:00:00 UTC", "bm25, late, rerank", "nDCG@10", "best of 2:", "ffffffffffff", "folder old"):
+        assert words in page
+
+
+def test_what_cannot_be_read_is_listed_with_the_reason(guest: Visitor) -> None:
+    page = guest.get("/").text
+    assert "qrels.tsv: the file is not the one that was written with the results" in page
+    assert "foreign/result.json: this is no result of rankproof" in page
+    assert "5 folders" in page
+
+
+def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results", small_climb(("bm25", "dense")))
+    for path in [*(folder / "runs").iterdir(), folder / "snippets.jsonl", folder / "queries.jsonl"]:
+        path.unlink()
+    with serving([folder]) as visitor:
+        assert list(ids(visitor.enter())) == ["small"]
+        seen = visitor.get("/r/1")
+        assert (seen.status, "the file is missing" in seen.text) == (422, True)
+
+
+def test_why_a_folder_cannot_be_read_is_found_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = saved(tmp_path / "results")
+    (folder / "qrels.tsv").write_bytes(b"")
+    shelf = ResultsLibrary([str(folder)])
+    (spot,) = shelf.entries()
+    first = shelf.summary(spot)
+    monkeypatch.setattr("rankproof._server.library.read_summary", lambda _: pytest.fail("read again"))
+    assert isinstance(first, RankproofError)
+    assert shelf.summary(spot) is first
+
+
+def test_the_summary_is_that_of_the_results_read_whole(home: Path) -> None:
+    for name in ("old", "new", "other"):
+        results, found = load_results(home / name), read_summary(str(home / name))
+        assert found.systems == tuple(system_run.name for system_run in results.system_runs)
+        assert (found.name, found.queries, found.measure) == (results.name, len(results.result.queries), "nDCG@10")
+        assert found.value == max(means["nDCG@10"] for means in results.result.means.values())
+        assert found.value == results.result.means[found.best[0]]["nDCG@10"]
+        assert found.data == (results.qrels.fingerprint(), results.fingerprint)
+
+
+def test_systems_that_tie_are_all_named_and_one_that_answers_is_no_rival(tmp_path: Path) -> None:
+    best, poor = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
+    names = ("poor", "one", "two", "answers")
+    results = small_climb(names, scores={"poor": poor, "one": best, "two": best, "answers": best})
+    system_runs = tuple(
+        replace(system_run, kind="answer", baseline="two") if system_run.name == "answers" else system_run
+        for system_run in results.system_runs
+    )
+    folder = saved(tmp_path / "results", results, system_runs=system_runs)
+    assert read_summary(str(folder)).best == ("one", "two")
+    with serving([folder]) as visitor:
+        assert "best of 3:</span> one and two" in visitor.enter().get("/").text
+
+
+def test_a_folder_that_is_mended_is_read_again(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results")
+    whole = (folder / "qrels.tsv").read_bytes()
+    (folder / "qrels.tsv").write_bytes(b"")
+    with serving([folder]) as visitor:
+        assert "This folder cannot be read" in visitor.enter().get("/").text
+        (folder / "qrels.tsv").write_bytes(whole)
+        assert list(ids(visitor)) == ["small"]
+
+
+def test_one_folder_that_nobody_foresaw_does_not_hide_the_others(tmp_path: Path) -> None:
+    saved(tmp_path / "good", name="good")
+    strange = saved(tmp_path / "strange", small_climb(measures=["nDCG@10"])) / "result.json"
+    document = json.loads(strange.read_text())
+    for system in document["systems"]:
+        system["measures"] = {}
+    strange.write_text(json.dumps(document))
+    with serving([tmp_path]) as visitor:
+        assert list(ids(visitor.enter())) == ["good"]
+        assert "strange: cannot be read" in visitor.get("/").text
+
+
+def test_a_folder_that_cannot_be_read_has_no_report_but_a_reason(guest: Visitor) -> None:
+    known = set(ids(guest).values())
+    for unread in {str(each) for each in range(1, 6)} - known:
+        seen = guest.get(f"/r/{unread}")
+        assert seen.status == 422
+        assert "This cannot be shown" in seen.text
+
+
+def test_the_report_is_the_page_that_report_writes_with_a_way_back(guest: Visitor, home: Path) -> None:
+    seen = guest.get(f"/r/{ids(guest)['newer']}")
+    whole = render_report(ResultsLibrary([str(home / "new")]).results(ResultsLibrary([str(home / "new")]).entries()[0]))
+    assert seen.status == 200
+    assert re.sub(r' <span class="beside"><a href="/">.*?</span>', "", seen.text, count=1) == whole
+    assert "&lt;a href" not in seen.text
+    assert "/" in Elements(seen.text).links()
+
+
+def test_a_report_is_made_again_when_the_results_are_others(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results")
+    with serving([folder]) as visitor:
+        visitor.enter()
+        first = visitor.get("/r/1").text
+        assert visitor.get("/r/1").text == first
+        saved(folder, small_climb(("one", "two")), name="renamed")
+        assert "renamed" in visitor.get("/r/1").text
+        assert "renamed" in visitor.get("/").text
+
+
+def test_an_experiment_that_comes_later_is_in_the_list_and_no_id_changes(tmp_path: Path) -> None:
+    saved(tmp_path / "b", name="first")
+    with serving([tmp_path]) as visitor:
+        visitor.enter()
+        before = ids(visitor)
+        saved(tmp_path / "a", name="second")
+        assert ids(visitor) == {**before, "second": "2"}
+
+
+def test_two_experiments_on_the_same_data_are_compared_in_words(guest: Visitor) -> None:
+    known = ids(guest)
+    offered = guest.get(f"/r/{known['newer']}/compare").text
+    path = f"/r/{known['newer']}/compare/{known['small']}"
+    assert path in Elements(offered).links()
+    assert f"/compare/{known['elsewhere']}" not in offered
+    assert "Different data: fingerprints of judgements" in offered
+    seen = guest.get(path)
+    assert seen.status == 200
+    assert "newer/bm25 and small/bm25 are the same on every query in nDCG@10" in seen.text
+    assert "late vs dense" in seen.text
+    assert "late vs rerank" not in seen.text
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, int]) -> None:
+    queries = [f"q{at}" for at in range(40)]
+    whole = wide_climb(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
+    parts = [_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new")]
+    found = compare_experiments(parts[order[0]], parts[order[1]], ("one", "two"))
+    assert found.lead.startswith("strong is better than good in nDCG@10")
+    assert [one.title for one in found.verdicts] == ["nDCG@10", "RR@10"]
+    pairs = {frozenset((mine, theirs)) for mine in ("poor", "good") for theirs in ("fair", "strong")}
+    for one in found.verdicts:
+        assert {frozenset(row.split(" vs ")) for row in one.sheet.grid.rows} == pairs
+        assert len(one.sentences) == len(one.sheet.grid.rows) == 4
+        assert sum(int(count.rpartition(" ")[2]) for count in one.counts.split(", ")) == 4
+
+
+def test_only_the_pairs_that_are_shown_count_as_tests() -> None:
+    whole = wide_climb(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
+    found = compare_experiments(_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new"), ("one", "two"))
+    assert "over 8 tests" in found.means.sentences[0]
+    assert sum(len(one.sentences) for one in found.verdicts) == 8
+
+
+def _only(results: ExperimentResult, names: tuple[str, ...], name: str) -> ExperimentResult:
+    """The climb with these systems only."""
+    system_runs = tuple(replace(system_run, baseline=None) for system_run in results.system_runs if system_run.name in names)
+    systems = tuple(system for system in results.result.systems if system.name in names)
+    return replace(results, name=name, system_runs=system_runs, result=replace(results.result, systems=systems))
+
+
+def test_different_data_are_not_compared(guest: Visitor) -> None:
+    known = ids(guest)
+    seen = guest.get(f"/r/{known['small']}/compare/{known['elsewhere']}")
+    assert seen.status == 409
+    assert "are about different data" in seen.text
+    assert guest.get(f"/r/{known['small']}/compare/{known['small']}").status == 409
+
+
+def test_experiments_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    paths = [saved(tmp_path / "one"), saved(tmp_path / "two"), saved(tmp_path / "deep" / "one")]
+    with serving(paths) as visitor:
+        visitor.enter()
+        assert "one/late vs two/bm25" in visitor.get("/r/1/compare/2").text
+        assert "small (1)/late vs small (2)/bm25" in visitor.get("/r/1/compare/3").text
+
+
+def test_without_judging_there_is_no_way_to_judge(guest: Visitor) -> None:
+    first = next(iter(ids(guest).values()))
+    assert guest.get(f"/r/{first}/judge").status == 404
+    assert guest.post(f"/r/{first}/judge", {"query": "q1", "doc": "d2", "grade": 1}).status == 404
+    assert not [link for link in Elements(guest.get("/").text).links() if "judge" in link]
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_hostile_text_is_text_on_every_page(text: str, tmp_path: Path) -> None:
+    results = replace(
+        small_climb((text, f"{text}2"), queries=("q1", "q2")),
+        name=text,
+        provenance={"dataset": text, "made": text},
+        snippets={f"d{at}": text for at in range(1, 5)},
+        fingerprint=text,
+        notes=(text,),
+    )
+    paths = [saved(tmp_path / "one", results), saved(tmp_path / "two", results)]
+    with serving(paths, judge=tmp_path / "my.qrels") as visitor:
+        visitor.enter()
+        for path in ("/", "/r/1/compare", "/r/1/compare/2", "/r/1/judge"):
+            seen = visitor.get(path)
+            assert seen.status == 200
+            assert_inert(seen.text, path)
+
+
+def assert_inert(page: str, path: str) -> None:
+    """Nothing in the page runs, loads or hides that is not ours."""
+    found = Elements(page).found
+    tags = [tag for tag, _ in found]
+    assert tags.count("script") == (2 if path.endswith("judge") else 0)
+    assert (tags.count("style"), tags.count("title"), tags.count("link")) == (1, 1, 1)
+    assert not {"img", "svg", "base", "iframe", "object", "form"} & set(tags)
+    assert not [name for _, given in found for name in given if name.startswith("on") or name in ("style", "src")]
+    assert all(link.startswith(("/", "#")) for link in Elements(page).links())
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028\u2029]", page)
+
+
+def test_a_folder_without_results_is_refused_at_the_start(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nowhere", Path(__file__)):
+        with pytest.raises(UsageError, match="is no results folder, and there is none in it"):
+            ResultsLibrary([str(path)])
+
+
+def test_a_folder_named_twice_is_there_once(tmp_path: Path) -> None:
+    saved(tmp_path / "one")
+    shelf = ResultsLibrary([str(tmp_path), str(tmp_path / "one"), f"{tmp_path}/./one"])
+    assert [spot.label for spot in shelf.entries()] == ["one"]
+
+
+def test_what_was_asked_for_least_lately_is_given_up_first() -> None:
+    made: list[str] = []
+    kept: LruCache[str] = LruCache(2)
+    for key in "abacb":
+        kept.get_or_create(key, lambda key=key: made.append(key) or key)  # type: ignore[misc,func-returns-value]
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_what_could_not_be_made_leaves_nothing_behind_and_is_tried_again() -> None:
+    kept: LruCache[str] = LruCache(2)
+    for key in range(5):
+        with pytest.raises(ZeroDivisionError):
+            kept.get_or_create(key, lambda: str(1 // 0))
+    assert not kept._making
+    assert kept.get_or_create(1, lambda: "made") == "made"
+
+
+def test_a_template_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    html_page("refusal.html.j2", title="a", why="b")
+    monkeypatch.setattr("rankproof._server.responses._text", lambda *_: pytest.fail("read again"))
+    assert b"second" in html_page("refusal.html.j2", title="a", why="second").body

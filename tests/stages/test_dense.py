@@ -1,0 +1,201 @@
+"""Dense retrieval: shared vectors, prompts, empty passages, and what is said of models and stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import identity_key
+from rankproof._experiment.cache import MemoryBlockCache
+from rankproof.errors import UsageError
+from rankproof.models._minilm import MiniLM
+from rankproof.models._wordllama import WordLlama
+from rankproof.stages import BiEncoderScorer, Dense, MaxSim
+from rankproof.stages._base import BuildContext, QueryTimer
+from rankproof.stages._vectors import PASSAGES_PER_BLOCK, passage_blocks, passage_vectors
+from rankproof.stores import Chroma, Memory, PgVector
+from support.small_models import HashedWords, OneByOne
+from support.stage_building import PlainKeep, asked, climbed, corpus_of, ground_of
+
+TEXTS = {"d1": "red apple pie", "d2": "green pear", "d3": "", "d4": "apple"}
+MODEL = HashedWords()
+
+
+def test_the_nearest_passage_comes_first_and_an_empty_one_scores_zero() -> None:
+    docs, scores = climbed(Dense(MODEL), ground_of(corpus_of(TEXTS)), "apple")
+    assert docs[0] == "d4"
+    assert scores[0] == pytest.approx(1)
+    assert scores[docs.index("d3")] == 0
+
+
+def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -> None:
+    keep = PlainKeep()
+    context = ground_of(corpus_of(TEXTS), keep)
+    for stage in (Dense(MODEL), Dense(MODEL, store=OneByOne()), Dense(MODEL, query_prompt="query: "), Dense(MODEL, depth=1)):
+        stage.build(context)
+    BiEncoderScorer(MODEL, query_prompt="other: ").build(context)
+    assert keep.made == 1
+    for stage in (Dense(MODEL, passage_prompt="passage: "), Dense(MODEL, fields=("text",)), Dense(HashedWords(16))):
+        stage.build(context)
+    assert keep.made == 4
+
+
+@pytest.mark.parametrize("part", ["__version__", "BLOCK"])
+@pytest.mark.parametrize("kind", ["passage_vectors", "token_vectors"])
+def test_another_version_or_size_of_blocks_takes_no_vectors_that_were_kept(
+    part: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = PlainKeep()
+    made = BiEncoderScorer(MODEL) if kind == "passage_vectors" else MaxSim(MODEL)
+    made.build(ground_of(corpus_of(TEXTS), keep))
+    monkeypatch.setattr(f"rankproof.stages.{kind}.{part}", 1)
+    made.build(ground_of(corpus_of(TEXTS), keep))
+    assert len(keep.kept) == 2
+
+
+def test_a_folder_is_made_for_those_stores_alone_that_need_one() -> None:
+    keep = PlainKeep()
+    Dense(MODEL, store=Memory()).build(ground_of(corpus_of(TEXTS), keep))
+    assert keep.folders == 0
+    assert not PgVector(dsn="postgresql://u@h/d").needs_folder
+    assert not Chroma(folder="mine").needs_folder
+    assert PgVector().needs_folder
+    assert Chroma().needs_folder
+
+
+def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vectors() -> None:
+    plain, prompted = Dense(WordLlama()), Dense(WordLlama(), query_prompt="question: ", passage_prompt="answer: ")
+    assert identity_key(plain) != identity_key(prompted)
+    keep = PlainKeep()
+    context, encoder = ground_of(corpus_of(TEXTS), keep), WordLlama().load()
+    one, other = (
+        passage_vectors(context, WordLlama(), encoder, stage.passage_prompt, stage.fields) for stage in (plain, prompted)
+    )
+    assert len(keep.kept) == 2
+    assert one.ids == other.ids
+    differing = np.any(one.matrix != other.matrix, axis=1)
+    assert differing.tolist() == [doc != "d3" for doc in one.ids]
+    assert climbed(plain, context, "apple")[1].tolist() != climbed(prompted, context, "apple")[1].tolist()
+
+
+def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> None:
+    texts = {f"d{at}": "w " * (at % 7) for at in range(2 * PASSAGES_PER_BLOCK + 1)}
+    blocks = passage_blocks(corpus_of(texts), ("text",))
+    assert [len(block) for block in blocks] == [PASSAGES_PER_BLOCK, PASSAGES_PER_BLOCK, 1]
+    assert blocks == passage_blocks(corpus_of(dict(reversed(texts.items()))), ("text",))
+    lengths = [len(text) for block in blocks for _, text in block]
+    assert lengths == sorted(lengths)
+
+
+def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_remembered() -> None:
+    stage = Dense(HashedWords(max_words=2))
+    context = ground_of(corpus_of(TEXTS))
+    for _ in range(2):
+        searcher = stage.build(context)
+        assert searcher.facts()["truncated_passages"] == 1
+        assert list(searcher.notes()) == [
+            "1 of 4 passages (25%) are longer than the model reads and were cut",
+            "1 passages are empty; their score is 0 for every query",
+        ]
+
+
+def test_a_model_that_maps_everything_to_one_point_is_noted() -> None:
+    searcher = Dense(HashedWords(max_words=1)).build(ground_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
+    assert searcher.facts()["collapse"] == pytest.approx(1)
+    assert "nearly one point" in searcher.notes()[0]
+
+
+def test_the_recall_of_an_approximate_store_is_a_fact() -> None:
+    corpus = corpus_of({f"d{at}": f"w{at} common" for at in range(20)})
+    for forgets, expected in ((2, 0.5), (4, 0.75)):
+        stage = Dense(MODEL, store=OneByOne(forgets=forgets), depth=20)
+        searcher = stage.build(ground_of(corpus))
+        searcher.search_all([Query("q1", "w1 common"), Query("q2", "w2"), Query("q3", "")])
+        searcher.search(Query("q1", "w1 common"), (), QueryTimer())
+        facts = searcher.facts()
+        assert (facts["recall_of_exact"], facts["recall_depth"], facts["recall_queries"]) == (expected, 20, 2)
+    assert "recall_of_exact" not in Dense(MODEL).build(ground_of(corpus)).facts()
+
+
+def test_the_clock_tells_embedding_from_searching() -> None:
+    clock = QueryTimer()
+    Dense(MODEL).build(ground_of(corpus_of(TEXTS))).search(Query("q", "apple"), (), clock)
+    assert clock.milliseconds["embed"] > 0
+    assert clock.milliseconds["search"] > 0
+    assert clock.milliseconds["rerank"] == 0
+
+
+def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
+    keep = PlainKeep()
+    context = ground_of(corpus_of(TEXTS), keep)
+    first, second = (Dense(MODEL).build(context).cost() for _ in range(2))
+    encoding = next(iter(keep.kept.values()))[1]
+    assert min(first.seconds, second.seconds) > encoding
+    assert first.bytes == second.bytes == 4 * 32 * 4
+
+
+def test_a_query_without_a_word_finds_nothing_with_and_without_a_prompt() -> None:
+    context = ground_of(corpus_of(TEXTS))
+    for stage in (Dense(MODEL), Dense(MODEL, query_prompt="query: ")):
+        searcher = stage.build(context)
+        assert asked(stage, searcher, context, "")[0] == []
+        empty, filled = searcher.search_all([Query("q1", ""), Query("q2", "pear")])
+        assert (empty[0], len(filled[0])) == ([], 4)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_a_blank_query_finds_nothing_and_a_blank_passage_scores_zero_also_where_marks_are_tokens(
+    blank: str,
+) -> None:
+    stage = Dense(HashedWords(always_marks=True), query_prompt="query: ")
+    context = ground_of(corpus_of({"d1": "red apple", "d2": blank}))
+    searcher = stage.build(context)
+    assert searcher.facts()["empty_passages"] == 1
+    assert asked(stage, searcher, context, blank)[0] == []
+    docs, scores = asked(stage, searcher, context, "apple")
+    assert scores[docs.index("d2")] == 0
+    assert searcher.search_all([Query("q", blank)])[0][0] == []
+
+
+def test_an_empty_text_has_a_vector_of_zeros_under_minilm_too(minilm_cache: Path) -> None:
+    stage = Dense(MiniLM())
+    context = ground_of(corpus_of({"d1": "red apple", "d2": ""}))
+    searcher = stage.build(context)
+    docs, scores = asked(stage, searcher, context, "apple")
+    assert (docs, scores[1]) == (["d1", "d2"], 0)
+    assert asked(stage, searcher, context, "")[0] == []
+
+
+@pytest.mark.parametrize(("text", "cut"), [("apple pie", 0), ("red apple pie", 1)])
+def test_a_query_that_the_model_cuts_is_told_with_its_prompt(text: str, cut: int) -> None:
+    searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(ground_of(corpus_of(TEXTS)))
+    clock = QueryTimer()
+    searcher.search(Query("q", text), (), clock)
+    assert clock.cut_queries == cut
+
+
+@pytest.mark.parametrize("made", [BiEncoderScorer(MODEL), MaxSim(MODEL)])
+def test_progress_is_told_in_passages(made: BiEncoderScorer | MaxSim) -> None:
+    told: list[tuple[str, int, int]] = []
+    corpus = corpus_of({f"d{at}": f"w{at}" for at in range(PASSAGES_PER_BLOCK + 44)})
+    with MemoryBlockCache(lambda label, done, total: told.append((label, done, total))) as keep:
+        made.build(BuildContext(corpus, corpus.fingerprint(), keep))
+    assert told[-1][1:] == (PASSAGES_PER_BLOCK + 44, PASSAGES_PER_BLOCK + 44)
+
+
+def test_no_documents_at_all_give_nothing() -> None:
+    stage = Dense(MODEL)
+    context = ground_of(corpus_of({}))
+    searcher = stage.build(context)
+    assert asked(stage, searcher, context, "apple")[0] == []
+    assert searcher.search_all([Query("q", "apple")])[0][0] == []
+    assert searcher.facts()["collapse"] == 0
+    searcher.close()
+
+
+def test_a_prompt_must_be_text() -> None:
+    with pytest.raises(UsageError, match="query_prompt is a NoneType; give text"):
+        Dense(MODEL, query_prompt=None)  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""The fusing stage gives what fusing the runs gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rankproof._data.run import Run
+from rankproof._fusion.fuse import fuse
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof.errors import UsageError
+from rankproof.stages import BM25, RRF, Dense, Fuse
+from support.small_models import HashedWords
+from support.stage_building import climbed, corpus_of, ground_of
+
+STAGES = (BM25(), Dense(HashedWords()))
+GROUND = ground_of(corpus_of({f"d{at}": f"w{at % 3} w{at % 5} common" for at in range(12)}))
+
+
+def run_of(stage: Any) -> Run:
+    docs, scores = climbed(stage, GROUND, "w1 w4 common")
+    return Run.from_dict({"q": dict(zip(docs, scores.tolist(), strict=True))})
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm", NORMALISATIONS)
+def test_the_stage_and_the_verb_have_one_definition(method: Any, norm: Any) -> None:
+    options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "weights": (1.0, 0.3), "depth": 9}
+    docs, scores = climbed(Fuse(STAGES, **options), GROUND, "w1 w4 common")
+    run = fuse([run_of(stage) for stage in STAGES], **options)
+    assert tuple(docs) == run.docs
+    assert scores.tolist() == run.scores.tolist()
+
+
+def test_the_short_name_is_reciprocal_ranks() -> None:
+    assert RRF(list(STAGES)) == Fuse(STAGES, "rrf", k=60)
+    assert RRF(STAGES, k=10, weights=[2, 1], depth=5) == Fuse(STAGES, k=10, weights=(2.0, 1.0), depth=5)
+
+
+def test_it_says_how_it_fuses() -> None:
+    assert RRF(STAGES).build(GROUND).facts() == {"method": "rrf", "weights": [1.0, 1.0], "k": 60.0}
+    assert Fuse(STAGES, "combsum").build(GROUND).facts() == {"method": "combsum", "weights": [1.0, 1.0], "norm": "min-max"}
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"stages": ()}, "there is nothing to fuse"),
+    ({"stages": "bm25"}, "there is nothing to fuse"),
+    ({"method": "sum"}, "no fusion is called sum"),
+    ({"norm": "max"}, "no normalisation is called max"),
+    ({"k": -1}, "k is -1"),
+    ({"depth": 0}, "depth is 0"),
+    ({"weights": (1.0,)}, "1 weights for 2 runs"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG)
+def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Fuse(**{"stages": STAGES, **options})

@@ -1,0 +1,115 @@
+"""Bootstrap intervals against scipy's, and their laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.intervals import (
+    SMALL_SAMPLE,
+    BootstrapMethod,
+    Interval,
+    bootstrap_interval,
+    interval_of,
+    mean_interval,
+    resampled_means,
+)
+
+SHAPES = {
+    "normal": lambda random, n: random.normal(0.02, 0.2, n),
+    "skewed": lambda random, n: random.exponential(0.3, n) - 0.2,
+    "ranks": lambda random, n: 1 / random.geometric(0.6, n) - 1 / random.geometric(0.4, n),
+}
+
+
+def found(values: FloatArray, **how: Any) -> Interval:
+    interval = mean_interval(values, **how)
+    assert interval is not None
+    return interval
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [SMALL_SAMPLE, 60, 300])
+def test_intervals_are_scipys_but_for_chance(method: BootstrapMethod, shape: str, n: int) -> None:
+    apart = SHAPES[shape](np.random.default_rng(n), n)
+    theirs = stats.bootstrap(
+        (apart,), np.mean, method="BCa" if method == "bca" else "percentile", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    ours = found(apart, method=method, resamples=20_000)
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.06 * float(apart.std()) / np.sqrt(n) * 4)
+
+
+def test_on_the_same_resamples_bca_is_scipys_to_the_ninth_digit() -> None:
+    apart = SHAPES["skewed"](np.random.default_rng(3), 40)
+    means = resampled_means(apart[:, None], 5_000, 0)[:, 0]
+    centre = apart.mean()
+    bias = stats.norm.ppf((np.sum(means < centre) + np.sum(means <= centre)) / 2 / len(means))
+    jackknife = np.array([np.delete(apart, at).mean() for at in range(len(apart))])
+    off = jackknife.mean() - jackknife
+    bent = (off**3).sum() / (6 * (off**2).sum() ** 1.5)
+    shares = [stats.norm.cdf(bias + (bias + z) / (1 - bent * (bias + z))) for z in stats.norm.ppf([0.025, 0.975])]
+    assert bootstrap_interval(apart, means, "bca") == pytest.approx(np.quantile(means, shares).tolist(), abs=1e-9)
+
+
+def test_resampled_means_spread_as_theory_says() -> None:
+    values = np.random.default_rng(0).random((80, 3))
+    means = resampled_means(values, 20_000, 0)
+    np.testing.assert_allclose(means.mean(axis=0), values.mean(axis=0), atol=0.002)
+    np.testing.assert_allclose(means.std(axis=0), values.std(axis=0) / np.sqrt(80), rtol=0.03)
+
+
+def test_columns_share_their_resamples() -> None:
+    values = np.random.default_rng(0).random((30, 1))
+    means = resampled_means(np.concatenate([values, values + 1.0], axis=1), 200, 0)
+    np.testing.assert_allclose(means[:, 1] - means[:, 0], 1.0, atol=1e-12)
+
+
+def test_the_seed_decides() -> None:
+    apart = np.random.default_rng(1).normal(size=50)
+    assert mean_interval(apart, seed=1, resamples=500) == mean_interval(apart, seed=1, resamples=500)
+    assert mean_interval(apart, seed=1, resamples=500) != mean_interval(apart, seed=2, resamples=500)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_swapping_the_systems_turns_the_interval_round(method: BootstrapMethod) -> None:
+    apart = SHAPES["skewed"](np.random.default_rng(3), 50)
+    low, high = found(apart, method=method, resamples=2_000)
+    back = found(-apart, method=method, resamples=2_000)
+    assert back == pytest.approx((-high, -low), abs=1e-9)
+
+
+def test_more_certainty_takes_a_wider_interval() -> None:
+    apart = np.random.default_rng(1).normal(size=50)
+    narrow, wide = found(apart, level=0.9), found(apart, level=0.99)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 50])
+def test_values_without_a_spread_have_no_interval(n: int) -> None:
+    assert mean_interval(np.full(n, 0.25), resamples=100) is None
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("n", [2, 3, 10, SMALL_SAMPLE - 1])
+def test_few_queries_have_the_interval_of_students_t(method: BootstrapMethod, n: int) -> None:
+    values = np.random.default_rng(n).normal(0.3, 0.2, n)
+    for level in (0.9, 0.95, 0.99):
+        theirs = stats.t.interval(level, n - 1, loc=values.mean(), scale=stats.sem(values))
+        assert found(values, method=method, level=level, resamples=100) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_an_interval_of_few_queries_ends_where_means_end() -> None:
+    values = np.array([0.1, 0.9])
+    means = resampled_means(values[:, None], 100, 0)[:, 0]
+    assert interval_of(values, means, "bca", within=(0.0, 1.0)) == (0.0, 1.0)
+
+
+def test_an_interval_of_five_normal_values_holds_the_truth_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    intervals = [found(random.normal(0, 1, 5), resamples=100) for _ in range(1_000)]
+    assert 0.93 <= sum(low <= 0 <= high for low, high in intervals) / 1_000 <= 0.97

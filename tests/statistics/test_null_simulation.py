@@ -1,0 +1,36 @@
+"""A small part of `python -m benchmarks.nulls`: what happens where the truth is known."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.nulls import Check, by_flips, by_t, claims_equivalence, covers, detects, errs, rejects
+from benchmarks.worlds import LIFTED, NULLS
+
+CHECKS = {
+    "a true null is rejected about as often as alpha says": Check(
+        "randomisation", "RR", 40, rejects(NULLS[1], 40, by_flips), 0.03, 0.07
+    ),
+    "so it is by the t-test": Check("t", "RR", 40, rejects(NULLS[1], 40, by_t), 0.03, 0.07),
+    "an interval holds the truth": Check("bca", "lifted", 60, covers(LIFTED, 60, "bca"), 0.92, 0.97),
+    "equivalence is not claimed at the margin": Check("margin", "normal", 50, claims_equivalence(50), 0.0, 0.07),
+    "a detectable difference is detected": Check("power", "normal", 50, detects(50), 0.76, 0.84),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_in_a_world_whose_truth_is_known(name: str) -> None:
+    check = CHECKS[name]
+    assert check.least <= check.rate(1_000, seed=1) <= check.most
+
+
+@pytest.mark.parametrize("world", [NULLS[0], LIFTED], ids=lambda world: world.name)
+def test_a_family_under_holm_seldom_holds_a_false_verdict(world: object) -> None:
+    check = Check("holm", "family", 40, errs(world, 40), 0.0, 0.09)  # type: ignore[arg-type]
+    assert check.rate(200, seed=1) <= check.most
+
+
+def test_an_uncorrected_family_errs_more_often_than_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankproof._statistics import correction
+
+    monkeypatch.setitem(correction.CORRECTIONS, "holm", correction.CORRECTIONS["none"])
+    assert Check("holm", "family", 40, errs(NULLS[0], 40), 0, 1).rate(200, seed=1) > 0.1

@@ -1,0 +1,166 @@
+"""The sign-flip randomisation test: laws, scipy as oracle, and one result from C and numpy."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankproof._statistics.deterministic import GOLDEN, random_words, stream_key, to_exact_sum
+from rankproof._statistics.permutation import MAX_EXACT_QUERIES, randomisation_p, signed_sums
+
+
+@pytest.fixture
+def native() -> Any:
+    """The native flips; without them the test is skipped, or fails where everything is meant to be there."""
+    if find_spec("rankproof._native.permutation") is None:
+        (pytest.fail if os.environ.get("RANKPROOF_TESTS") == "whole" else pytest.skip)("the native flips were not built")
+    from rankproof._native import permutation
+
+    return permutation
+
+
+def by_scipy(values: Any, n_resamples: float = np.inf) -> float:
+    def statistic(one: Any, other: Any, axis: int) -> Any:
+        # Rounded, as sums that are equal but for rounding are ties.
+        return np.round(np.abs((one - other).mean(axis=axis)), 12)
+
+    found = stats.permutation_test(
+        (values[:, 0], values[:, 1]), statistic, permutation_type="samples", alternative="greater", vectorized=True,
+        n_resamples=n_resamples, rng=np.random.default_rng(1),
+    )  # fmt: skip
+    return float(found.pvalue)
+
+
+@pytest.mark.parametrize("n", range(2, MAX_EXACT_QUERIES + 1))
+def test_few_queries_are_tested_exactly_as_by_scipy(n: int) -> None:
+    random = np.random.default_rng(n)
+    ranks, hits = random.integers(1, 5, (n, 2)).astype(np.float64), random.integers(0, 2, (n, 2)).astype(np.float64)
+    for values in (random.random((n, 2)), 1 / ranks, hits):
+        assert randomisation_p(values, 1, 0)[0, 1] == pytest.approx(by_scipy(values), abs=1e-15)
+
+
+def test_a_textbook_example_gives_its_p() -> None:
+    # Fisher's reading of Darwin's maize: 863 of 32768 flips on each side are at least as far out (Fisher 1935, section 21).
+    eighths = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
+    exact = np.abs(((np.arange(2**15)[:, None] >> np.arange(15) & 1) * 2 - 1) @ eighths) >= abs(eighths.sum())
+    assert int(exact.sum()) == 1726
+    p = float(randomisation_p(np.stack([eighths / 8, eighths * 0.0], 1), 200_000, 3)[0, 1])
+    assert p == pytest.approx(1726 / 2**15, abs=3 * np.sqrt(0.0527 * 0.9473 / 200_000))
+
+
+@pytest.mark.parametrize("n", [15, 40, 225])
+def test_many_queries_are_within_three_standard_errors_of_scipys(n: int) -> None:
+    random = np.random.default_rng(n)
+    for shift in (0.0, 0.05, 0.1):
+        values = random.random((n, 2)) + np.array([shift, 0])
+        ours, theirs = float(randomisation_p(values, 20_000, 7)[0, 1]), by_scipy(values, 9_999)
+        error = np.sqrt(max(theirs, 1e-3) * (1 - theirs) * (1 / 20_000 + 1 / 9_999))
+        assert abs(ours - theirs) <= 3 * error
+
+
+MATRIX = st.integers(2, 30).flatmap(
+    lambda n: st.lists(st.lists(st.sampled_from([0, 0.1, 1 / 3, 0.5, 1]), min_size=3, max_size=3), min_size=n, max_size=n)
+)
+
+
+@given(MATRIX)
+@settings(max_examples=50)
+def test_p_is_above_0_at_most_1_and_the_same_both_ways(rows: list[list[float]]) -> None:
+    p = randomisation_p(np.array(rows), 500, 0)
+    assert (p == p.T).all()
+    assert (p > 0).all()
+    assert (p <= 1).all()
+    assert (np.diag(p) == 1).all()
+
+
+@given(MATRIX, st.sampled_from([-3.0, 0.5, 10.0]))
+@settings(max_examples=50)
+def test_a_constant_added_to_all_systems_changes_no_p(rows: list[list[float]], constant: float) -> None:
+    values = np.array(rows)
+    assert (randomisation_p(values + constant, 500, 0) == randomisation_p(values, 500, 0)).all()
+
+
+@given(MATRIX)
+@settings(max_examples=50)
+def test_other_systems_change_no_p_of_a_pair(rows: list[list[float]]) -> None:
+    values = np.array(rows)
+    whole_table, pair = randomisation_p(values, 500, 0), randomisation_p(values[:, 1:], 500, 0)
+    assert whole_table[1, 2] == pair[0, 1]
+
+
+def test_flips_that_equal_the_one_seen_but_for_rounding_are_hits() -> None:
+    # Every flip of thirds and tenths that sums to what was seen ties in arithmetic, and not in floating point.
+    apart = np.array([0.1, 0.2, -0.3, 1 / 3, 1 / 6, -0.5, 0.7, 0.1, 0.2, 0.4])
+    tenths = np.array([6, 12, -18, 20, 10, -30, 42, 6, 12, 24])
+    sums = ((np.arange(2**10)[:, None] >> np.arange(10) & 1) * 2 - 1) @ tenths
+    want = np.count_nonzero(np.abs(sums) >= abs(tenths.sum())) / 2**10
+    assert randomisation_p(np.stack([apart, np.zeros(10)], 1), 1, 0)[0, 1] == want
+
+
+def test_the_seed_decides_and_another_seed_differs_by_chance_alone() -> None:
+    values = np.random.default_rng(2).random((60, 2))
+    first, again, other = (float(randomisation_p(values, 5_000, seed)[0, 1]) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert abs(first - other) < 4 * np.sqrt(first * (1 - first) * 2 / 5_000)
+
+
+@pytest.mark.parametrize("n", [15, 63, 64, 65, 128, 300])
+@pytest.mark.parametrize("columns", [1, 2, 4, 5, 12, 16, 17, 40])
+def test_c_and_numpy_give_the_same_bits(native: Any, n: int, columns: int) -> None:
+    values = np.random.default_rng(n * columns).normal(size=(n, columns))
+    for first, count in ((0, 1), (0, 257), (1_000_003, 64)):
+        numbers = to_exact_sum(values).numbers
+        both = [signed_sums(numbers, 9, first, count, kernel) for kernel in ("native", "numpy")]
+        assert (both[0] == both[1]).all()
+    assert (randomisation_p(values, 700, 4, "native") == randomisation_p(values, 700, 4, "numpy")).all()
+
+
+def test_flips_are_the_same_however_they_are_cut() -> None:
+    numbers = to_exact_sum(np.random.default_rng(0).random((100, 3))).numbers
+    together = signed_sums(numbers, 5, 0, 90, "numpy")
+    parts = [signed_sums(numbers, 5, first, 30, "numpy") for first in (0, 30, 60)]
+    assert (np.concatenate(parts) == together).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "first", "count", "words"),
+    [
+        (10, 0, 0, 1, "columns"),
+        (10, 3, 0, 1, "columns"),
+        (10, 5, -1, 1, "range"),
+        (10, 5, 0, -1, "range"),
+        (10, 5, 0, 2**60, "range"),
+        (10, 2**40, 0, 1, "columns"),
+    ],
+)
+def test_c_refuses_what_it_would_read_or_write_out_of_bounds(
+    native: Any, size: int, columns: int, first: int, count: int, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        native.sums(np.zeros(size, np.int64), columns, 0, first, count)
+
+
+def test_no_rows_and_no_flips_are_nothing(native: Any) -> None:
+    assert native.sums(np.zeros(0, np.int64), 2, 0, 0, 1) == bytes(16)
+    assert native.sums(np.zeros(4, np.int64), 2, 0, 0, 0) == b""
+
+
+def test_the_words_are_splitmix64s() -> None:
+    # The first words of seed 1234567, as the authors' own program gives them.
+    known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    assert random_words(1234567, 0, 5).tolist() == known
+    assert random_words(1234567, 3, 2).tolist() == known[3:]
+
+
+def test_uses_and_seeds_have_streams_of_their_own() -> None:
+    keys = {stream_key(seed, use) for seed in range(100) for use in ("flips", "resamples")}
+    assert len(keys) == 200
+    assert GOLDEN % 2 == 1

@@ -1,0 +1,20 @@
+"""Evidence made of dicts, for tests of what is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rankproof import input_from_runs
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._evaluation.options import EvaluateOptions
+
+
+def evidence_of(
+    qrels: Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Mapping[str, Mapping[str, float]]],
+    measures: Sequence[str],
+    *,
+    skip_missing: bool = False,
+) -> AnalysisInput:
+    """What evaluating the runs gives, with the rankings."""
+    return input_from_runs(qrels, runs, list(measures), name="test", options=EvaluateOptions(skip_missing=skip_missing))

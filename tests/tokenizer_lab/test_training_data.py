@@ -1,0 +1,337 @@
+"""Lessons: the same whenever made, never of a query that is tested with, and negatives that are none of the answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import SHARED
+from rankproof._cli.options import read_dataset_or_sample
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.qrels import Qrels
+from rankproof._tokenizer_lab.splits import (
+    OtherSplitQueries,
+    find_languages,
+    find_other_split_queries,
+    read_languages,
+    relevant_documents,
+    text_digest,
+    training_split,
+)
+from rankproof._tokenizer_lab.training_data import (
+    TrainingData,
+    TrainingDataConfig,
+    build_training_data,
+    crop_text,
+    excluded_queries,
+    hard_negatives,
+    is_unspaced,
+)
+from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data, read_training_data, write_training_data
+from rankproof.errors import InputError, UsageError
+from support.small_datasets import small_dataset
+
+THAI = "ทีมรับของแพนเธอร์สถอดใจที่คะแนน308ได้อันดับที่หกของลีกในขณะที่เป็นผู้นำในเอ็นเอฟแอล"
+CHINESE = "黑豹队的防守只丢了三百零八分，在联赛中排名第六，同时也以二十四次拦截领先国家橄榄球联盟，并且四次入选职业碗。"
+HALF = TrainingDataConfig(holdout=0.5, crops=4)
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return read_dataset_or_sample("sample")
+
+
+@pytest.fixture(scope="module")
+def lessons(sample: Dataset) -> TrainingData:
+    return build_training_data({"own": sample}, HALF)
+
+
+def collection(name: str, split: str) -> tuple[str, Dataset]:
+    folder = SHARED / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    return str(folder), read_dataset_or_sample(str(folder), split)
+
+
+def test_lessons_are_the_same_whenever_made(sample: Dataset, lessons: TrainingData) -> None:
+    assert build_training_data({"own": sample}, HALF).digest == lessons.digest
+    assert build_training_data({"own": sample}, replace(HALF, seed=2)).digest != lessons.digest
+
+
+def test_judged_pairs_come_first_and_crops_are_pieces_of_their_document(sample: Dataset, lessons: TrainingData) -> None:
+    texts = {sample.queries[query].text for query in lessons.ids}
+    assert set(lessons.queries[: lessons.judged_count]) == texts
+    crops = range(lessons.judged_count, len(lessons.queries))
+    assert len(crops) > 3 * len(lessons.documents)
+    assert all(lessons.queries[at] in lessons.documents[lessons.positives[at]] for at in crops)
+    assert all(4 <= len(lessons.queries[at].split()) <= 16 for at in crops)
+
+
+def test_negatives_are_never_relevant_and_none_comes_twice(lessons: TrainingData) -> None:
+    for negatives, relevant, positive in zip(lessons.negatives, lessons.relevant, lessons.positives, strict=True):
+        there = negatives[negatives >= 0].tolist()
+        assert positive in relevant
+        assert not set(there) & set(relevant[relevant >= 0].tolist())
+        assert len(set(there)) == len(there)
+    assert (lessons.negatives >= 0).mean() > 0.9
+
+
+def test_negatives_are_what_bm25_finds_best_first() -> None:
+    texts = {3: "hob hob hob hums", 5: "hob", 7: "a hob in the kitchen that nobody has used", 8: "dough", 9: "the hob hums"}
+    assert hard_negatives(texts, ["hob", "hob"], [frozenset({9}), frozenset({3, 9})], 2) == [[3, 5], [5, 7]]
+    (ranked,) = hard_negatives(texts, ["hob hums"], [frozenset({8})], 9)
+    assert set(ranked[:2]) == {3, 9}
+
+
+@pytest.mark.parametrize("text", [THAI, CHINESE])
+def test_negatives_are_found_where_words_are_not_set_apart(text: str) -> None:
+    (found,) = hard_negatives({0: text[:40], 1: text[40:], 2: "other"}, [text[10:20]], [frozenset({2})], 3)
+    assert found[0] == 0
+
+
+def test_relevant_rows_are_the_judged_documents(sample: Dataset, lessons: TrainingData) -> None:
+    from rankproof.stages._fields import passage_text
+
+    for at, query in enumerate(lessons.queries[: lessons.judged_count]):
+        ids = [one for one in lessons.ids if sample.queries[one].text == query]
+        wanted = {
+            passage_text(sample.corpus[doc], ("title", "text"))[:512].strip()
+            for one in ids
+            for doc in relevant_documents(sample.qrels)[one]
+        }
+        assert {lessons.documents[row] for row in lessons.relevant[at] if row >= 0} == wanted
+
+
+@given(
+    st.dictionaries(st.integers(0, 30).map(str), st.frozensets(st.integers(0, 12).map(str), min_size=1, max_size=3), min_size=2),
+    st.floats(0.1, 0.9),
+    st.integers(0, 5),
+)
+def test_a_hold_out_shares_no_document_with_what_is_kept(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> None:
+    try:
+        kept = training_split(relevant, share, seed)
+    except UsageError:
+        smallest = min(map(len, grouped(relevant)))
+        assert len(grouped(relevant)) == 1 or smallest > share * len(frozenset().union(*relevant.values()))
+        return
+    held = set(relevant) - set(kept)
+    assert kept
+    assert held
+    documents = frozenset().union(*(relevant[query] for query in held))
+    assert not documents & frozenset().union(*kept.values())
+    assert len(documents) <= share * len(frozenset().union(*relevant.values()))
+
+
+def grouped(relevant: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
+    """The documents that are joined by queries, directly or by way of others."""
+    groups: list[frozenset[str]] = []
+    for docs in relevant.values():
+        met = [group for group in groups if group & docs]
+        groups = [group for group in groups if not group & docs] + [docs.union(*met)]
+    return groups
+
+
+def test_a_hold_out_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="leaves no query to test"):
+        training_split({"a": frozenset("x"), "b": frozenset("x")}, 0.5, 1)
+    assert training_split({"a": frozenset("x"), "b": frozenset("x")}, 0, 1).keys() == {"a", "b"}
+
+
+def test_a_document_that_is_there_twice_is_not_both_held_out_and_taught() -> None:
+    corpus = Corpus(Document(id=f"{copy}{at}", text=f"paragraph number {at} about {at * 7}") for at in range(20) for copy in "ab")
+    queries = Queries(Query(id=f"{copy}{at}", text=f"{copy} asks about {at * 7}") for at in range(20) for copy in "ab")
+    qrels = Qrels.from_dict({query: {query: 1} for query in queries})
+    taught = set(build_training_data({"own": Dataset("twins", corpus, queries, qrels)}, HALF).ids)
+    assert 0 < len(taught) < 40
+    assert {query[1:] for query in taught}.isdisjoint(query[1:] for query in queries if query not in taught)
+
+
+def test_held_out_queries_are_in_no_lesson(sample: Dataset, lessons: TrainingData) -> None:
+    held = set(relevant_documents(sample.qrels)) - set(lessons.ids)
+    assert 20 <= len(held) <= 100
+    taught = {text_digest(text) for text in lessons.queries}
+    assert not taught & {text_digest(sample.queries[query].text) for query in held}
+
+
+@pytest.mark.parametrize(("name", "split"), [("scifact", "train"), ("cosqa", "dev")])
+def test_no_query_of_another_split_is_ever_taught(name: str, split: str) -> None:
+    folder, dataset = collection(name, split)
+    tested = read_dataset_or_sample(folder, "test")
+    made = build_training_data({"own": dataset}, TrainingDataConfig(crops=1), find_other_split_queries(folder, split=split))
+    assert len(made.ids) > 400
+    assert not set(made.ids) & set(tested.qrels)
+    taught = {text_digest(text) for text in made.queries}
+    assert not taught & {text_digest(tested.queries[query].text) for query in tested.qrels}
+
+
+def test_a_query_of_another_split_is_left_out_by_id_by_text_and_as_a_crop() -> None:
+    dataset = small_dataset()
+    plain = build_training_data({"own": dataset}, TrainingDataConfig(crops=2))
+    assert plain.ids == ("q1", "q2", "q3", "q4")
+    crop = plain.queries[-1]
+    texts = frozenset({text_digest("  Sharp   BLADE "), text_digest(crop)})
+    fewer = build_training_data({"own": dataset}, TrainingDataConfig(crops=2), OtherSplitQueries(frozenset({"q1"}), texts))
+    assert fewer.ids == ("q2", "q4")
+    assert crop not in fewer.queries
+
+
+def in_two_splits(folder: Path, train: str, test: str) -> str:
+    (folder / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "d{at}", "text": "document number {at} of a few"}}\n' for at in range(4))
+    )
+    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "q{at}", "text": "question {at}"}}\n' for at in range(4)))
+    for name, rows in (("train", train), ("test", test)):
+        lines = "".join(f"q{at}\td{at}\t1\n" for at in rows)
+        (folder / f"qrels.{name}.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}")
+    return str(folder)
+
+
+def test_another_split_that_cannot_be_read_is_refused_for_its_queries_might_be_taught(tmp_path: Path) -> None:
+    folder = in_two_splits(tmp_path, "0123", "01")
+    assert find_other_split_queries(folder, split="train").ids == {"q0", "q1"}
+    with open(tmp_path / "qrels.test.tsv", "a", encoding="utf-8") as file:
+        file.write("q2\td2\tmuch\n")
+    with pytest.raises(InputError, match=r"qrels\.test\.tsv:4: "):
+        find_other_split_queries(folder, split="train")
+
+
+def test_a_copy_of_the_judgements_is_refused_and_a_part_is_left_out(tmp_path: Path) -> None:
+    folder = in_two_splits(tmp_path, "0123", "01")
+    dataset, elsewhere = read_dataset_or_sample(folder, "train"), find_other_split_queries(folder, split="train")
+    assert build_training_data({"own": dataset}, TrainingDataConfig(), elsewhere).ids == ("q2", "q3")
+    assert excluded_queries(dataset, elsewhere) == ["q0", "q1"]
+    in_two_splits(tmp_path, "0123", "0123")
+    with pytest.raises(UsageError, match=r"other splits judge every query of .*; remove .*qrels\.test\.tsv if it is a copy"):
+        build_training_data({"own": dataset}, TrainingDataConfig(), find_other_split_queries(folder, split="train"))
+
+
+def test_lessons_that_cannot_be_made_leave_no_folder(tmp_path: Path) -> None:
+    languages = {"own": small_dataset()}
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        cached_training_data(str(tmp_path / "new"), {"own": unjudged()}, TrainingDataConfig(crops=0), OtherSplitQueries())
+    assert not list(tmp_path.iterdir())
+    made = cached_training_data(str(tmp_path / "new"), languages, TrainingDataConfig(crops=1), OtherSplitQueries())
+    assert (
+        cached_training_data(str(tmp_path / "new"), languages, TrainingDataConfig(crops=1), OtherSplitQueries()).digest
+        == made.digest
+    )
+
+
+def unjudged() -> Dataset:
+    dataset = small_dataset()
+    return Dataset("bare", dataset.corpus, dataset.queries, Qrels.from_dict({"q1": {"hob": 0}}))
+
+
+def test_equal_documents_are_one() -> None:
+    dataset = small_dataset()
+    twice = build_training_data({"own": dataset, "de": dataset}, TrainingDataConfig(crops=2))
+    assert twice.documents == build_training_data({"own": dataset}, TrainingDataConfig(crops=2)).documents
+
+
+@pytest.mark.parametrize("text", [THAI, CHINESE])
+def test_scripts_without_blanks_are_cropped_by_characters(text: str) -> None:
+    assert is_unspaced(text)
+    pieces = crop_text(text, 20, "a")
+    assert len(pieces) > 10
+    assert all(piece in text and len(piece) <= 60 for piece in pieces)
+
+
+def test_a_short_text_has_no_crop() -> None:
+    assert crop_text("only three words", 5, "a") == []
+    assert crop_text("", 5, "a") == []
+    assert crop_text("just these four words", 5, "a") == ["just these four words"]
+
+
+def test_every_language_answers_in_its_own_and_bars_the_others() -> None:
+    folder, dataset = collection("xquad-en", "test")
+    assert {"th", "zh", "de"} <= set(find_languages(folder))
+    languages = read_languages(folder, dataset, ["own", "th"])
+    made = build_training_data(languages, TrainingDataConfig(holdout=0.5, crops=1, negatives=3))
+    assert len(made.documents) == 480
+    assert made.relevant.shape[1] == 2
+    thai = [at for at in range(made.judged_count) if is_unspaced(made.queries[at])]
+    assert len(thai) > 0.4 * made.judged_count
+    assert np.mean([is_unspaced(made.documents[made.positives[at]]) for at in thai]) > 0.97
+    assert (made.negatives[thai] >= 0).mean() > 0.9
+
+
+def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no language de in i18n; leave out"):
+        read_languages(str(tmp_path), small_dataset(), ["de"])
+    assert list(read_languages(str(tmp_path), small_dataset(), None)) == ["own"]
+    assert list(read_languages(str(tmp_path), small_dataset(), ["all"])) == ["own"]
+
+
+def test_nothing_to_learn_from_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        build_training_data({"own": unjudged()}, TrainingDataConfig(crops=0))
+    assert build_training_data({"own": unjudged()}, TrainingDataConfig(crops=2)).judged_count == 0
+
+
+def test_kept_lessons_come_back_as_they_were(lessons: TrainingData, tmp_path: Path) -> None:
+    assert read_training_data(str(tmp_path), "x") is None
+    write_training_data(lessons, "x", str(tmp_path))
+    back = read_training_data(str(tmp_path), "x")
+    assert back is not None
+    assert back.digest == lessons.digest
+    with pytest.raises(UsageError, match="of other data, another recipe or another seed; name another folder"):
+        read_training_data(str(tmp_path), "y")
+
+
+def test_kept_lessons_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    write_training_data(build_training_data({"own": small_dataset()}, TrainingDataConfig(crops=1)), "x", str(tmp_path))
+    told = json.loads(gzip.decompress((tmp_path / DATA_FILE).read_bytes()))
+    wrong = [
+        {"real": 999},
+        {"real": "x"},
+        {"documents": "abc"},
+        {"documents": []},
+        {"positives": [0]},
+        {"negatives": 5},
+        {"ids": [1]},
+    ]
+    wrong += [
+        {"positives": [-1] * len(told["queries"])},
+        {"relevant": [[0.5]] * len(told["queries"])},
+        {"negatives": [[1], [1, 2]]},
+    ]
+    for change in wrong:
+        (tmp_path / DATA_FILE).write_bytes(gzip.compress(json.dumps(told | change).encode()))
+        with pytest.raises(InputError, match="no whole lessons; remove it"):
+            read_training_data(str(tmp_path), "x")
+    for content in (b"[]", b"no json", b"{"):
+        (tmp_path / DATA_FILE).write_bytes(content)
+        with pytest.raises(InputError, match="remove it"):
+            read_training_data(str(tmp_path), "x")
+
+
+def test_what_lessons_follow_from_is_told_apart() -> None:
+    dataset, nobody = small_dataset(), OtherSplitQueries()
+    one = TrainingDataConfig().source_digest({"own": dataset}, nobody)
+    assert one == TrainingDataConfig().source_digest({"own": small_dataset()}, nobody)
+    others = [
+        TrainingDataConfig(crops=3),
+        TrainingDataConfig(seed=4),
+        TrainingDataConfig(characters=100),
+        TrainingDataConfig(negatives=1),
+        TrainingDataConfig(holdout=0.5),
+    ]
+    told = {one, *(other.source_digest({"own": dataset}, nobody) for other in others)}
+    told |= {
+        TrainingDataConfig().source_digest({"own": dataset}, OtherSplitQueries(frozenset({"q9"}))),
+        TrainingDataConfig().source_digest({"de": dataset}, nobody),
+    }
+    assert len(told) == 8
+
+
+def test_arrays_of_lessons_cannot_be_changed(lessons: TrainingData) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        np.put(lessons.positives, 0, 1)
