@@ -61,7 +61,7 @@ def stored(values: list[Any], kind: Any, chance: random.Random) -> Any:
 
 
 @settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 1 << 32), reading=readings(), ids=st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)))
+@given(seed=st.integers(0, 1 << 32), read_options=readings(), ids=st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)))
 def test_text_ids_of_every_kind_give_what_the_reference_gives(seed: int, read_options: ReadOptions, ids: tuple[Any, Any]) -> None:
     chance = random.Random(seed)
     rows, judged = rows_at_random(seed), judged_at_random(seed)

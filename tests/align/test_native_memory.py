@@ -57,7 +57,9 @@ def nested(rows: list[tuple[str, str, int, float]]) -> dict[str, dict[str, float
 
 @settings(max_examples=200, deadline=None)
 @given(
-    seed=st.integers(0, 1 << 32), reading=readings(), only=st.none() | st.sets(st.sampled_from(["1", "2", "é", "absent", "x"]))
+    seed=st.integers(0, 1 << 32),
+    read_options=readings(),
+    only=st.none() | st.sets(st.sampled_from(["1", "2", "é", "absent", "x"])),
 )
 def test_a_dict_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, only: set[str] | None) -> None:
     judged, scores = judged_at_random(seed), nested(rows_at_random(seed))
@@ -123,7 +125,9 @@ def test_what_is_no_mapping_of_mappings_fails_alike(scores: Any) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 1 << 32), reading=readings(), ranked=st.sampled_from(["all", "some", "none"]), lined=st.booleans())
+@given(
+    seed=st.integers(0, 1 << 32), read_options=readings(), ranked=st.sampled_from(["all", "some", "none"]), lined=st.booleans()
+)
 def test_a_run_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, ranked: str, lined: bool) -> None:
     rows = [
         RunRow(

@@ -123,7 +123,7 @@ QRELS = "".join(
 
 
 @settings(max_examples=400, deadline=None)
-@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
 def test_a_text_run_gives_what_the_reference_gives(text: bytes, read_options: ReadOptions, block: int, level: int) -> None:
     ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
     found = outcome(lambda: native.align_text(ours, source_of(text), read_options, block=block, level=level))
@@ -137,7 +137,7 @@ def values_of(run: Run) -> list[object]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), reading=readings(), block=BLOCKS, level=LEVELS)
+@given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
 def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
     text: bytes, read_options: ReadOptions, block: int, level: int
 ) -> None:
@@ -169,7 +169,7 @@ def test_judgements_of_a_machine_keep_their_marks() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(seed=st.integers(0, 1 << 32), reading=readings(), block=BLOCKS)
+@given(seed=st.integers(0, 1 << 32), read_options=readings(), block=BLOCKS)
 def test_a_run_of_many_rows_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, block: int) -> None:
     qrels, run = qrels_text(judged_at_random(seed)), run_text(rows_at_random(seed))
     found = outcome(lambda: native.align_text(native.judge_text(source_of(qrels)), source_of(run), read_options, block=block))
@@ -186,7 +186,7 @@ def test_text_qrels_give_what_the_reference_gives(text: bytes, only: set[str] | 
 
 
 @settings(max_examples=150, deadline=None)
-@given(qrels=qrels_texts(), run=grouped_runs(), only=st.none() | st.sets(st.sampled_from(QUERIES)), reading=readings())
+@given(qrels=qrels_texts(), run=grouped_runs(), only=st.none() | st.sets(st.sampled_from(QUERIES)), read_options=readings())
 def test_any_qrels_and_any_run_give_what_the_reference_gives(
     qrels: bytes, run: bytes, only: set[str] | None, read_options: ReadOptions
 ) -> None:
@@ -198,7 +198,7 @@ def test_any_qrels_and_any_run_give_what_the_reference_gives(
 
 
 @settings(max_examples=150, deadline=None)
-@given(text=st.one_of(runs(QUERIES[:3]), grouped_runs()), threads=st.sampled_from([2, 3]), reading=readings())
+@given(text=st.one_of(runs(QUERIES[:3]), grouped_runs()), threads=st.sampled_from([2, 3]), read_options=readings())
 def test_the_number_of_threads_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, text: bytes, threads: int, read_options: ReadOptions
 ) -> None:

@@ -15,7 +15,7 @@ from rankproof.errors import InputError
 
 @pytest.fixture(params=["reference", "native"])
 def engine(request: pytest.FixtureRequest) -> ModuleType:
-    module: ModuleType = pytest.importorskip(f"rankproof.align.{request.param}", exc_type=ImportError)
+    module: ModuleType = pytest.importorskip(f"rankproof._align.{request.param}", exc_type=ImportError)
     return module
 
 

@@ -30,12 +30,14 @@ def commands(examples: str) -> list[list[str]]:
 
 def parsed(command: list[str]) -> argparse.Namespace:
     verb, *arguments = command
-    return command_parser(verb, COMMANDS[verb], import_module(f"rankproof.cli.{verb}")).parse(arguments)
+    return command_parser(verb, COMMANDS[verb], import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}")).parse(
+        arguments
+    )
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_every_example_of_a_verb_is_taken_by_its_parser(verb: str) -> None:
-    examples = commands(import_module(f"rankproof.cli.{verb}").EXAMPLES)
+    examples = commands(import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}").EXAMPLES)
     assert [command[0] for command in examples].count(verb) >= 2
     for command in examples:
         parsed(command)

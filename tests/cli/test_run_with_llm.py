@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written(address: str, more: str = 'key_env = ""') -> None:
+def written(address: str, more: str = 'api_key_env = ""') -> None:
     Path("experiment.toml").write_text(SYSTEMS.format(address=address, more=more))
 
 
@@ -87,7 +87,7 @@ def test_a_dry_run_asks_nothing_builds_nothing_and_writes_nothing(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ChatServer(yes) as server:
-        written(server.address, 'key_env = "", price_in = 2.0, price_out = 8.0')
+        written(server.address, 'api_key_env = "", price_in = 2.0, price_out = 8.0')
         before = sorted(folder.rglob("*"))
         out, err = ran(capsys, "--dry-run", "--format", "json")
         assert server.requests == []
@@ -131,7 +131,7 @@ def test_a_budget_of_money_is_refused_for_a_model_without_a_price(
 
 def test_without_a_cache_nobody_is_told_that_replies_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(yes) as server:
-        written(server.address, 'key_env = "", concurrency = 1')
+        written(server.address, 'api_key_env = "", concurrency = 1')
         _, err = ran(capsys, "--budget", "calls=4", "--no-cache", code=1)
     assert "no reply is kept, for want of a cache: raise --budget and run the same command again" in err
     assert "is kept:" not in err.replace("no reply is kept", "")
@@ -172,7 +172,7 @@ def test_a_ladder_without_a_language_model_says_so(capsys: pytest.CaptureFixture
 
 def test_a_run_ends_at_its_budget_and_goes_on_from_there(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(yes) as server:
-        written(server.address, 'key_env = "", concurrency = 1')
+        written(server.address, 'api_key_env = "", concurrency = 1')
         _, err = ran(capsys, "--budget", "calls=4", code=1)
         assert "the budget of 4 calls may not cover the next call" in err
         assert len(server.requests) == 4
@@ -189,11 +189,13 @@ def test_a_budget_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[st
 
 
 def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
-    written("http://127.0.0.1:9/v1", 'key_env = "", seed = 5, temperature = -1, limit_key = "max_completion_tokens", timeout = 3')
+    written(
+        "http://127.0.0.1:9/v1", 'api_key_env = "", seed = 5, temperature = -1, limit_key = "max_completion_tokens", timeout = 3'
+    )
     experiment = read_experiment("experiment.toml")
     again = Path("again.toml")
     again.write_text(experiment_toml(experiment))
-    assert 'key_env = ""' in again.read_text()
+    assert 'api_key_env = ""' in again.read_text()
     assert read_experiment(again).systems == experiment.systems
 
 
@@ -203,7 +205,7 @@ def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
         ('"openai"', "lacks its model"),
         ('{name = "openai", model = "m", api_key = "sk-1"}', "no setting api_key"),
         ('"gpt-4o-mini"', "known: openai"),
-        ('{name = "openai", model = "m", key_env = "sk-proj-123"}', "key_env is no name"),
+        ('{name = "openai", model = "m", api_key_env = "sk-proj-123"}', "api_key_env is no name"),
         ('{name = "openai", model = "m", base_url = "https://u:sk-proj-123@h/v1"}', "base_url is no plain"),
         ("7", "write a name"),
     ],
@@ -242,7 +244,7 @@ def test_a_key_is_found_nowhere_after_a_run(
     monkeypatch.setenv("CHAT_KEY", CANARY)
     caplog.set_level(logging.DEBUG)
     with ChatServer(echo) as server:
-        written(server.address, 'key_env = "CHAT_KEY"')
+        written(server.address, 'api_key_env = "CHAT_KEY"')
         out, err = ran(capsys, "-v", "-o", "results")
         assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {CANARY}"}
     files = everything(folder)
@@ -272,7 +274,7 @@ def test_a_key_is_found_in_no_error_and_no_traceback(
         assert CANARY not in told_all
         assert caught.value.__context__ is None
         assert caught.value.__cause__ is None
-        written(server.address, 'key_env = "CHAT_KEY"')
+        written(server.address, 'api_key_env = "CHAT_KEY"')
         monkeypatch.setattr("rankproof._llm.session.RetryPolicy", lambda: _impatient())
         ran(capsys, code=1 if status in (302, 401, 403, 404) else 0)
     assert CANARY.encode() not in everything(folder)
@@ -306,7 +308,7 @@ def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
         return NEVER
 
     with ChatServer(mostly_silent) as server:
-        written(server.address, f'key_env = "", concurrency = {concurrency}, timeout = 600')
+        written(server.address, f'api_key_env = "", concurrency = {concurrency}, timeout = 600')
         command = [sys.executable, "-m", "rankproof", "run", "experiment.toml"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
         for _ in range(min(concurrency, len(QUERIES))):
@@ -334,7 +336,7 @@ def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixtu
 
 
 def test_what_systems_share_is_counted_once_and_what_they_ask_otherwise_is_not() -> None:
-    model = '{name = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", key_env = "", price_in = 1.0}'
+    model = '{name = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", api_key_env = "", price_in = 1.0}'
     Path("experiment.toml").write_text(
         SYSTEMS.partition("model =")[0]
         + f"""model = {model}

@@ -66,7 +66,7 @@ def test_every_command_that_is_shown_is_one_that_the_program_takes(page: Path) -
     for command in commands(page):
         _, verb, *arguments = shlex.split(command)
         assert verb in COMMANDS, command
-        command_parser(verb, COMMANDS[verb], import_module(f"rankproof.cli.{verb}")).parse(arguments)
+        command_parser(verb, COMMANDS[verb], import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}")).parse(arguments)
 
 
 @pytest.mark.parametrize(

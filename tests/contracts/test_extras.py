@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 import rankproof
-from missing_libraries import PARTS, block, error_without
 from rankproof._cli.main import main
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError
+from support.missing_libraries import PARTS, block, error_without
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(rankproof.__file__).parent

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the golden files ar
 
 @pytest.fixture(params=["reference", "native"])
 def engine(request: pytest.FixtureRequest) -> ModuleType:
-    return pytest.importorskip(f"rankproof.align.{request.param}", exc_type=ImportError)  # type: ignore[no-any-return]
+    return pytest.importorskip(f"rankproof._align.{request.param}", exc_type=ImportError)  # type: ignore[no-any-return]
 
 
 @cache

@@ -87,7 +87,7 @@ def test_a_query_that_stands_twice_is_put_together() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 1 << 32), reading=readings())
+@given(seed=st.integers(0, 1 << 32), read_options=readings())
 def test_a_packed_run_is_aligned_settled_and_written_as_the_same_run_of_text(seed: int, read_options: ReadOptions) -> None:
     run, qrels = run_at_random(seed), Qrels.from_dict(judged_at_random(seed))
     other = replace(run, docs=packed(tuple(run.docs)))

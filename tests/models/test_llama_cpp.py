@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from missing_libraries import block
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
 from rankproof.models._chat import llama_cpp
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
 from rankproof.models._chat.llama_cpp import Llama, LlamaServer
+from support.missing_libraries import block
 
 ASKS = [
     ChatRequest(

@@ -220,7 +220,7 @@ def test_a_key_never_goes_to_another_machine_in_plain_text(address: str) -> None
 
 @pytest.mark.parametrize("name", [KEY, "sk_live_abc", "A B", "1KEY", "KEY=1", None])
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(name: Any) -> None:
-    with pytest.raises(UsageError, match="key_env") as caught:
+    with pytest.raises(UsageError, match="api_key_env") as caught:
         OpenAIChat("m", api_key_env=name)
     assert str(name) not in str(caught.value)
 
@@ -307,7 +307,7 @@ def test_only_what_changes_a_reply_is_part_of_the_identity() -> None:
     assert (
         len({identity_key(OpenAIChat(**{"model": "m", **each})) for each in changed} | {identity_key(model)}) == len(changed) + 1
     )
-    assert "key_env" not in identity(model)
+    assert "api_key_env" not in identity(model)
 
 
 def test_no_more_requests_than_allowed_are_under_way_at_once() -> None:

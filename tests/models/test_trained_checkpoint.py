@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from missing_libraries import block
 from rankproof._data.identity import identity
 from rankproof._io import files
 from rankproof._io import folders as folder_file
@@ -25,6 +24,7 @@ from rankproof.models import BpeEncoder, TrainedEncoder
 from rankproof.models._trained.checkpoint import initialise_network, open_checkpoint, save_checkpoint
 from rankproof.models._trained.encoder import batches_by_length, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, parameter_count
+from support.missing_libraries import block
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
 torch = pytest.importorskip("torch", reason="the extra torch brings it")

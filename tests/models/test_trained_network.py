@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from missing_libraries import block
 from rankproof.errors import MissingExtraError
 from rankproof.models._trained.checkpoint import initialise_network
 from rankproof.models._trained.encoder import pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward_flops, parameter_count, tensor_sizes
+from support.missing_libraries import block
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
 torch = pytest.importorskip("torch", reason="the extra torch brings it")

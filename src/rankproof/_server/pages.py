@@ -164,7 +164,7 @@ class Router:
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
         summary = self._readable_summary(entry)
         rivals = comparable_rows(self._library, entry)
-        return html_page("rivals.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rivals)
+        return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rivals)
 
     def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
         if one.id == other.id:

@@ -72,12 +72,12 @@ __all__ = [
     "bpref",
     "default_answer_measures",
     "default_measures",
-    "infAP",
-    "unsupported_measures",
-    "nDCG",
     "entry_point_measures",
+    "infAP",
+    "nDCG",
     "parse_measure",
     "parse_measures",
+    "unsupported_measures",
 ]
 
 
@@ -93,9 +93,9 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "EM",
     "ROUGE_L",
+    "AnswerCase",
     "AnswerF1",
     "AnswerMeasure",
-    "AnswerCase",
     "CiteP",
     "CiteR",
     "Contains",

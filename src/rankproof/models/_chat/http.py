@@ -94,17 +94,17 @@ def checked_variable_name(name: object) -> str:
     if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
         return name
     fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" where the server needs none'
-    raise UsageError("key_env is no name of an environment variable", fix=fix)
+    raise UsageError("api_key_env is no name of an environment variable", fix=fix)
 
 
 def secret_from_env(variable: str, *, needed: bool) -> Secret:
     """The key that the variable holds; where it is not set, an error or none."""
     if variable and needed and not os.environ.get(variable):
-        fix = 'set it to the key, or give key_env = "" where the server needs none'
-        raise UsageError(f"the environment variable {variable} (key_env) is not set", fix=fix)
+        fix = 'set it to the key, or give api_key_env = "" where the server needs none'
+        raise UsageError(f"the environment variable {variable} (api_key_env) is not set", fix=fix)
     if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
         raise UsageError(
-            f"the environment variable {variable} (key_env) holds blanks, line ends or letters that no key has",
+            f"the environment variable {variable} (api_key_env) holds blanks, line ends or letters that no key has",
             fix="set it to the key alone",
         )
     return Secret(os.environ.get(variable, "") if variable else "")

@@ -204,7 +204,7 @@ _DEADLINE_FACTOR = 2.5
 
 @dataclass(frozen=True, slots=True)
 class OpenAIChat:
-    """A model's name and its server's address; the key is in the environment variable `key_env`, "" where none is needed.
+    """A model's name and its server's address; the key is in the environment variable `api_key_env`, "" where none is needed.
 
     `timeout` seconds are for connecting and for each pause of an answer. A `temperature` or `seed` below 0 is not sent, and
     `limit_key` is what the server calls the most tokens of a reply. Prices are for a million tokens.
@@ -239,7 +239,7 @@ class OpenAIChat:
         object.__setattr__(self, "base_url", checked_base_url(self.base_url))
         if self.api_key_env and is_unencrypted(self.base_url):
             what = "base_url is a plain http address of another machine, and the key could be read on the way there"
-            raise UsageError(what, fix='use https, or give key_env = "" where the server needs no key')
+            raise UsageError(what, fix='use https, or give api_key_env = "" where the server needs no key')
         validation.checked_choice("limit_key", self.limit_key, LIMIT_KEYS)
 
     def load(self, *, threads: int = 1) -> OpenAIConnection:
@@ -302,7 +302,7 @@ class OpenAIConnection:
         if status == HTTPStatus.OK:
             return None
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            key = f"the key in {model.api_key_env}" if self._secret else "an ask without a key (see key_env)"
+            key = f"the key in {model.api_key_env}" if self._secret else "an ask without a key (see api_key_env)"
             return self._unusable(f"the server refused {key} (status {status}); check that it is right and may use the model")
         if status == HTTPStatus.NOT_FOUND:
             return self._unusable(f"the server knows no model {model.model}, or no chat at this address (status 404); check both")
