@@ -18,8 +18,8 @@ test: $(VENV)/test.stamp
 oracle: $(VENV)/oracle.stamp
 
 check: $(VENV)/check.stamp
-	$(BIN)/ruff format --check src tests bench benchmarks fuzz demos docs_build release setup.py
-	$(BIN)/ruff check src tests bench benchmarks fuzz demos docs_build release setup.py
+	$(BIN)/ruff format --check src tests bench benchmarks fuzz demos tools release setup.py
+	$(BIN)/ruff check src tests bench benchmarks fuzz demos tools release setup.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -27,7 +27,7 @@ docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-refresh: $(VENV)/docs.stamp
-	$(BIN)/python -m docs_build refresh
+	$(BIN)/python -m tools.docs refresh
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/rankproof models get wordllama minilm

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from docs_build import part_tables
+from tools.docs import part_tables
 
 from rankproof import ExternalError, Run, UsageError, fuse, input_from_results, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS

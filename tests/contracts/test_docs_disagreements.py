@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from docs_build.pieces import pieces_of
-from docs_build.site import DOCS
+from tools.docs.pieces import pieces_of
+from tools.docs.site import DOCS
 
 from rankproof._analysis.audit.conventions import CONVENTIONS
 from support.qrels_and_runs import Grades, Scores

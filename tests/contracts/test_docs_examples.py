@@ -14,13 +14,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from docs_build import hooks
-from docs_build.measure_pages import file_of, shelf
-from docs_build.page import differs, fresh_page
-from docs_build.pieces import Piece, pieces_of
-from docs_build.session import ExampleError, session
-from docs_build.site import DOCS, ROOT, fresh_pages, pages
-from docs_build.times import settled
+from tools.docs import hooks
+from tools.docs.measure_pages import all_measures, file_of
+from tools.docs.page import differs, fresh_page
+from tools.docs.pieces import Piece, pieces_of
+from tools.docs.session import ExampleError, session
+from tools.docs.site import DOCS, ROOT, fresh_pages, pages
+from tools.docs.times import settled
 
 import rankproof
 from rankproof._cli.main import COMMANDS, main
@@ -79,7 +79,7 @@ def test_every_decimal_number_in_a_sentence_is_computed(page: Path) -> None:
     assert _DECIMAL.findall(bare.replace("Python 3.11", "Python")) == []
 
 
-@pytest.mark.parametrize("measure", shelf(), ids=str)
+@pytest.mark.parametrize("measure", all_measures(), ids=str)
 def test_every_measure_has_advice_and_a_page(measure: Measure) -> None:
     advice = advice_of(measure)
     assert advice is not None
@@ -89,9 +89,9 @@ def test_every_measure_has_advice_and_a_page(measure: Measure) -> None:
 
 
 def test_no_advice_is_about_a_measure_that_is_not_there() -> None:
-    assert set(RANKING_ADVICE) == {one.name for one in shelf() if one.kind != "answer"}
-    assert set(ANSWER_ADVICE) == {one.name for one in shelf() if one.kind == "answer"}
-    assert {path.name for path in (DOCS / "measures").glob("*.md")} == {file_of(one) for one in shelf()}
+    assert set(RANKING_ADVICE) == {one.name for one in all_measures() if one.kind != "answer"}
+    assert set(ANSWER_ADVICE) == {one.name for one in all_measures() if one.kind == "answer"}
+    assert {path.name for path in (DOCS / "measures").glob("*.md")} == {file_of(one) for one in all_measures()}
 
 
 def test_every_public_name_is_on_a_page_of_the_api() -> None:
@@ -232,7 +232,7 @@ site_name: small
 docs_dir: {folder}/pages
 site_dir: {folder}/site
 theme: {{name: mkdocs}}
-hooks: [{root}/docs_build/mkdocs_hooks.py]
+hooks: [{root}/tools/docs/mkdocs_hooks.py]
 """
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 import pytest
-from docs_build.measure_rows import GRADES, RANKINGS, VARIANTS
-from docs_build.oracles import ORACLES
-from docs_build.site import DOCS
+from tools.docs.measure_rows import GRADES, RANKINGS, VARIANTS
+from tools.docs.reference_tools import REFERENCE_TOOLS
+from tools.docs.site import DOCS
 
 import rankproof as rp
 from rankproof.measures import MEASURES
@@ -62,9 +62,9 @@ SHOWN = shown()
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", REFERENCE_TOOLS)
 def test_a_worked_row_is_what_the_other_tool_gives(name: str) -> None:
-    tool, theirs = ORACLES[name]
+    tool, theirs = REFERENCE_TOOLS[name]
     for ranking in RANKINGS:
         decimals = len(SHOWN[name, ranking].partition(".")[2])
         assert f"{TOOLS[tool](theirs, run_of(ranking)):.{decimals}f}" == SHOWN[name, ranking], ranking
@@ -121,7 +121,7 @@ def test_a_worked_row_that_no_tool_gives_is_what_the_formula_gives(name: str) ->
 
 
 def test_every_worked_row_has_an_oracle() -> None:
-    assert {name for name, _ in SHOWN} == {*ORACLES, *HAND}
+    assert {name for name, _ in SHOWN} == {*REFERENCE_TOOLS, *HAND}
 
 
 def test_what_the_advice_says_of_values_is_so() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from docs_build.setting_tables import settings_table
+from tools.docs.setting_tables import settings_table
 
 import rankproof.models
 import rankproof.stages

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_build.setting_tables import settings_table
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from tools.docs.setting_tables import settings_table
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels

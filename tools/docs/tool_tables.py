@@ -1,4 +1,4 @@
-"""Tables of how other tools would value a small example, by the conventions of `rankproof audit`."""
+"""Tables of the values that other tools give for a small example, by the conventions of `rankproof audit`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
-    """Each tool's name for the measure, its value, and what it does otherwise."""
+    """Each tool's name for the measure, its value, and how it differs."""
     table = audit_tools(rp.input_from_runs(qrels, {"run": run}, [measure]))
-    rows = ["| tool and name | value | does otherwise |", "| :--- | ---: | :--- |"]
+    rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |"]
     for row in table.records():
         value = row["run"]
         shown = f"{value:.4f}" if isinstance(value, float) else str(value)

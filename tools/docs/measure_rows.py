@@ -1,4 +1,4 @@
-"""What the pages of the measures work out: one small query for rankings, a few answers for the others."""
+"""The examples on the pages of the measures: one small query for rankings, a few answers for answer measures."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ GRADES = {"a": 3, "b": 1, "c": 2, "d": 0, "e": 0}
 
 RANKINGS = {
     "a c b d e": "the best order",
-    "c d a x b": "all found, in a poorer order",
+    "c d a x b": "all found, in a worse order",
     "d x a": "one found, at rank 3",
     "b x y z d e c a": "the weakest first, the best last",
     "d e x": "nothing found",
 }
-TAKEN_APART = "c d a x b"
+EXPLAINED = "c d a x b"
 
 VARIANTS = {
     "nDCG": ("nDCG@3", "nDCG", "nDCG(gain='exp')"),

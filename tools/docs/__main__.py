@@ -1,4 +1,4 @@
-"""`python -m docs_build [refresh]`: checks what the pages show, or writes what they should."""
+"""`python -m tools.docs [refresh]`: checks what the pages show, or writes what they should."""
 
 from __future__ import annotations
 

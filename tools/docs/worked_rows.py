@@ -1,4 +1,4 @@
-"""What the page of a measure works out: rows with their values, and one of them as a user would ask for it."""
+"""Worked examples on the page of a measure: a table of values, and the command for one of them."""
 
 from __future__ import annotations
 
@@ -15,38 +15,36 @@ from rankproof.models._registry import encoder_by_name
 from .measure_rows import (
     ANSWER_VARIANTS,
     ANSWERS,
+    EXPLAINED,
     GRADES,
     QUESTION,
     RANKINGS,
     REFERENCE,
     RELEVANT,
-    TAKEN_APART,
     VARIANTS,
 )
-from .oracles import said_of
+from .reference_tools import reference_note
 
 
 def ranking_rows(measure: Measure) -> str:
-    """The rankings of one query, their values, and one value taken apart."""
+    """The rankings of one query, their values, and one value explained."""
     names = VARIANTS.get(measure.name, (str(measure),))
     decimals = 0 if measure.summary == "sum" else 4
     rows = [("ranking", "", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
     for ranking, what in RANKINGS.items():
         values = rp.evaluate({"q1": GRADES}, {"q1": _scores(ranking)}, names).means["run"]
         rows.append((f"`{ranking}`", what, *(f"{values[name]:.{decimals}f}" for name in names)))
-    heading = "One row taken apart" if _explains(measure) else "One row by command"
+    heading = "One value explained" if _explains(measure) else "From the command line"
     judged = ", ".join(f"{doc} {grade}" for doc, grade in GRADES.items())
     return (
-        f"## Worked rows\n\nOne query; its judged documents and their grades are {judged}. What else is ranked is not judged.\n\n"
-        f"{_table(rows)}\n{said_of(measure.name, names)}\n\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
+        f"## Worked examples\n\nOne query. Judged documents and their grades: {judged}. The other documents are unjudged.\n\n"
+        f"{_table(rows)}\n{reference_note(measure.name, names)}\n\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
     )
 
 
 def _files() -> str:
     qrels = "".join(f"q1 0 {doc} {grade}\n" for doc, grade in GRADES.items())
-    run = "".join(
-        f"q1 Q0 {doc} {rank} {score:g} mine\n" for rank, (doc, score) in enumerate(_scores(TAKEN_APART).items(), start=1)
-    )
+    run = "".join(f"q1 Q0 {doc} {rank} {score:g} mine\n" for rank, (doc, score) in enumerate(_scores(EXPLAINED).items(), start=1))
     return f'```text title="qrels.txt"\n{qrels}```\n\n```text title="mine.run"\n{run}```\n'
 
 
@@ -72,8 +70,8 @@ def answer_rows(measure: Measure) -> str:
         means = rp.evaluate_answers(answers, references, qrels, names, encode=_by_word_vectors).means["mine"]
         rows.append((text, ", ".join(cited) or "nothing", *(f"{means[name]:.4f}" for name in names)))
     return (
-        f"## Worked rows\n\nThe question: *{QUESTION}* The reference: *{REFERENCE}*."
-        f" Relevant are {' and '.join(RELEVANT)}.\n\n{_table(rows)}\n"
+        f"## Worked examples\n\nQuestion: *{QUESTION}* Reference answer: *{REFERENCE}*."
+        f" Relevant documents: {' and '.join(RELEVANT)}.\n\n{_table(rows)}\n"
     ) + ("" if measure.name.startswith("Cite") else f"In Python:\n\n{_answer_call(names[0])}")
 
 

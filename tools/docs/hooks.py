@@ -1,4 +1,4 @@
-"""What mkdocs calls: pages with fresh output, a warning where the committed text differs, and links that leave the documents."""
+"""The mkdocs hooks: fresh output in every page, a warning where the committed page differs, links to files outside docs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _shown: dict[str, str] = {}
 
 
 def on_pre_build(config: Any) -> None:
-    """Runs every example once; what differs from the committed page in more than times is a warning."""
+    """Runs every example once."""
     folder = Path(config["docs_dir"])
     pages = sorted(folder.rglob("*.md"))
     try:

@@ -1,4 +1,4 @@
-"""What no page may hold: a directive that is not understood would be stripped unseen, an example that is not seen never run."""
+"""Rejects directives and fences in pages that would be silently ignored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refuse_unknown(piece: Piece, understood: Iterable[re.Pattern[str]]) -> None:
         _refuse_fence(piece.opening)
         if piece.language == "text" and piece.title is None and piece.is_run and _VALUE.search(piece.text):
             raise ExampleError(
-                "this fence shows values and is not run; make it a console, or say <!-- not run: WHY --> before it"
+                "this fence shows values and is not run; use ```console, or put <!-- not run: REASON --> before it"
             )
 
 
@@ -35,18 +35,18 @@ def _refuse_prose(text: str, understood: Iterable[re.Pattern[str]]) -> None:
         left = directive.sub("", left)
     if "<!--" in left:
         comment = left[left.index("<!--") :].partition("\n")[0]
-        raise ExampleError(f"this comment is no directive, or the number before it is none: {comment}")
+        raise ExampleError(f"unknown directive, or no number before it: {comment}")
     for pattern in (_TILDES, _INDENTED):
         if found := pattern.search(text):
-            raise ExampleError(f"examples stand in fences of three backticks that are not indented: {found[0].strip()}")
+            raise ExampleError(f"use a fence of three backticks without indentation: {found[0].strip()}")
 
 
 def _refuse_fence(opening: str) -> None:
     known = _OPENING.fullmatch(opening)
     if known is None:
-        raise ExampleError(f'after the language there may be times or title="NAME": {opening.strip()}')
+        raise ExampleError(f'only times or title="NAME" may follow the language: {opening.strip()}')
     language = known["language"]
     if language not in _RUN and language.startswith(("py", "ipy", "consol", "out", "shell")):
-        raise ExampleError(f"{language} is not run; write {', '.join(_RUN[:-1])} or {_RUN[-1]}")
+        raise ExampleError(f"{language} is not run; use {', '.join(_RUN[:-1])} or {_RUN[-1]}")
     if known["times"] and language not in _RUN[1:]:
-        raise ExampleError(f"times may differ in console and output only: {opening.strip()}")
+        raise ExampleError(f"times is allowed for console and output only: {opening.strip()}")

@@ -8,18 +8,21 @@ from itertools import groupby
 from pathlib import Path
 
 from .api_pages import PAGES, api_pages
-from .measure_pages import file_of, measure_pages, shelf
+from .measure_pages import all_measures, file_of, measure_pages
 from .page import fresh_page
 from .session import ExampleError, Session, session
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _SHARED = DOCS / "tutorial"
 
 
 def pages() -> list[Path]:
     """The readme and every page, the pages of one session side by side; those that are made are there before they are written."""
-    made = {*(DOCS / "measures" / file_of(measure) for measure in shelf()), *(DOCS / "api" / f"{name}.md" for name in PAGES)}
+    made = {
+        *(DOCS / "measures" / file_of(measure) for measure in all_measures()),
+        *(DOCS / "api" / f"{name}.md" for name in PAGES),
+    }
     return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *made})]
 
 

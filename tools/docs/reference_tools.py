@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ORACLES: dict[str, tuple[str, str]] = {
+REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
     "nDCG@3": ("pytrec_eval", "ndcg_cut.3"),
     "nDCG": ("pytrec_eval", "ndcg"),
     "nDCG(gain='exp')": ("ranx", "ndcg_burges"),
@@ -59,13 +59,13 @@ BY_HAND = {
 """Measures that none of the tools has, and what stands behind their rows."""
 
 
-def said_of(measure: str, names: tuple[str, ...]) -> str:
+def reference_note(measure: str, names: tuple[str, ...]) -> str:
     """Which tool agrees with the worked rows, in words."""
     if measure in BY_HAND:
         return f"Behind these values: {BY_HAND[measure]}."
     theirs: dict[str, list[str]] = {}
     for name in names:
-        tool, called = ORACLES[name]
+        tool, called = REFERENCE_TOOLS[name]
         theirs.setdefault(tool, []).append(f"`{called}`")
     told = "; ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
     return f"The tests run other tools on these rows, which give the same: {told}."

@@ -1,4 +1,4 @@
-"""A page for each measure on the shelf, made of what the package says of it and of rows that are worked out here."""
+"""One page for each measure: its registry record and worked examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankproof.measures._registry import advice_of
 from .worked_rows import answer_rows, ranking_rows
 
 
-def shelf() -> list[Measure]:
+def all_measures() -> list[Measure]:
     """Every measure of the package, rankings first."""
     return [*MEASURES.values(), *ANSWER_MEASURES.values()]
 
@@ -23,14 +23,14 @@ def file_of(measure: Measure) -> str:
 
 def measure_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    return {file_of(measure): _page(measure) for measure in shelf()}
+    return {file_of(measure): _page(measure) for measure in all_measures()}
 
 
 def index_table() -> str:
-    """The measures by the stage at which they matter, each with its page."""
+    """The measures by retrieval stage, with links to their pages."""
     rows = ["| stage | measures |", "| :--- | :--- |"]
     for stage, where in STAGES.items():
-        links = [f"[{_label(one)}](measures/{file_of(one)})" for one in shelf() if _stage(one) == stage]
+        links = [f"[{_label(one)}](measures/{file_of(one)})" for one in all_measures() if _stage(one) == stage]
         rows.append(f"| {where} | {', '.join(links)} |")
     return "\n".join(rows)
 
@@ -60,11 +60,11 @@ def _facts(measure: Measure) -> str:
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
         "source": for_markdown(measure.source),
         "also accepted": ", ".join(f"`{name}`" for name in aliases(measure)) or "its name in any case",
-        "trec_eval 10": "the same value to 1e-9" if measure.parity else "not there, or defined otherwise",
+        "trec_eval 10": "equal within 1e-9" if measure.parity else "absent, or defined differently",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
 
 
 def _advice(measure: Measure) -> str:
     advice = advice_of(measure)
-    return "" if advice is None else f"**Use it** where {advice.use}\n\n**Not** where {advice.avoid}\n"
+    return "" if advice is None else f"**Use it** where {advice.use}\n\n**Avoid it** where {advice.avoid}\n"

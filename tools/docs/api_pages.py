@@ -1,4 +1,4 @@
-"""The pages of the public names: a table that reads well as it stands, and what mkdocstrings makes of each."""
+"""The API pages: a table of public names, and the mkdocstrings entry of each."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "models": ("Models and stores", ("models", "stores")),
     "errors": ("Errors", ("errors",)),
 }
-"""File to title and the rooms of the package that it shows."""
+"""File to title and the packages that it shows."""
 _VALUES = ("stages", "models", "stores")
 
 
 def api_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    return {f"{name}.md": _page(title, _names(rooms)) for name, (title, rooms) in PAGES.items()}
+    return {f"{name}.md": _page(title, _names(packages)) for name, (title, packages) in PAGES.items()}
 
 
-def _names(rooms: tuple[str, ...]) -> list[str]:
-    return [name for name in rp.__all__ if rp._HOME[name].partition(".")[0] in rooms]
+def _names(packages: tuple[str, ...]) -> list[str]:
+    return [name for name in rp.__all__ if rp._HOME[name].partition(".")[0] in packages]
 
 
 def _page(title: str, names: list[str]) -> str:
@@ -38,12 +38,12 @@ def _page(title: str, names: list[str]) -> str:
     text = f"# {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}"
     if measures:
         links = ", ".join(f"[`{name}`](../measures/{file_of(MEASURES[getattr(rp, name).name])})" for name in measures)
-        text += f"\nMeasures are values, and public by their names: {links}.\n"
+        text += f"\nMeasures: {links}.\n"
     return text + "".join(f"\n::: {_path(name)}\n{_options(name)}" for name in others)
 
 
 def _options(name: str) -> str:
-    """Stages, models and stores are values: what the program does with them is no part of what a reader needs."""
+    """Stages, models and stores are plain values: their methods are internal."""
     return "    options:\n      members: false\n" if rp._HOME[name].partition(".")[0] in _VALUES else ""
 
 

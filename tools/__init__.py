@@ -1,0 +1,1 @@
+"""Programs beside the package: the documents and what else a developer runs."""
