@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankproof"
-NATIVE = {"align/_native", "fusion/_merge", "stores/_topk", "analysis/_flips"}
+NATIVE = {"_native/align", "_native/merge", "_native/topk", "_native/permutation"}
 NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
 TAG = "cp311-abi3"
 COMMAND = "rankproof = rankproof._cli.main:entry"

@@ -17,5 +17,5 @@ extras="retrieval zstd parquet pandas polars datasets numba pgserver chroma plot
 cat "$place/lowest.txt"
 # Old libraries warn of what newer ones beside them have changed, and old pyarrow cannot make what two tests read: neither is tried here.
 "$place/venv/bin/python" -m pytest -o filterwarnings=default -p no:cacheprovider -m 'not browser' \
-  --deselect tests/test_native_arrow.py::test_text_ids_of_every_kind_give_what_the_reference_gives \
-  --deselect 'tests/test_formats_frames.py::test_every_type_of_text_in_parquet_is_an_id[kind3]' "$@"
+  --deselect tests/align/test_native_arrow.py::test_text_ids_of_every_kind_give_what_the_reference_gives \
+  --deselect 'tests/formats/test_frames.py::test_every_type_of_text_in_parquet_is_an_id[kind3]' "$@"

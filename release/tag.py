@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 def version() -> str:
     """The version, read and not imported, so that nothing need be installed."""
-    text = (ROOT / "src" / "rankproof" / "version.py").read_text(encoding="utf-8")
+    text = (ROOT / "src" / "rankproof" / "_version.py").read_text(encoding="utf-8")
     return str(re.findall(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)[0])
 
 
@@ -18,7 +18,7 @@ def main(tag: str) -> int:
     wanted = f"v{version()}"
     if tag == wanted:
         return 0
-    print(f"the tag is {tag} and the version in src/rankproof/version.py wants {wanted}; mend the one or the other")
+    print(f"the tag is {tag} and the version in src/rankproof/_version.py wants {wanted}; mend the one or the other")
     return 1
 
 

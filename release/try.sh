@@ -4,7 +4,7 @@
 set -euo pipefail
 python=${1:-python3}
 dist=$(cd "$(dirname "$0")/../dist" && pwd)
-script=$(cd "$(dirname "$0")/../tests/typed" && pwd)/public_api.py
+script=$(cd "$(dirname "$0")/../tests/contracts/typed" && pwd)/public_api.py
 smoke=$(cd "$(dirname "$0")" && pwd)/smoke.py
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

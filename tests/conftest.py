@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, settings
 from rankproof._align import engine
 from rankproof.models._chat.llama_cpp import Llama
 from rankproof.models._chat.smollm2 import SMOLLM2_FILE
+from support.hub_server import Hub, serving
 from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
+from support.paths import SHARED
+from support.tiny_bert import write_bert, write_modules
 
-SHARED = Path(__file__).parents[2] / "shared"
 # How fast a machine is, or how busy, is no property of the code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -75,3 +77,15 @@ def smollm2_weights(request: pytest.FixtureRequest) -> Path:
 def smollm2(smollm2_weights: Path) -> Llama:
     """A real language model, small and weak: tests may ask whether it replies, never how well."""
     return Llama(str(smollm2_weights))
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub with one small model, and an empty cache."""
+    folder = write_bert(tmp_path / "served", labels=1)
+    write_modules(folder, pooling={"pooling_mode_cls_token": True})
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    with serving(folder) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        yield hub

@@ -10,6 +10,7 @@ from rankproof._cli.options import known_profiles
 from rankproof._io.toml_file import read_toml
 from rankproof.errors import InputError
 from rankproof.measures import parse_measure
+from support.paths import DOCS
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_wrong_profile_is_refused_with_its_line(tmp_path: Path, text: str, lin
 
 
 def test_the_page_of_baselines_has_an_own_profile_that_is_read(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    page = (DOCS / "baselines.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     path = tmp_path / "ours.toml"
     path.write_text(example)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,24 +14,7 @@ from scipy import stats
 
 import rankproof as rp
 from rankproof._data.table import Table
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof.measures import parse_measure
-
-FAST: dict[str, Any] = {"samples": 2_000, "resamples": 500}
-
-
-def result_of(values: Mapping[str, Mapping[str, Sequence[float] | Mapping[str, float]]]) -> Result:
-    """System to measure to values; queries are named by their place where no name is given."""
-    systems = []
-    for name, measures in values.items():
-        found = {}
-        for text, row in measures.items():
-            named = dict(row) if isinstance(row, Mapping) else {f"q{at:03}": value for at, value in enumerate(row)}
-            measure, numbers = parse_measure(text), np.array(list(named.values()), np.float64)
-            found[str(measure)] = MeasureResult(measure, measure.summarise(numbers), tuple(named), numbers)
-        systems.append(SystemResult(name, found, ()))
-    queries = {query: None for system in systems for one in system.measures.values() for query in one.query_ids}
-    return Result(tuple(queries), tuple(systems))
+from support.compared_systems import BASE, FAST, SYSTEMS, noise, result_of, target_at
 
 
 def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
@@ -41,14 +24,6 @@ def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
 def row_of(tables: Sequence[Table], measure: str, system: str, other: str) -> dict[str, Any]:
     rows = table_of(tables, "details").records()
     return next(row for row in rows if (row["measure"], row["system"], row["other"]) == (measure, system, other))
-
-
-def target_at(ranks: Sequence[int]) -> dict[str, dict[str, float]]:
-    """A run that has each query's one target at a rank."""
-    return {
-        f"q{at}": {("target" if place == rank else f"other{place}"): 1.0 / place for place in range(1, 11)}
-        for at, rank in enumerate(ranks)
-    }
 
 
 def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
@@ -77,19 +52,6 @@ def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
     # Of 16 flips of +.4, 0, -.2, +.3 those of |sum| >= .5: the signs of .4 and .3 agree, four ways, whatever 0 and .2 do.
     assert row["p randomisation"] == row["p"] == 8 / 16
     assert row["verdict"] == "cannot tell"
-
-
-def noise(seed: int, spread: float) -> Any:
-    return np.random.default_rng(seed).normal(0, spread, 60)
-
-
-BASE = np.random.default_rng(4).random(60)
-SYSTEMS = {
-    "weak": {"nDCG@10": (BASE - 0.2 + noise(1, 0.05)).tolist()},
-    "base": {"nDCG@10": BASE.tolist()},
-    "near": {"nDCG@10": (BASE + noise(2, 0.01)).tolist()},
-    "good": {"nDCG@10": (BASE + 0.1 + noise(3, 0.05)).tolist()},
-}
 
 
 def test_against_a_baseline_each_system_has_its_verdict() -> None:

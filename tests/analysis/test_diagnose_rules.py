@@ -1,12 +1,11 @@
 """The rules of diagnosis, on the figures of the sources that they come from."""
 
-from pathlib import Path
-
 import pytest
 
 from rankproof._analysis.answers.causes import bottleneck
 from rankproof._analysis.diagnose.rules import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
 from rankproof._cli.options import known_profiles
+from support.paths import DOCS
 
 RAG = known_profiles()["rag"]
 
@@ -83,6 +82,6 @@ def test_without_answers_there_is_no_verdict_on_the_bottleneck() -> None:
 
 
 def test_the_page_of_diagnosis_has_every_rule_with_its_thresholds() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+    page = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
     rows = [f"| {rule.name} | {', '.join(map(str, rule.conditions))} | {rule.means} | {rule.action} |" for rule in RULES]
     assert [row for row in rows if row not in page] == []

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from hashlib import sha256
-from pathlib import Path
 
 import matplotlib
 import pytest
@@ -16,6 +15,7 @@ from rankproof._charts.figure import Format
 from rankproof._plots.charts import PLOT_KINDS, draw_pdf, draw_plots
 from rankproof._plots.inputs import PlotSettings
 from rankproof.errors import MissingExtraError
+from support.paths import SOURCE, TESTS
 from support.plot_results import hostile_climb, wide_evidence
 
 SMALL = PlotSettings(dpi=50)
@@ -41,13 +41,12 @@ for one in found: print(one.name, sha256(one.content).hexdigest())
 def test_another_process_draws_the_same_bytes_without_a_display_or_a_global_change(format: Format, kinds: list[str]) -> None:
     found = draw_plots(wide_evidence(3, 12), kinds, SMALL, format)
     mine = "".join(f"{one.name} {sha256(one.content).hexdigest()}\n" for one in found)
-    tests = Path(__file__).parent
     done = subprocess.run(
         [sys.executable, "-c", ALONE, format, *kinds],
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": f"{tests}:{tests.parent / 'src'}", "PYTHONHASHSEED": "5", "MPLCONFIGDIR": matplotlib.get_configdir()},
+        env={"PYTHONPATH": f"{TESTS}:{SOURCE.parent}", "PYTHONHASHSEED": "5", "MPLCONFIGDIR": matplotlib.get_configdir()},
     )
     assert done.stdout == mine, done.stderr
 

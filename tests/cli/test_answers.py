@@ -17,6 +17,7 @@ from rankproof._cli.main import main
 from rankproof._results.folder import save_results
 from rankproof._sample import sample_folder
 from rankproof.stages._answer import ANSWER_PROMPT
+from support.paths import DOCS, SOURCE
 
 LADDER = """\
 name = "sample-answers"
@@ -224,7 +225,7 @@ def test_the_sample_has_references() -> None:
         assert '"answers"' in (Path(folder) / "queries.jsonl").read_text(encoding="utf-8")
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "answers.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "answers.md").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_what_the_commands_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +247,7 @@ def test_the_page_shows_the_prompt_and_python_that_runs() -> None:
 
 
 def test_the_page_names_every_note_of_answers() -> None:
-    source = (Path(__file__).parents[2] / "src" / "rankproof" / "evaluation" / "answer_notes.py").read_text(encoding="utf-8")
+    source = (SOURCE / "_evaluation" / "notes.py").read_text(encoding="utf-8").partition("def answer_notes")[2]
     codes = re.findall(r'^\s+\(?"([a-z]+(?:-[a-z]+)*)",', source, re.MULTILINE)
     assert len(codes) >= 6
     assert [code for code in codes if f"`{code}`" not in PAGE] == []

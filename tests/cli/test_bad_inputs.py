@@ -18,9 +18,10 @@ from rankproof._formats.texts import read_corpus, read_queries
 from rankproof._io.open import open_source
 from rankproof._io.streams import ByteSource
 from support.hostile_files import BAD_QRELS, BAD_RUNS, GOOD_QRELS, GOOD_RUN, GOOD_RUNS
+from support.paths import SHARED
 
-SHARED = Path(__file__).parents[3] / "shared" / "bad-inputs"
-MANIFEST = json.loads((SHARED / "manifest.json").read_text())["cases"] if SHARED.exists() else []
+BAD_INPUTS = SHARED / "bad-inputs"
+MANIFEST = json.loads((BAD_INPUTS / "manifest.json").read_text())["cases"] if BAD_INPUTS.exists() else []
 PAIRS = [case for case in MANIFEST if len(case["file"]) == 2]
 DEFINED = {"c03_na_ids": 1.0, "c14_json_empty_run_query": 0.5, "c23_parquet_int_ids": 1.0}
 WORDS = {
@@ -69,7 +70,7 @@ def evaluated(qrels: Path | str, run: Path | str, *more: str) -> int:
 
 
 def paths_of(case: dict[str, Any], folder: Path) -> tuple[Path, Path]:
-    run, qrels = (SHARED / name for name in case["file"])
+    run, qrels = (BAD_INPUTS / name for name in case["file"])
     if case["id"] == "81_dir_as_file":
         run = folder / "run.txt"
         run.mkdir()
@@ -110,7 +111,7 @@ def test_a_defined_input_gives_its_value_and_only_the_notes_that_it_deserves(
 def test_a_strange_file_and_its_clean_twin_give_the_same_value(case: dict[str, Any], capsys: Captured) -> None:
     values = []
     for run, qrels in (case["file"], case["equivalent_clean_files"]):
-        assert evaluated(SHARED / qrels, SHARED / run, "-m", case["measure"]) == 0
+        assert evaluated(BAD_INPUTS / qrels, BAD_INPUTS / run, "-m", case["measure"]) == 0
         (measure,) = json.loads(capsys.readouterr().out)["systems"][0]["measures"].values()
         values.append(measure["value"])
     assert values[0] == pytest.approx(values[1], abs=1e-12)
@@ -118,7 +119,7 @@ def test_a_strange_file_and_its_clean_twin_give_the_same_value(case: dict[str, A
 
 @needs_shared
 def test_payloads_in_texts_stay_text() -> None:
-    path = SHARED / "c27_text_payloads" / "payloads.jsonl"
+    path = BAD_INPUTS / "c27_text_payloads" / "payloads.jsonl"
     expected = {item["id"]: item["text"] for item in map(json.loads, path.read_text().splitlines())}
     for read in (read_corpus, read_queries):
         assert {key: record.text for key, record in read(open_source(path)).items()} == expected

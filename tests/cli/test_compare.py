@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analysis.test_compare import FAST, SYSTEMS, result_of, target_at
 from rankproof._analysis.compare.compare import compare
 from rankproof._cli.main import main
 from rankproof._data.table import Column, Table
 from rankproof._render.grid import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS
 from rankproof._results.folder import save_results
+from support.compared_systems import FAST, SYSTEMS, result_of, target_at
 from support.small_results import small_climb
 
 QUERIES = [f"q{at}" for at in range(9)]

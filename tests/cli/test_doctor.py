@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from conftest import SHARED
 from rankproof import Dataset
 from rankproof._analysis.doctor.check import all_checks
 from rankproof._analysis.doctor.example import Example, clean_example, subject_of
@@ -20,6 +19,7 @@ from rankproof._cli.main import main
 from rankproof._formats.read import write_folder
 from rankproof._formats.write import write_run
 from rankproof._results.folder import save_results
+from support.paths import SHARED
 from support.small_results import small_climb
 
 DATA = SHARED / "data"

@@ -14,6 +14,7 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
 from support.chat_server import TOKENS_IN, ChatServer, Request, Sent, body_of, completion
+from support.paths import ROOT
 
 KEY = "sk-CANARY-judge-0123456789"
 DOCS = {"d1": "apple pie", "d2": "bicycle", "d3": "apple tree", "d4": "of no use"}
@@ -226,7 +227,7 @@ def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pyt
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_judge_that_is_killed_ends_with_one_judgement_a_pair_and_repeats_only_what_was_under_way(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzz.judge_kills", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 kills over ")
 

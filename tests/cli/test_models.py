@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from models.test_hub import Hub, hub
 from rankproof._cli.main import main
 from rankproof.models._bert import Bert
+from support.hub_server import Hub
 from support.tiny_bert import write_bert
-
-__all__ = ["hub"]
 
 
 def test_minilm_is_got_listed_and_pointed_to(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import rankproof
+from support.paths import SOURCE
 
 HEAVY = ("pandas", "polars", "scipy", "torch", "pyarrow", "zstandard")
-ENV = {**os.environ, "PYTHONPATH": str(Path(rankproof.__file__).parents[1]), "COLUMNS": "80"}
+ENV = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "COLUMNS": "80"}
 COMMAND = [sys.executable, "-m", "rankproof"]
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full, pty and POSIX signals")
 

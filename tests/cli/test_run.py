@@ -27,6 +27,7 @@ from rankproof._results.folder import load_results
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, Stage
+from support.paths import SOURCE
 
 DOCUMENTS = {
     "d1": ("Proofing bread", "How long to let dough rise before baking it"),
@@ -395,7 +396,7 @@ def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: si
     pipe = folder / "data" / "corpus.jsonl"
     pipe.unlink()
     os.mkfifo(pipe)
-    env = {**os.environ, "PYTHONPATH": str(Path(rankproof.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     command = [sys.executable, "-m", "rankproof", "run", "experiment.toml", "-o", "out"]
     # Opening the pipe waits until the run reads the documents; should it never do so, the guard lets the test go on and fail.
     guard = threading.Timer(60, lambda: os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))

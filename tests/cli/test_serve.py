@@ -17,8 +17,7 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
-from server.test_judging_queue import data_of
-from support.results_server import Visitor, judged_in, many_pairs, saved, serving
+from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
 from support.small_results import small_climb
 
 KILLS = 10

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -16,8 +15,9 @@ import rankproof as rp
 from rankproof._sample import sample_folder
 from rankproof.ir_eval._measures import evaluate_all
 from rankproof.ir_eval._retrievers import run_system
+from support.paths import ROOT
 
-DEMOS = Path(__file__).parents[2] / "demos"
+DEMOS = ROOT / "demos"
 
 
 def test_bm25_step_by_step_adds_up_by_hand_and_by_the_index() -> None:

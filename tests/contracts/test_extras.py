@@ -16,14 +16,12 @@ from pathlib import Path
 
 import pytest
 
-import rankproof
 from rankproof._cli.main import main
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError
 from support.missing_libraries import PARTS, block, error_without
+from support.paths import ROOT, SOURCE, TESTS
 
-ROOT = Path(__file__).parents[2]
-SOURCE = Path(rankproof.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CORE = {
     "numpy": "the arrays of every measure and test",
@@ -34,11 +32,11 @@ CORE = {
 """What the core may need, and why: a library that is not here belongs into an extra."""
 DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
 DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny"}
-OUTSIDE = {"models/chat/llama_process.py"}
+OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
-MADE_OF_TORCH = {"torch_net", "torch_layers"}
-"""Modules of models/trial with subclasses of torch's: to import them is to import torch."""
-LOADED_LATE = {f"models/trial/{name}.py" for name in MADE_OF_TORCH}
+MADE_OF_TORCH = "rankproof.models._trained.torch_net"
+"""Has subclasses of torch's classes: to import it is to import torch."""
+LOADED_LATE = {"models/_trained/torch_net.py"}
 
 
 def name_of(requirement: str) -> str:
@@ -77,7 +75,7 @@ def imports_of(file: Path) -> Iterator[Imported]:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module in MADE_OF_TORCH:
+        elif isinstance(node, ast.ImportFrom) and node.module == MADE_OF_TORCH:
             names = ["torch"]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module or ""]
@@ -157,7 +155,7 @@ def test_a_missing_library_that_another_one_needs_is_named(library: str, other: 
     """In a process of its own: the other library would stay in this one as it is without the first."""
     if find_spec(other) is None:
         pytest.skip(f"{other} is not installed")
-    command = [sys.executable, str(Path(__file__).with_name("missing_libraries.py")), library, str(tmp_path)]
+    command = [sys.executable, str(TESTS / "support" / "missing_libraries.py"), library, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     assert done.stdout == f"{library} is not installed; run: pip install 'rankproof[{PARTS[library][0]}]'\n"

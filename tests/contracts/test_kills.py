@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from support.paths import ROOT
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_run_killed_at_random_moments_finds_the_same_and_computes_no_finished_stage_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzz.kills", "3", "--seed", "7", "--folder", str(tmp_path)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 kills over ")

@@ -44,7 +44,7 @@ def test_every_file_of_the_package_is_code_a_source_or_data_that_is_installed() 
 
 def test_every_pattern_of_package_data_finds_something() -> None:
     assert [pattern for pattern in data_patterns() if not any(PACKAGE.glob(pattern))] == []
-    assert {"py.typed", "analysis/bands/bands.toml", "report/templates/page.html.j2"} <= package_data()
+    assert {"py.typed", "_analysis/bands.toml", "_report/templates/page.html.j2"} <= package_data()
 
 
 def test_an_sdist_holds_what_a_clone_holds(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_command_and_the_licence_are_declared_and_there() -> None:
     assert (ROOT / "LICENSE").exists()
 
 
-@pytest.mark.parametrize("left_out", ["", "LICENSE", "entry_points.txt", "abi3", "py.typed", "_native"])
+@pytest.mark.parametrize("left_out", ["", "LICENSE", "entry_points.txt", "abi3", "py.typed", "align"])
 def test_a_wheel_that_lacks_something_is_faulty(left_out: str, tmp_path: Path) -> None:
     wheel = tmp_path / f"rankproof-0-{'cp311-cp311' if left_out == 'abi3' else TAG}-any.whl"
     record = {

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.ordering import ReadOptions
 from rankproof.measures import parse_measure
+from support.paths import TESTS
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 
 pytestmark = pytest.mark.skipif(find_spec("pytrec_eval") is None, reason="pytrec_eval is not installed")
@@ -29,7 +29,7 @@ Oracle = Callable[[Grades, Scores, int, bool], dict[str, dict[str, float]]]
 
 @pytest.fixture(scope="module")
 def oracle() -> Iterator[Oracle]:
-    script = Path(__file__).with_name("pytrec_eval_oracle.py")
+    script = TESTS / "support" / "pytrec_eval_process.py"
     with subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

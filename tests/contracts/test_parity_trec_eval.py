@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,9 +18,10 @@ from rankproof._data.ordering import ReadOptions
 from rankproof._io.streams import ByteSource
 from rankproof.errors import UsageError
 from rankproof.measures import MEASURES, Measure, parse_measure, unsupported_measures
+from support.paths import SHARED
 from support.qrels_and_runs import aligned
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
+GOLDEN = SHARED / "golden"
 QUICKTEST = GOLDEN / "trec_eval-quicktest"
 TOLERANCE = 1e-9
 OUT_OF_SCOPE = {"runid", "relstring_20", "utility_2,-1,0,0", *unsupported_measures("all_trec")}

@@ -28,6 +28,7 @@ from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, F
 from rankproof.stages._base import BuildContext, Searcher, Stage
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import store_by_name
+from support.paths import DOCS
 
 VALUES = [
     "1",
@@ -472,7 +473,7 @@ def test_a_stage_or_model_of_python_is_written_so_that_no_reader_takes_it_for_an
         read(tmp_path, experiment_toml(Experiment({"mine": Dense(Model())})))
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+PAGE = DOCS / "experiments.md"
 
 
 @pytest.mark.parametrize("name", [*STAGES.names(), *SCORERS.names()])

@@ -25,6 +25,7 @@ from rankproof._results.folder import load_results, save_results
 from rankproof._sample import sample_folder
 from rankproof.ir_eval import compute_recall_at_k
 from rankproof.stages._base import BuildContext, Searcher, Stage
+from support.paths import DOCS
 
 KEEP_NOTHING = RunOptions(cache=None)
 ANSWERS: dict[str, Any] = {"q1": ["green tea"], "q2": "1455", "q3": ["never said"], "q4": []}
@@ -251,7 +252,7 @@ def test_the_ladder_shows_both_levels_in_markdown() -> None:
 
 
 def test_the_examples_of_the_page_of_chunks_are_experiments(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "chunks.md").read_text(encoding="utf-8")
+    page = (DOCS / "chunks.md").read_text(encoding="utf-8")
     (tmp_path / "my-data").mkdir()
     cut, _, collapsed = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "cut.toml").write_text(cut, encoding="utf-8")

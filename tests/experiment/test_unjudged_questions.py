@@ -20,6 +20,7 @@ from rankproof.errors import InputError
 from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer
 from rankproof.stages._base import Stage
 from rankproof.stages._chunked import WHOLE_DOCUMENTS_NOTE
+from support.paths import ROOT
 from support.scripted_chat import ScriptedChat
 
 DOCS = {
@@ -160,7 +161,7 @@ size = 1
 
 
 def test_answers_over_chunks_read_whole_documents_and_say_so_and_chunks_over_answers_cite_chunks(folder: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "chunks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
     assert BOTH_WAYS.partition("\n\n")[2] in page
     (folder.parent / "e.toml").write_text(BOTH_WAYS)
     found = run_experiment(read_experiment(folder.parent / "e.toml"), RunOptions(cache=None))

@@ -14,8 +14,9 @@ import pytest
 from rankproof._formats.read import read_dataset, read_qrels
 from rankproof._formats.write import convert
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
+from support.paths import SHARED
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+DATA = SHARED / "data"
 CORPUS: list[dict[str, Any]] = [
     {"_id": "d1", "title": "T", "text": "one", "url": "http://x"},
     {"_id": 2, "title": None, "text": ""},
@@ -124,11 +125,11 @@ def test_a_file_is_no_dataset_and_nothing_is_missing(tmp_path: Path) -> None:
         read_dataset(tmp_path / "y")
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
 @pytest.mark.parametrize("name", ["cosqa", "cranfield", "scifact", "xquad-en"])
 def test_real_collections_are_read_as_they_count_themselves(name: str) -> None:
-    stats = json.loads((SHARED / name / "stats.json").read_text())
-    dataset = read_dataset(SHARED / name)
+    stats = json.loads((DATA / name / "stats.json").read_text())
+    dataset = read_dataset(DATA / name)
     assert (len(dataset.corpus), len(dataset.queries)) == (stats["docs"], stats["queries"])
     assert sum(map(len, dataset.qrels.values())) == stats["judgements"]
     assert len(dataset.missing_documents()) == stats["qrels_missing_doc"]

@@ -27,6 +27,7 @@ from rankproof.ir_eval._retrievers import (
     run_system,
     run_systems,
 )
+from support.paths import DOCS
 
 LETTERS = [{"id": "d1", "text": "a a b"}, {"id": "d2", "text": "b c"}]
 CORPUS = {"d1": "poach eggs in water", "d2": "boil eggs for nine minutes", "d3": "sharpen knives on a stone"}
@@ -160,7 +161,7 @@ def test_wrong_use_is_refused_with_what_to_do(call: Any, said: str) -> None:
 
 
 def test_every_public_name_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "ir-eval.md").read_text(encoding="utf-8")
+    page = (DOCS / "ir-eval.md").read_text(encoding="utf-8")
     assert [name for name in (*ir_eval.__all__, *MODES) if f"`{name}" not in page] == []
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conftest import SHARED
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
@@ -17,6 +16,7 @@ from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError
 from support.chat_faults import FAULTS, QUICK, Fault
 from support.chat_server import NEVER, TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
 from support.llm_uses import USES, Use, UseOutcome
+from support.paths import SHARED
 
 REPLIES = SHARED / "bad-inputs" / "c28_llm_replies" / "replies.jsonl"
 KEY = "CANARY-401-0123456789"

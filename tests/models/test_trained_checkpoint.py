@@ -25,6 +25,7 @@ from rankproof.models._trained.checkpoint import initialise_network, open_checkp
 from rankproof.models._trained.encoder import batches_by_length, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, parameter_count
 from support.missing_libraries import block
+from support.paths import TESTS
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
 torch = pytest.importorskip("torch", reason="the extra torch brings it")
@@ -163,7 +164,7 @@ def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_writing_is_whole(
     """The process ends as by SIGKILL: nothing is tidied up; only with the last file, the card, is there a checkpoint."""
     saved(tmp_path / "whole", "bpe-300")
     code = KILLED.format(folder=str(tmp_path / "one"), after=after)
-    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", code, str(TESTS)]
     assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 9
     left = {path.name for path in (tmp_path / "one").iterdir()}
     assert "trial.json" not in left

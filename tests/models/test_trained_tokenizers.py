@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -24,6 +23,7 @@ from rankproof.models._trained.tokenizers import (
     train_tokenizer,
 )
 from rankproof.models._trained.tokenizers import TOKENIZER_KINDS as NAMES
+from support.paths import TESTS
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, TRAINED, tokenizer_of
 
 THAI = HOSTILE["Thai"]
@@ -147,7 +147,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     told = {name: value for name, value in os.environ.items() if name != "TOKENIZERS_PARALLELISM"} | environment
-    command = [sys.executable, "-c", code, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", code, str(TESTS)]
     return subprocess.run(command, env=told, capture_output=True, text=True, check=True)
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rankproof._cli.main import main
 from rankproof._render.mlflow import LONGEST_NAME, LONGEST_VALUE, flatten, legal_names, mlflow_runs, redacted_uri
 from rankproof._results.folder import save_results
+from support.paths import SOURCE
 from support.plot_results import HOSTILE, wide_climb
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]([A-Za-z0-9_. -]*[A-Za-z0-9_-])?")
@@ -122,9 +123,8 @@ def test_without_the_library_its_extra_is_named(
 
 
 def exported(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    source = Path(__file__).parents[2] / "src"
     command = [sys.executable, "-c", GUARDED, "export", "results", "--to", "mlflow", *argv]
-    env = {"PYTHONPATH": str(source), "HOME": str(folder), "PATH": os.environ["PATH"]}
+    env = {"PYTHONPATH": str(SOURCE.parent), "HOME": str(folder), "PATH": os.environ["PATH"]}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
 
 

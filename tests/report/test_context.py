@@ -21,7 +21,7 @@ from rankproof._report.sections.latency import pareto_section
 from rankproof._report.sections.systems import systems_section
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.measures import parse_measure
-from results.test_answers import answering_climb
+from support.answering_results import answering_results
 from support.plot_results import wide_climb
 from support.small_results import small_climb
 
@@ -62,7 +62,7 @@ def test_a_system_that_answers_is_no_rival_on_the_front_nor_among_leaders() -> N
     assert table.grid.rows == ("bm25", "dense")
     assert not [said for said in found["pareto"].sentences if "says" in said]
     assert found["measures"].sentences == ("bm25 leads by 2 of 2 measures.",)
-    assert sections_of(answering_climb()).get("pareto") is None
+    assert sections_of(answering_results()).get("pareto") is None
 
 
 def test_identical_rankings_of_answers_are_no_tests_that_others_pay_for() -> None:

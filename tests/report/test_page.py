@@ -22,7 +22,7 @@ from rankproof._report.page import render_report
 from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import load_results, save_results
-from results.test_answers import answering_climb
+from support.answering_results import answering_results
 from support.hostile_results import harmful_climb
 from support.plot_results import wide_climb
 from support.small_results import small_climb
@@ -72,7 +72,7 @@ def test_the_policy_allows_the_script_and_the_style_of_the_page_alone() -> None:
         assert rules[rule] == f"'sha256-{digest}'"
 
 
-@pytest.mark.parametrize("make", [climb_of, harmful_climb, answering_climb])
+@pytest.mark.parametrize("make", [climb_of, harmful_climb, answering_results])
 def test_markup_has_no_styles_handlers_or_addresses_of_its_own(make: Callable[[], ExperimentResult]) -> None:
     body = re.sub(r"<script.*?</script>", "", render_report(make()).partition("</head>")[2], flags=re.DOTALL)
     tags = re.findall(r"<[a-z][^>]*>", body)
@@ -102,7 +102,7 @@ def test_what_is_not_there_has_no_section(climb: ExperimentResult, missing: set[
 
 
 def test_answers_and_chunks_have_sections_where_there_are_some() -> None:
-    results = answering_climb()
+    results = answering_results()
     found = sections_of(replace(results, chunks=results.result))
     assert list(found)[-6:] == ["answers", "chunks", "holes", "notes", "provenance", "definitions"]
     assert any("says" in point for point in found["answers"].points)
@@ -147,7 +147,7 @@ def test_a_count_names_no_winner() -> None:
 
 
 def test_a_system_that_answers_is_no_rival_of_the_ranking_that_it_answers_from() -> None:
-    results = answering_climb()
+    results = answering_results()
     bm25, says = results.system_runs
     same = replace(results, system_runs=(bm25, replace(says, run=bm25.run)))
     assert ReportContext(same).best_systems == ["bm25"]
@@ -155,11 +155,11 @@ def test_a_system_that_answers_is_no_rival_of_the_ranking_that_it_answers_from()
 
 
 def test_answers_have_a_sentence_in_the_verdict() -> None:
-    found = sections_of(answering_climb())["verdict"]
+    found = sections_of(answering_results())["verdict"]
     assert found.lead.endswith("there is no other ranking to hold it against.")
     (said,) = [sentence for sentence in found.sentences if sentence.startswith("says answers, with F1")]
     assert re.search(r"F1\(tokens='set'\) \d\.\d{4} over \d+ queries whose answer is known", said)
-    unknown = sections_of(replace(answering_climb(), answers=None))["verdict"]
+    unknown = sections_of(replace(answering_results(), answers=None))["verdict"]
     assert "says answers, and no right answer is known to hold that against." in unknown.sentences
 
 
@@ -223,7 +223,7 @@ def test_a_difference_that_is_shown_as_nothing_has_no_sign() -> None:
 
 
 def test_one_answerer_is_told_in_a_whole_sentence_and_drawn_with_intervals() -> None:
-    found = sections_of(answering_climb())["answers"]
+    found = sections_of(answering_results())["answers"]
     assert any(re.fullmatch(r"Answers: the F1\(tokens='set'\) of says is [\d.]+ \(n = \d+\)\.", point) for point in found.points)
     assert any('class="whisker"' in chart.svg for chart in found.charts)
     assert not any("e-05" in chart.svg for chart in found.charts)

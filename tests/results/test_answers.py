@@ -4,72 +4,35 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from conftest import SHARED
 from rankproof._cli.main import main
 from rankproof._data.answers import Answer, Answers
-from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment import answers as answering
 from rankproof._experiment.answers import Encoders, evaluate_answering_systems
 from rankproof._render.paper import long_rows
 from rankproof._render.systems_grid import answers_grid
-from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
+from support.answering_results import QUERIES, TYPES, answering_results
+from support.paths import DOCS, SHARED
 from support.small_models import HashedWords
 from support.small_results import small_climb
-
-QUERIES = tuple(f"q{at}" for at in range(12))
-TYPES = ("factual", "comparative", "inferential", "multi-hop")
-
-
-def answering_climb(texts: Sequence[str] = (), names: tuple[str, str] = ("bm25", "says")) -> ExperimentResult:
-    """A climb whose second system answers; every third question has no answer, and the texts are the first answers."""
-    results = small_climb(names, QUERIES)
-    queries = Queries(
-        [
-            Query(query, f"what is {at}?", fields={"answers": [] if at % 3 == 2 else [f"word {at}"], "type": TYPES[at % 4]})
-            for at, query in enumerate(QUERIES)
-        ]
-    )
-    said = [*texts, *(f"it is word {at}" for at in range(len(texts), len(QUERIES)))]
-    answers = {
-        query: Answer("", state="failed") if at == 11 else Answer(said[at], ("d1#c2",), ("d1#c2", "d2"))
-        for at, query in enumerate(QUERIES)
-    }
-    counts = {"calls": np.arange(len(QUERIES)), "failed": np.zeros(len(QUERIES), np.int64)}
-    bm25, system_run = results.system_runs
-    system_run = replace(system_run, kind="answer", answers=Answers(answers), counts=counts, money=0.1 + 0.2)
-    measured = evaluate_answering_systems(
-        [bm25, system_run], queries, results.qrels, None, rel=results.rel, document=lambda doc: doc.partition("#")[0]
-    )
-    urls = {"d1": "https://a.example/1", "d3": "https://a.example/3"}
-    return replace(
-        results,
-        system_runs=(bm25, system_run),
-        texts=queries,
-        answers=measured.result,
-        judged_documents=measured.judged_documents,
-        urls=urls,
-    )
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    save_results(answering_climb(), tmp_path / "out", findings=["says is the only one"])
+    save_results(answering_results(), tmp_path / "out", findings=["says is the only one"])
     return tmp_path / "out"
 
 
 def test_answers_are_loaded_as_they_were_saved(saved: Path) -> None:
-    results, again = answering_climb(), load_results(saved)
+    results, again = answering_results(), load_results(saved)
     assert again.system_runs[1].answers == results.system_runs[1].answers
     assert again.system_runs[0].answers is None
     assert again.answers is not None
@@ -121,7 +84,7 @@ def test_the_summary_has_means_with_n_segments_counts_and_findings(saved: Path) 
 
 
 def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = answering_climb()
+    results = answering_results()
     down = replace(results.system_runs[1], name="down", answers=Answers({query: Answer("", state="failed") for query in QUERIES}))
     system_runs, texts = (*results.system_runs, down), results.texts
     result = evaluate_answering_systems(system_runs, texts, results.qrels, None, rel=results.rel).result
@@ -147,7 +110,7 @@ def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path,
 
 def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["save-baseline", str(saved), "-m", "EM", "-o", str(tmp_path / "base.json")]) == 0
-    results = answering_climb()
+    results = answering_results()
     worse = Answers({**(results.system_runs[1].answers or {}), "q1": Answer("", state="failed")})
     system_runs = (results.system_runs[0], replace(results.system_runs[1], answers=worse))
     result = evaluate_answering_systems(
@@ -163,7 +126,7 @@ def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: 
 
 def test_the_least_grade_of_a_folder_may_be_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qrels = Qrels.from_dict({query: {"d1": 2 + at % 2} for at, query in enumerate(QUERIES)})
-    save_results(replace(answering_climb(), qrels=qrels), tmp_path / "out")
+    save_results(replace(answering_results(), qrels=qrels), tmp_path / "out")
 
     def judged(*options: str) -> int:
         capsys.readouterr()
@@ -242,7 +205,7 @@ def hostile_texts() -> list[str]:
 def test_hostile_answers_survive_and_harm_no_file_or_terminal(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results = answering_climb([text])
+    results = answering_results([text])
     save_results(results, tmp_path / "out")
     again = load_results(tmp_path / "out").system_runs[1].answers
     assert again is not None
@@ -259,7 +222,7 @@ def test_hostile_answers_survive_and_harm_no_file_or_terminal(
 
 
 def test_the_page_of_the_folder_names_every_file_and_column_of_answers(saved: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "results-folder.md").read_text(encoding="utf-8")
+    page = (DOCS / "results-folder.md").read_text(encoding="utf-8")
     summary = json.loads((saved / "answers.json").read_text(encoding="utf-8"))
     measures = summary["systems"][0]["answers"]
     columns = [name for name in rows_in(saved / "answers.csv")[0] if name not in measures]

@@ -26,6 +26,7 @@ from rankproof._results.csv_files import per_query_csv, summary_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import check_results_folder, load_results, results_file_sha256, save_results
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError
+from support.paths import DOCS
 from support.small_results import MEASURES, small_climb
 
 HOSTILE = [
@@ -453,7 +454,7 @@ def test_no_invisible_character_stands_in_the_document(tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "results-folder.md").read_text(encoding="utf-8")
+    page = (DOCS / "results-folder.md").read_text(encoding="utf-8")
     save_results(small_climb(), tmp_path / "out")
     document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     headers = [next(csv.reader(io.StringIO(text))) for text in (summary_csv(small_climb()), per_query_csv(small_climb()))]

@@ -1,12 +1,10 @@
 """Judging by a person: what is asked, what is kept, and that nothing is lost between tabs."""
 
-import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import MAX_PASSAGE_LENGTH, DocumentTexts, build_queue
-from support.results_server import Visitor, judged_in, many_pairs, saved, serving
+from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
 from support.small_results import small_climb
 
 PAIR = {"query": "q1", "doc": "d2"}
@@ -30,12 +28,6 @@ def judged(tmp_path: Path) -> Path:
 def guest(tmp_path: Path, judged: Path) -> Iterator[Visitor]:
     with serving([saved(tmp_path / "results")], judge=judged) as visitor:
         yield visitor.enter()
-
-
-def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', visitor.get(path).text)
-    assert found
-    return dict(json.loads(found[1]))
 
 
 def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands(guest: Visitor) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SHARED
 from rankproof._data.answers import Answer as Given
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
@@ -25,6 +24,7 @@ from rankproof.models._chat.llama_cpp import Llama
 from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer
 from rankproof.stages._answer import ParsedAnswer, parse_answer
 from rankproof.stages._base import AnsweringSearcher, BuildContext, EstimatesCost, LLMSearcher, QueryTimer, Stage
+from support.paths import SHARED
 from support.scripted_chat import ScriptedChat, reply
 from support.small_models import HashedWords
 from support.stage_building import PlainKeep, climbed, corpus_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import rankproof
-from conftest import SHARED
 from rankproof._data.dataset import Dataset
 from rankproof.stages import BM25
+from support.paths import SHARED
 from support.stage_building import ground_of
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")

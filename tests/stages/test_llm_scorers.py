@@ -31,6 +31,7 @@ from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise,
 from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerCost, LLMQueryScorer, QueryTimer, ReportsTruncation
 from rankproof.stages._llm_base import LLMScorer
 from rankproof.stages._llm_scorers import windows
+from support.paths import DOCS
 from support.scripted_chat import Said, ScriptedChat, reply
 from support.stage_building import PlainKeep, climbed, corpus_of
 
@@ -378,7 +379,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
 
 
 def test_the_example_of_the_page_is_an_experiment_that_reads_back_as_it_was(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "llm-rerank.md").read_text(encoding="utf-8")
+    page = (DOCS / "llm-rerank.md").read_text(encoding="utf-8")
     (tmp_path / "e.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
     experiment = read_experiment(str(tmp_path / "e.toml"))
     expected = {

@@ -126,3 +126,10 @@ def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:
     """A climb with some hundred unjudged pairs."""
     names = [f"q{at}" for at in range(queries)]
     return small_climb(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)
+
+
+def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:
+    """The data of the judging page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', visitor.get(path).text)
+    assert found
+    return dict(json.loads(found[1]))

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from conftest import SHARED
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
+from support.paths import SHARED
 
 PAGES = {
     "hob": (

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import SHARED
 from rankproof._cli.options import read_dataset_or_sample
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
@@ -37,6 +36,7 @@ from rankproof._tokenizer_lab.training_data import (
 )
 from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data, read_training_data, write_training_data
 from rankproof.errors import InputError, UsageError
+from support.paths import SHARED
 from support.small_datasets import small_dataset
 
 THAI = "ทีมรับของแพนเธอร์สถอดใจที่คะแนน308ได้อันดับที่หกของลีกในขณะที่เป็นผู้นำในเอ็นเอฟแอล"
