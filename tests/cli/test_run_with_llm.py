@@ -295,7 +295,7 @@ def test_python_may_set_a_budget_too(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
-@pytest.mark.parametrize(("number", "lanes"), [(signal.SIGTERM, 1), (signal.SIGINT, 4)])
+@pytest.mark.parametrize(("number", "concurrency"), [(signal.SIGTERM, 1), (signal.SIGINT, 4)])
 def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
     capsys: pytest.CaptureFixture[str], folder: Path, number: signal.Signals, concurrency: int
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rankproof._cli.output import check_output, write_or_show
@@ -14,12 +15,14 @@ from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._data.arrays import Matrix
     from rankproof._data.ordering import ReadOptions
     from rankproof._data.run import Run
     from rankproof._data.table import Table
     from rankproof._evaluation.options import FileOptions
     from rankproof._evaluation.result import MeasureResult, Result
     from rankproof._results.experiment_result import ExperimentResult
+    from rankproof.measures._answers import Encode
 
 
 def are_answer_measures(measures: Sequence[str] | None) -> bool:
@@ -38,13 +41,25 @@ def are_answer_measures(measures: Sequence[str] | None) -> bool:
     return bool(of_answers)
 
 
+def encode_texts(name: str, texts: Sequence[str]) -> Matrix:
+    """One vector per text by the encoder of that name, for measures that compare meanings."""
+    return _encoders()(name, texts)
+
+
+@cache
+def _encoders() -> Encode:
+    from rankproof._experiment.answers import Encoders
+
+    return Encoders()
+
+
 def input_from_answers(results: ExperimentResult, measures: Sequence[str], queries: Collection[str] | None) -> AnalysisInput:
     """The evidence in the answers of a climb, on a subset of the queries where one is asked for."""
     from dataclasses import replace
 
     from rankproof._analysis.answers.inputs import answer_input_from_results
 
-    inputs = answer_input_from_results(results, measures).inputs
+    inputs = answer_input_from_results(results, measures, encode=encode_texts).inputs
     return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
 
 

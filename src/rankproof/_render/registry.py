@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from rankproof._cli.terminal import Terminal
+from rankproof._render.grid import RenderOptions
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
     from rankproof._results.experiment_result import ExperimentResult
 
+ShowNote = Callable[[str], None]
 
-def _comparison_table(results: ExperimentResult, terminal: Terminal, name: Literal["letters", "details"]) -> Table | None:
+
+def _comparison_table(results: ExperimentResult, show_note: ShowNote, name: Literal["letters", "details"]) -> Table | None:
     """That table of `compare`, which is about all measures; None where there is nothing to compare."""
     from rankproof._analysis.compare.compare import compare
 
@@ -20,44 +22,43 @@ def _comparison_table(results: ExperimentResult, terminal: Terminal, name: Liter
         return None
     tables = compare(results.result)
     for note in dict.fromkeys(note for table in tables for note in table.notes):
-        terminal.note(note)
+        show_note(note)
     return next(table for table in tables if table.name == name)
 
 
-def _csv(results: ExperimentResult, terminal: Terminal) -> str:
+def _csv(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
     from rankproof._render.paper import as_long_csv
 
     return as_long_csv(results)
 
 
-def _json(results: ExperimentResult, terminal: Terminal) -> str:
+def _json(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
     from rankproof._results.to_json import document_text, results_document
 
     return document_text(results_document(results, per_query=True))
 
 
-def _markdown(results: ExperimentResult, terminal: Terminal) -> str:
+def _markdown(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
     from rankproof._render.systems import systems_markdown
     from rankproof._render.table import as_markdown as as_tables
 
-    look = terminal.render_options(to_file=True)
-    letters = _comparison_table(results, terminal, "letters")
-    return systems_markdown(results, look) + ("" if letters is None else f"\n{as_tables([letters], look)}")
+    letters = _comparison_table(results, show_note, "letters")
+    return systems_markdown(results, options) + ("" if letters is None else f"\n{as_tables([letters], options)}")
 
 
-def _latex(results: ExperimentResult, terminal: Terminal) -> str:
+def _latex(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
     from rankproof._render.paper import paper_table
 
-    return paper_table(results, _comparison_table(results, terminal, "letters"))
+    return paper_table(results, _comparison_table(results, show_note, "letters"))
 
 
-def _junit(results: ExperimentResult, terminal: Terminal) -> str:
+def _junit(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
     from rankproof._render.ci import as_steps_junit
 
-    return as_steps_junit(results, _comparison_table(results, terminal, "details"))
+    return as_steps_junit(results, _comparison_table(results, show_note, "details"))
 
 
-WRITERS: dict[str, Callable[[ExperimentResult, Terminal], str]] = {
+WRITERS: dict[str, Callable[[ExperimentResult, RenderOptions, ShowNote], str]] = {
     "csv": _csv,
     "json": _json,
     "markdown": _markdown,

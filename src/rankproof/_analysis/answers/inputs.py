@@ -17,9 +17,9 @@ from rankproof._data.run import Run
 from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.answers import answer_measures, evaluate_answers
 from rankproof._evaluation.notes import Note
-from rankproof._experiment.answers import Encoders
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
+from rankproof.measures._answers import Encode
 
 UNJUDGED_CITATIONS = "unjudged-citations"
 
@@ -96,7 +96,7 @@ class AnswerInput:
 
 
 def answer_input_from_results(
-    results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None
+    results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None, encode: Encode | None = None
 ) -> AnswerInput:
     """The answers of a climb, under the measures asked for or those it has, and the least grade that counts or its own."""
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
@@ -113,7 +113,7 @@ def answer_input_from_results(
     if result is None or any(name not in result.systems[0].measures for name in asked or ()):
         whole = results.judged_documents
         result = evaluate_answers(
-            answers, references, results.qrels, asked, Encoders(), rel=results.rel, document=lambda doc: whole.get(doc, doc)
+            answers, references, results.qrels, asked, encode, rel=results.rel, document=lambda doc: whole.get(doc, doc)
         )
     chosen = asked or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
@@ -132,14 +132,13 @@ def answer_input_from_files(
     *,
     name: str,
     rel: int = 1,
+    encode: Encode | None = None,
 ) -> AnswerInput:
     """Answers from elsewhere; what each was `given` is its ranking, where all say so and there are judgements."""
     references = references_from_queries(queries)
     judged = qrels or Qrels.from_dict({})
     wholes = chunk_to_judged_document(answers.values(), judged)
-    result = evaluate_answers(
-        answers, references, qrels, measures, Encoders(), rel=rel, document=lambda doc: wholes.get(doc, doc)
-    )
+    result = evaluate_answers(answers, references, qrels, measures, encode, rel=rel, document=lambda doc: wholes.get(doc, doc))
     if qrels is not None:
         noted = (
             replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, wholes))) for one in result.systems

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import positive_int
-from rankproof._cli.inputs import FORMATS, show_tables
+from rankproof._cli.inputs import FORMATS, encode_texts, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
@@ -82,7 +82,7 @@ def _input_from_folder(args: argparse.Namespace) -> AnswerInput:
 
     if len(args.files) > 1 or args.qrels or args.name:
         raise UsageError("a results folder stands alone", fix="name one folder; it has its own judgements and names")
-    return answer_input_from_results(load_results(args.files[0]), args.measures, rel=args.rel)
+    return answer_input_from_results(load_results(args.files[0]), args.measures, rel=args.rel, encode=encode_texts)
 
 
 def _input_from_files(args: argparse.Namespace) -> AnswerInput:
@@ -98,7 +98,8 @@ def _input_from_files(args: argparse.Namespace) -> AnswerInput:
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
     qrels = None if args.qrels is None else read_qrels(args.qrels)
-    return answer_input_from_files(queries, answers, qrels, args.measures, name=os.path.basename(path), rel=args.rel or 1)
+    name = os.path.basename(path)
+    return answer_input_from_files(queries, answers, qrels, args.measures, name=name, rel=args.rel or 1, encode=encode_texts)
 
 
 def _tables(subject: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:

@@ -111,7 +111,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     from rankproof._render.registry import WRITERS
 
-    write_or_show(WRITERS[format](results, terminal), args.output, terminal)
+    text = WRITERS[format](results, terminal.render_options(to_file=True), terminal.note)
+    write_or_show(text, args.output, terminal)
     return 0
 
 

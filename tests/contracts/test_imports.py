@@ -1,0 +1,45 @@
+"""What each command imports: evaluation needs no retrieval, and a command loads little more than it runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import sys
+from rankproof._cli.main import main
+code = main(sys.argv[1:])
+print(*(name for name in sys.modules if name.partition(".")[0] == "rankproof"), file=sys.stderr)
+sys.exit(code)
+"""
+RETRIEVAL = ("stages", "models", "stores", "_llm", "_experiment")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    qrels, first, second = tmp_path / "qrels.txt", tmp_path / "first.run", tmp_path / "second.run"
+    qrels.write_text("".join(f"q{at} 0 d1 1\n" for at in range(4)))
+    first.write_text("".join(f"q{at} Q0 d1 1 2 a\nq{at} Q0 d2 2 1 a\n" for at in range(4)))
+    second.write_text("".join(f"q{at} Q0 d2 1 2 b\nq{at} Q0 d1 2 1 b\n" for at in range(4)))
+    return [str(qrels), str(first), str(second)]
+
+
+def loaded_modules(*argv: str) -> list[str]:
+    """The modules of rankproof that a command loads."""
+    done = subprocess.run([sys.executable, "-c", CODE, *argv, "--quiet"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize(("verb", "most"), [("eval", 85), ("compare", 110)])
+def test_a_command_on_run_files_loads_few_modules(files: list[str], verb: str, most: int) -> None:
+    assert len(loaded_modules(verb, *files)) <= most
+
+
+@pytest.mark.parametrize("verb", ["eval", "compare", "audit", "baselines", "diagnose", "segments"])
+def test_an_analysis_of_run_files_loads_no_retrieval(files: list[str], verb: str) -> None:
+    packages = {name.split(".")[1] for name in loaded_modules(verb, *files) if "." in name}
+    assert packages.isdisjoint(RETRIEVAL)
