@@ -54,11 +54,11 @@ def test_a_baseline_says_what_it_is() -> None:
         ("{}", "this is no baseline; name a file that `rankproof save-baseline` wrote"),
         ('{"format": "rankproof-results"}', "this is no baseline"),
         (
-            '{"format": "rankproof-baseline", "schema": 2}',
-            "schema 2 where this rankproof knows 1; use the rankproof that wrote it",
+            '{"format": "rankproof-baseline", "schema": 1}',
+            "the file has format version 1, this version of rankproof reads 2; run rankproof save-baseline again",
         ),
         (
-            '{"format": "rankproof-baseline", "schema": 1}',
+            '{"format": "rankproof-baseline", "schema": 2}',
             "systems is missing; the file is damaged or was changed: bless a baseline",
         ),
     ],

@@ -74,7 +74,7 @@ def test_the_pool_of_a_run_is_judged_written_and_shown(
     assert {query: dict(docs) for query, docs in qrels.items()} == {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 2}}
     assert {mark.rpartition(":")[0] for mark in qrels.marks.values()} == {"llm:loopback"}
     report = json.loads((folder / "llm.qrels.json").read_text())
-    assert [(each["doc"], each["why"]) for each in report["failed"]] == [("d4", "no JSON object")]
+    assert [(each["doc"], each["reason"]) for each in report["failed"]] == [("d4", "no JSON object")]
 
 
 def test_the_key_is_written_nowhere(server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

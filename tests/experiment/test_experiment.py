@@ -45,7 +45,7 @@ class Joining:
         ({"systems": BM25()}, "no system"),
         ({"systems": {"a": "bm25"}}, "system a rests on a str, which is no stage"),
         ({"systems": {"a": BM25}}, "system a rests on a type"),
-        ({"systems": {"a": KeywordScorer()}}, "system a rests on a Keywords"),
+        ({"systems": {"a": KeywordScorer()}}, "system a rests on a KeywordScorer"),
         ({"systems": {"a": Joining(("bm25",))}}, "system a rests on a str"),
         ({"systems": {"a": Joining([BM25()])}}, "system a rests on a Joining"),
         ({"systems": {"": BM25()}}, "a system is called ''"),

@@ -156,11 +156,11 @@ def test_a_document_without_a_reply_of_use_is_listed_and_replaced_by_another(sai
     everything = whole.generate()
     assert [one.source.docs[0] for one in everything.failed] == ["hob"]
     assert sorted(one.source.docs[0] for one in everything.kept) == sorted(set(PAGES) - {"hob"})
-    assert everything.counts()["factual"] == {"wanted": 6, "made": 5, "failed": 1, "left_out": {}}
+    assert everything.counts()["factual"] == {"wanted": 6, "kept": 5, "failed": 1, "rejected": {}}
     report = whole.report(everything, None)
     assert report["failed"][0]["target"] == "hob"
-    assert report["failed"][0]["why"]
-    assert (report["asked"]["unreadable"], report["asked"]["given_up"]) == (3, 1)
+    assert report["failed"][0]["error"]
+    assert (report["usage"]["unreadable"], report["usage"]["given_up"]) == (3, 1)
 
 
 def test_a_server_that_fails_is_told_of_and_all_failing_ends_in_an_error() -> None:
@@ -168,7 +168,7 @@ def test_a_server_that_fails_is_told_of_and_all_failing_ends_in_an_error() -> No
         return ChatRequestError("the server is busy") if page_of(request) == "hob" else good(request)
 
     found = made(ScriptedChat(failing))
-    assert [one.why for one in found.failed] == ["the server is busy"]
+    assert [one.error for one in found.failed] == ["the server is busy"]
     with pytest.raises(ExternalError, match="no query came of 6 documents; of the last one: the server is busy"):
         made(ScriptedChat(lambda request: ChatRequestError("the server is busy")))
 
@@ -198,8 +198,8 @@ def test_a_second_start_asks_nothing_and_a_budget_that_ended_the_first_loses_not
         report = shop.report(again, None)
     assert [_plain(one) for one in again.kept] == [_plain(one) for one in first.kept]
     assert silent.log.loads == 0
-    assert (report["asked"]["calls"], report["spent_by_this_start"]["calls"]) == (6, 0)
-    assert report["spent_by_this_start"]["journaled"] == 6
+    assert (report["usage"]["calls"], report["spent_by_this_run"]["calls"]) == (6, 0)
+    assert report["spent_by_this_run"]["journaled"] == 6
 
 
 def test_the_estimate_counts_every_ask_without_one() -> None:

@@ -71,10 +71,10 @@ def test_queries_are_shared_out_evenly_and_what_is_missing_is_told() -> None:
     assert split_count(7, ["a", "b", "c"]) == {"a": 3, "b": 2, "c": 2}
     found = made(60)
     counts = found.counts()
-    assert {category: each["made"] for category, each in counts.items()} == Counter(one.source.category for one in found.kept)
-    assert found.missing_counts() == {category: 10 - each["made"] for category, each in counts.items()}
+    assert {category: each["kept"] for category, each in counts.items()} == Counter(one.source.category for one in found.kept)
+    assert found.missing_counts() == {category: 10 - each["kept"] for category, each in counts.items()}
     for each in counts.values():
-        assert each["made"] + sum(each["left_out"].values()) == len(PAGES)
+        assert each["kept"] + sum(each["rejected"].values()) == len(PAGES)
     assert len({one.id for one in found.kept}) == len(found.kept)
 
 
@@ -114,12 +114,12 @@ def test_the_folder_is_a_dataset_and_names_who_made_it(tmp_path: Path) -> None:
     dataset = read_dataset(tmp_path / "made")
     assert dataset.corpus.fingerprint() == workshop.corpus.fingerprint()
     assert [query.text for query in dataset.queries.values()] == [one.text for one in found.kept]
-    assert {query.fields["made_by"] for query in dataset.queries.values()} == {found.judge_label}
+    assert {query.fields["generated_by"] for query in dataset.queries.values()} == {found.judge_label}
     assert dataset.qrels.judge_counts() == {found.judge_label: len(found.kept)}
     assert found.judge_label.startswith("heuristic:")
     report = json.loads((tmp_path / "made" / "generate.json").read_text())
-    assert (report["made"], report["wanted"], report["corpus"]["documents"]) == (len(found.kept), 12, 6)
-    assert len(report["left_out"]) == len(found.rejected)
+    assert (report["kept"], report["wanted"], report["corpus"]["documents"]) == (len(found.kept), 12, 6)
+    assert len(report["rejected"]) == len(found.rejected)
 
 
 def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_grades_and_reasons_come_back_in_the_order_of_the_pairs() -> None:
     model = ScriptedChat(lambda request: good(3 if "cinnamon" in text_of(request) else 0), concurrency=3)
     verdicts = judged(LLMJudge(model), PAIRS)
     assert [(verdict.pair, verdict.grade) for verdict in verdicts] == list(zip(PAIRS, (3, 0, 0), strict=True))
-    assert verdicts[0].why == "it is about pies"
+    assert verdicts[0].reason == "it is about pies"
     assert sum_counts(verdicts)["calls"] == 3
 
 
@@ -97,7 +97,7 @@ def test_a_reply_of_no_use_is_asked_for_again_and_then_the_pair_has_failed(said:
     model = ScriptedChat((said,) * 3)
     (verdict,) = judged(LLMJudge(model), PAIRS[:1])
     assert verdict.grade is None
-    assert verdict.why
+    assert verdict.reason
     assert (verdict.counts["unreadable"], verdict.counts["given_up"], verdict.counts["calls"]) == (3, 1, 3)
     assert [request.attempt for request in model.log.asks] == [0, 1, 2]
 
@@ -116,15 +116,15 @@ def test_a_refusal_and_a_server_that_never_answers_are_told_apart_and_neither_is
 
     refused, failed, fine = judged(LLMJudge(ScriptedChat(said)), PAIRS)
     assert (refused.grade, failed.grade, fine.grade) == (None, None, 0)
-    assert "refuses" in refused.why
-    assert "status 500" in failed.why
+    assert "refuses" in refused.reason
+    assert "status 500" in failed.reason
     assert failed.counts["failed"] == refused.counts["given_up"] == 1
 
 
 def test_a_pair_without_text_fails_before_anybody_is_asked() -> None:
     model = ScriptedChat(())
     verdicts = judged(LLMJudge(model), [QueryDocPair("q1", "gone"), QueryDocPair("q9", "d1"), QueryDocPair("q3", "d1")])
-    assert [verdict.why for verdict in verdicts] == ["the document is not in the corpus", *["the query has no text"] * 2]
+    assert [verdict.reason for verdict in verdicts] == ["the document is not in the corpus", *["the query has no text"] * 2]
     assert model.log.calls == 0
 
 
@@ -188,7 +188,7 @@ def test_the_keyword_judge_grades_by_the_share_of_words(query: str, grade: int) 
 
 def test_the_keyword_judge_fails_on_a_query_without_words() -> None:
     (verdict,) = judged(KeywordOverlapJudge(), [QueryDocPair("q2", "d1")])
-    assert (verdict.grade, verdict.why) == (None, "the query has no words")
+    assert (verdict.grade, verdict.reason) == (None, "the query has no words")
 
 
 @pytest.mark.parametrize("shares", [(0.5,), (0.5, 0.25, 0.75), (0.25, 0.25, 0.75), (0.25, 0.5, 1.5)])

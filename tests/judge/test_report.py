@@ -50,20 +50,20 @@ def test_every_line_has_the_mark_and_the_report_tells_how_it_came_about(tmp_path
     start(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == f"q {judge.judge_label} a 3\nq {judge.judge_label} b 0\n"
     report = json.loads((tmp_path / "out.json").read_text())
-    assert report["mark"] == judge.judge_label
+    assert report["judge_label"] == judge.judge_label
     assert report["digest"] == judge.digest
     assert report["judge"]["model"]["name"] == "scripted"
     assert report["judge"]["prompt"] == judge.prompt
     assert set(report["rubric"]) == {"0", "1", "2", "3"}
     assert (report["pairs"], report["grades"]) == (3, {"0": 1, "3": 1})
     assert [(each["doc"], each["grade"]) for each in report["failed"]] == [("c", None)]
-    assert "no JSON object" in report["failed"][0]["why"]
+    assert "no JSON object" in report["failed"][0]["reason"]
     assert report["usage"]["calls"] == 5
     assert report["judgements"][0] == {
-        **{"query": "q", "doc": "a", "grade": 3, "why": "because", "cut": False},
+        **{"query": "q", "doc": "a", "grade": 3, "reason": "because", "cut": False},
         "counts": {"calls": 1, "tokens_in": 10, "tokens_out": 2, "seconds": 0.25},
     }
-    assert report["starts"][0]["started"] <= report["starts"][0]["finished"]
+    assert report["runs"][0]["started"] <= report["runs"][0]["finished"]
 
 
 def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_
     start(tmp_path / "out", PAIRS, chat)
     assert not any("apple" in request.messages[1].text for request in chat.log.asks)
     assert len((tmp_path / "out").read_text().splitlines()) == 2
-    assert len(json.loads((tmp_path / "out.json").read_text())["starts"]) == 2
+    assert len(json.loads((tmp_path / "out.json").read_text())["runs"]) == 2
     again = model()
     report = start(tmp_path / "out", PAIRS[:2], again)
     assert again.log.calls == 0
@@ -93,7 +93,7 @@ def test_judgements_of_the_same_mark_mixed_with_people_are_refused(tmp_path: Pat
         start(tmp_path / "out", PAIRS)
 
 
-@pytest.mark.parametrize("report", ["", "[]", "{}", '{"judgements": [], "failed": [], "starts": []}', '{"judgements": 3}'])
+@pytest.mark.parametrize("report", ["", "[]", "{}", '{"judgements": [], "failed": [], "runs": []}', '{"judgements": 3}'])
 def test_a_report_that_does_not_fit_is_refused(report: str, tmp_path: Path) -> None:
     start(tmp_path / "out", PAIRS)
     (tmp_path / "out.json").write_text(report)
@@ -144,7 +144,7 @@ def test_nothing_hides_in_the_report(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda request: json.dumps({"reason": "fine \u202e\x1b[31m", "grade": 3}))
     start(tmp_path / "out", PAIRS[:1], chat)
     written = (tmp_path / "out.json").read_text(encoding="utf-8")
-    assert json.loads(written)["judgements"][0]["why"] == "fine \u202e\x1b[31m"
+    assert json.loads(written)["judgements"][0]["reason"] == "fine \u202e\x1b[31m"
     assert "\u202e" not in written
     assert "\x1b" not in written
 

@@ -25,7 +25,7 @@ def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_not_asked_twice(smo
             spent.append(session.meter.spent)
     assert list(report.verdicts) == pairs
     for verdict in report.verdicts.values():
-        assert verdict.why
+        assert verdict.reason
         assert verdict.grade in (None, 0, 1, 2, 3)
         assert verdict.counts["tokens_in"] > 100
     assert spent[0].calls >= 2

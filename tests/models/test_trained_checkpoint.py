@@ -259,7 +259,7 @@ SPOILT: dict[str, tuple[Callable[[Path], Any], str]] = {
     "cut tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), "no tokenizer"),
     "cut weights": (lambda f: _cut(f / "model.safetensors", 0.9), "no whole safetensors file"),
     "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "no whole safetensors file"),
-    "other format": (lambda f: _told(f, format=2), "format 2, and this version reads 1"),
+    "other format": (lambda f: _told(f, format=1), "format 1, and this version reads 2"),
     "no card": (lambda f: _told(f, metadata=None), "there is no card"),
     "list for seed": (lambda f: _told(f, metadata={"seed": [1]}), "the card's part seed is not what training writes"),
     "text for losses": (lambda f: _told(f, metadata={"losses": "abc"}), "part losses is not"),

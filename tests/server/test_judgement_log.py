@@ -40,7 +40,7 @@ def test_a_judgement_is_a_line_of_qrels_that_says_who_and_a_line_of_the_log_that
         ledger.judge(("q1", "d1"), 2, DATA)
         assert judged_in(path) == "q1 human:ann d1 2\n"
     assert log_of(path) == [
-        {"format": "rankproof-judgements", "schema": 1, "fingerprint": DATA},
+        {"format": "rankproof-judgements", "schema": 2, "fingerprint": DATA},
         {
             **{"what": "judged", "query": "q1", "doc": "d1", "grade": 2, "previous": None},
             **{"who": "ann", "when": "2026-01-02T03:04:05Z"},

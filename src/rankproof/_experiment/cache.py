@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from rankproof._data import format_versions
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.journal import (
@@ -28,7 +29,7 @@ from rankproof._io.journal import (
 from rankproof.errors import ExternalError, RankproofError
 from rankproof.stages._base import Progress
 
-_FILE_HEADER = b"rankproof stage 1\n"
+_FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
 
 

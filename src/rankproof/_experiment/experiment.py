@@ -88,7 +88,7 @@ def gives_answers(stage: Stage) -> bool:
     return getattr(stage, "kind", None) == "answer" or (len(inputs) == 1 and gives_answers(inputs[0]))
 
 
-_STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, below and build"
+_STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, inputs and build"
 
 
 class Systems(Mapping[str, Stage]):

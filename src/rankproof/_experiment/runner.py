@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data import format_versions
 from rankproof._data.answers import Answer
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
@@ -165,10 +166,6 @@ def blas_threads(count: int) -> AbstractContextManager[Any]:
     return limits
 
 
-_CACHE_FORMAT = 5
-"""Of what is kept: raised when outcomes hold something else."""
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class StageRunner:
     """Documents and queries, and where finished work is kept."""
@@ -188,7 +185,7 @@ class StageRunner:
         if stage not in self.stage_runs:
             runner = self.inputs(stage)
             inputs = tuple(runner.stage_run(part, label) for part in stage.inputs())
-            key = identity_key(__version__, _CACHE_FORMAT, self.context.corpus_key, self._queries_key(), stage)
+            key = identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, self._queries_key(), stage)
             sound = not any(each.is_provisional for each in inputs)
             kept = self.cache.find(key) if self.cache and sound else None
             made = StageRun(stage, kept or self._compute(stage, key, inputs, label, sound=sound), inputs)

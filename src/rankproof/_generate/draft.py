@@ -126,11 +126,11 @@ class FailedDocument:
     """A document that a language model made nothing of: no reply came, or none of use."""
 
     source: SourceDocument
-    why: str
+    error: str
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
-        return {"category": self.source.category, "target": self.source.docs[0], "why": self.why}
+        return {"category": self.source.category, "target": self.source.docs[0], "error": self.error}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class KeptQuery:
     text: str
     source: SourceDocument
     answers: tuple[str, ...]
-    made_by: str
+    generated_by: str
 
     def fields(self) -> dict[str, Any]:
         """What `queries.jsonl` says besides id and text."""
@@ -149,4 +149,10 @@ class KeptQuery:
         answers: dict[str, Any] = {"answers": list(self.answers)} if self.answers else {}
         if self.source.category == UNANSWERABLE:
             answers = {"answerable": False}
-        return {"category": self.source.category, "target": self.source.docs[0], **several, **answers, "made_by": self.made_by}
+        return {
+            "category": self.source.category,
+            "target": self.source.docs[0],
+            **several,
+            **answers,
+            "generated_by": self.generated_by,
+        }

@@ -85,7 +85,7 @@ class GeneratedQueries:
     def qrels(self) -> Qrels:
         """Each target with grade 1, one that does not answer its query with grade 0; all marked as made by the maker."""
         rows = (
-            Judgement(one.id, doc, 0 if one.source.category == UNANSWERABLE else 1, judge_label=one.made_by)
+            Judgement(one.id, doc, 0 if one.source.category == UNANSWERABLE else 1, judge_label=one.generated_by)
             for one in self.kept
             for doc in one.source.docs
         )
@@ -103,9 +103,9 @@ class GeneratedQueries:
         return {
             category: {
                 "wanted": wanted,
-                "made": wanted - lacking[category],
+                "kept": wanted - lacking[category],
                 "failed": lost[category],
-                "left_out": {reason: dropped[category, reason] for reason in REJECT_REASONS if dropped[category, reason]},
+                "rejected": {reason: dropped[category, reason] for reason in REJECT_REASONS if dropped[category, reason]},
             }
             for category, wanted in self.wanted.items()
         }
@@ -161,7 +161,7 @@ def generate(
 def _no_queries_error(found: GeneratedQueries) -> RankproofError:
     if found.failed:
         return ExternalError(
-            f"no query came of {pluralise(len(found.failed), 'document')}; of the last one: {found.failed[-1].why}"
+            f"no query came of {pluralise(len(found.failed), 'document')}; of the last one: {found.failed[-1].error}"
         )
     reasons = Counter(one.reason for one in found.rejected)
     told = (

@@ -98,8 +98,8 @@ class LLMGenerator:
             "system": SYSTEM,
             "prompt": PROMPT,
             "answers_not_in_the_document": self._unfounded,
-            "asked": self._sums.plain(),
-            "spent_by_this_start": self._session.meter.spent.plain(),
+            "usage": self._sums.plain(),
+            "spent_by_this_run": self._session.meter.spent.plain(),
         }
 
     def _ask(self, source: SourceDocument) -> ChatRequest:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rankproof._data import validation
+from rankproof._data import format_versions, validation
 from rankproof._data.dataset import Corpus
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
@@ -38,6 +38,8 @@ from rankproof.models._chat.base import ChatModel
 from rankproof.stages._base import Progress
 from rankproof.stages._fields import DEFAULT_FIELDS
 
+FORMAT = "rankproof-generate-report"
+
 
 def build_report(
     found: GeneratedQueries,
@@ -50,24 +52,26 @@ def build_report(
     """As JSON; every document that failed and every query that was left out is listed."""
     counts = found.counts()
     return {
+        "format": FORMAT,
+        "schema": format_versions.GENERATE_REPORT,
         "rankproof": __version__,
-        "made_by": found.judge_label,
+        "generated_by": found.judge_label,
         **generator.describe(),
         "seed": seed,
         "corpus": {
             "name": corpus.source,
             "documents": len(corpus),
             "with_too_few_words": len(corpus) - len(sampler.docs),
-            "least_words": MIN_DOCUMENT_WORDS,
+            "min_words": MIN_DOCUMENT_WORDS,
             "fingerprint": corpus.fingerprint(),
         },
         "wanted": sum(found.wanted.values()),
-        "made": len(found.kept),
+        "kept": len(found.kept),
         "categories": counts,
         "reasons": REJECT_REASONS,
         "check": check,
         "failed": [one.plain() for one in found.failed],
-        "left_out": [one.plain() for one in found.rejected],
+        "rejected": [one.plain() for one in found.rejected],
     }
 
 
@@ -93,14 +97,14 @@ def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, es
     `estimated` is how many replies came without a count of their tokens.
     """
     counts = found.counts()
-    met = [reason for reason in REJECT_REASONS if any(reason in each["left_out"] for each in counts.values())]
+    met = [reason for reason in REJECT_REASONS if any(reason in each["rejected"] for each in counts.values())]
     checked = (Column("bm25 finds", "share", "targets among BM25's first 10"),) if check else ()
-    columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "made", "failed", *met)), *checked)
+    columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "kept", "failed", *met)), *checked)
     rows = []
     for category, each in counts.items():
         share = () if not check else (_found_share(check["categories"].get(category)),)
-        left_out = (each["left_out"].get(reason, 0) for reason in met)
-        rows.append((category, each["wanted"], each["made"], each["failed"], *left_out, *share))
+        left_out = (each["rejected"].get(reason, 0) for reason in met)
+        rows.append((category, each["wanted"], each["kept"], each["failed"], *left_out, *share))
     return Table(
         "generate",
         f"{pluralise(len(found.kept), 'query', 'queries')} by {found.judge_label}",
@@ -108,7 +112,7 @@ def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, es
         tuple(rows),
         sentences=tuple(f"{reason}: {REJECT_REASONS[reason]}." for reason in met),
         notes=(*shortfall_notes(found), *filter(None, (estimation_note(estimated),))),
-        facts={"made_by": found.judge_label, "made": len(found.kept), "wanted": sum(found.wanted.values()), "check": check},
+        facts={"generated_by": found.judge_label, "kept": len(found.kept), "wanted": sum(found.wanted.values()), "check": check},
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from rankproof._data import format_versions
 from rankproof._io.files import try_lock
 from rankproof.errors import ExternalError, escape_invisible
 
@@ -46,7 +47,7 @@ def cache_corruption_error(path: Path, what: str, done: str) -> ExternalError:
 
 
 _RECORD_HEADER = struct.Struct("<4sIQQd")
-RECORD_MARK = b"RPB1"
+RECORD_MARK = f"RPB{format_versions.JOURNAL}".encode()
 ALIGNMENT = 64
 
 

@@ -73,17 +73,22 @@ def judging_table(report: JudgeReport, spent: Usage) -> Table:
         (row,),
         sentences=tuple(_failure_notes(report)),
         notes=(*_truncation_notes(report), *_cost_notes(report, spent)),
-        facts={"mark": report.judge.judge_label, "digest": told["digest"], "rubric": told["rubric"], "spent": spent.plain()},
+        facts={
+            "judge_label": report.judge.judge_label,
+            "digest": told["digest"],
+            "rubric": told["rubric"],
+            "spent": spent.plain(),
+        },
     )
 
 
 def cost_estimate_table(
-    judge: Judge, pairs: Sequence[QueryDocPair], askable: Sequence[QueryDocPair], context: JudgeContext
+    judge: Judge, pairs: Sequence[QueryDocPair], with_text: Sequence[QueryDocPair], context: JudgeContext
 ) -> Table:
     """What judging would cost; nobody is asked."""
-    most = judge.estimate(askable, context)
+    most = judge.estimate(with_text, context)
     money = judge.money({"tokens_in": most.tokens_in, "tokens_out": most.tokens_out})
-    lacking = len(pairs) - len(askable)
+    lacking = len(pairs) - len(with_text)
     sentences = ["Nothing was asked. Tokens are estimated by 4 characters each; replies of no use are asked for again."]
     if lacking:
         sentences.append(f"{pluralise(lacking, 'pair')} cannot be judged: the query or the document has no text.")
@@ -93,7 +98,7 @@ def cost_estimate_table(
         (Column("pairs", "count"), *_COST),
         ((len(pairs), most.calls, most.tokens_in, most.tokens_out, money),),
         sentences=tuple(sentences),
-        facts={"mark": judge.judge_label, "pairs": len(pairs), "askable": len(askable)},
+        facts={"judge_label": judge.judge_label, "pairs": len(pairs), "with_text": len(with_text)},
     )
 
 
@@ -101,9 +106,9 @@ def _failure_notes(report: JudgeReport) -> list[str]:
     """Each reason with how many pairs it met."""
     if not report.failed:
         return []
-    reasons = Counter(verdict.why for verdict in report.failed)
+    reasons = Counter(verdict.reason for verdict in report.failed)
     share = len(report.failed) / len(report.verdicts)
-    told = "; ".join(f"{for_message(why)} ({count})" for why, count in reasons.most_common(5))
+    told = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(5))
     pairs = first_ids([f"{verdict.pair.query} {verdict.pair.doc}" for verdict in report.failed], 3)
     return [
         f"{pluralise(len(report.failed), 'pair')} ({share:.1%}) failed, to count as unjudged and never as grade 0: {told}.",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankproof._data import format_versions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._formats.detect import open_file
 from rankproof._formats.registry import KEEPS_JUDGE_LABELS, format_of_suffix
@@ -23,6 +24,7 @@ from rankproof._llm.budget import Usage
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, InputError, UsageError, for_message
 
+FORMAT = "rankproof-judge-report"
 _FIX = "name another file"
 
 
@@ -62,14 +64,16 @@ class JudgeReport:
         """As JSON; `usage` is what the replies cost when they were first asked for, whichever start that was."""
         usage = sum_counts(self.verdicts.values())
         return {
+            "format": FORMAT,
+            "schema": format_versions.JUDGE_REPORT,
             "rankproof": __version__,
-            "mark": self.judge.judge_label,
+            "judge_label": self.judge.judge_label,
             **self.judge.describe(),
             "pairs": len(self.verdicts),
             "grades": dict(sorted(Counter(str(verdict.grade) for verdict in self.graded).items())),
             "failed": [verdict.plain() for verdict in self.failed],
             "usage": {**usage, "money": self.judge.money(usage)},
-            "starts": [{"started": one.started, "finished": one.finished, "spent": one.spent} for one in self.runs],
+            "runs": [{"started": one.started, "finished": one.finished, "spent": one.spent} for one in self.runs],
             "judgements": [verdict.plain() for verdict in self.graded],
         }
 
@@ -93,13 +97,13 @@ def load_report(judge: Judge, output: str | None) -> JudgeReport:
     values = _read(report_path(output))
     try:
         found = [parse_pair_grade(each) for each in (*values["judgements"], *values["failed"])]
-        starts = tuple(JudgeRun(**each) for each in values["starts"])
+        runs = tuple(JudgeRun(**each) for each in values["runs"])
     except (KeyError, TypeError):
         raise InputError("this is no report of a judge", fix=_FIX, source=report_path(output)) from None
     kept = {verdict.pair: verdict for verdict in found if verdict.grade is None or verdict.pair in held}
     if any(pair not in kept or kept[pair].grade != qrels[pair.query][pair.doc] for pair in held):
         raise InputError("the report does not tell of the same grades", fix=_FIX, source=report_path(output))
-    return JudgeReport(judge, kept, starts)
+    return JudgeReport(judge, kept, runs)
 
 
 def write_report(report: JudgeReport, output: str) -> None:
@@ -107,7 +111,7 @@ def write_report(report: JudgeReport, output: str) -> None:
     document = json.dumps(report.plain(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     write_blocks(report_path(output), [escape_json(document).encode()])
     if not report.graded:
-        why = f": {report.failed[0].why}" if report.failed else ""
+        why = f": {report.failed[0].reason}" if report.failed else ""
         raise ExternalError(f"no pair was graded{why}; {for_message(report_path(output))} has the reasons")
     write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), _format(output)))
 

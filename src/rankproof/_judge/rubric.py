@@ -114,27 +114,31 @@ def read_pairs(source: ByteSource) -> list[QueryDocPair]:
 
 @dataclass(frozen=True, slots=True)
 class PairGrade:
-    """`grade` is None where the pair failed; `why` is the judge's reason, or what went wrong.
+    """`grade` is None where the pair failed; `reason` is the judge's reason, or what went wrong.
 
     `counts` is what asking came to when it was first asked, `cut` whether only the beginning of the passage was read.
     """
 
     pair: QueryDocPair
     grade: int | None
-    why: str = ""
+    reason: str = ""
     counts: Mapping[str, float] = field(default_factory=dict)
     cut: bool = False
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""
         said = asdict(self)
-        return {"query": self.pair.query, "doc": self.pair.doc, **{key: said[key] for key in ("grade", "why", "counts", "cut")}}
+        return {
+            "query": self.pair.query,
+            "doc": self.pair.doc,
+            **{key: said[key] for key in ("grade", "reason", "counts", "cut")},
+        }
 
 
 def parse_pair_grade(values: Mapping[str, Any]) -> PairGrade:
     """A verdict that was written as JSON."""
     pair = QueryDocPair(values["query"], values["doc"])
-    return PairGrade(pair, values["grade"], values["why"], values["counts"], values["cut"])
+    return PairGrade(pair, values["grade"], values["reason"], values["counts"], values["cut"])
 
 
 def sum_counts(verdicts: Iterable[PairGrade]) -> dict[str, float]:

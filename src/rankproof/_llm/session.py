@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
 from rankproof._llm.cache import MemoryResponseCache, ResponseCache
@@ -15,8 +16,6 @@ from rankproof._llm.client import CachedClient, CancelledError, CancelToken, Ret
 from rankproof._llm.retry import RetryPolicy
 from rankproof.models._chat.base import Chat, ChatModel
 
-_CACHE_FORMAT = 1
-"""Of what a book holds: raised when a kept reply means something else."""
 MemoT = TypeVar("MemoT")
 
 
@@ -48,7 +47,7 @@ class LLMSession:
         The same model for the same use has the same asker: failures in a row are counted whoever meets them.
         """
         check_model_has_price(self.meter.budget, model)
-        key = identity_key(_CACHE_FORMAT, use, model)
+        key = identity_key(format_versions.RESPONSE_CACHE, use, model)
         with self._lock:
             if key not in self._caches:
                 self._caches[key] = self._open(key)

@@ -167,8 +167,8 @@ def _tags(results: ExperimentResult, system_run: SystemRun, own: str) -> dict[st
     provenance = flatten({"provenance": dict(results.provenance)})
     return {
         RUN_ID_TAG: own,
-        "rankproof._version": __version__,
-        "rankproof._experiment": results.name,
+        "rankproof.version": __version__,
+        "rankproof.experiment": results.name,
         "rankproof.system": system_run.name,
         "rankproof.fingerprint": results.fingerprint,
         "rankproof.qrels": results.qrels.fingerprint(),

@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from rankproof._data import format_versions
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -44,7 +45,6 @@ from rankproof._results.to_json import (
     QUERIES_FILE,
     RESULT_FILE,
     RUNS_FOLDER,
-    SCHEMA_VERSION,
     SNIPPETS_FILE,
     document_text,
     results_document,
@@ -113,10 +113,8 @@ def read_document(folder: str) -> JsonObject:
     values = JsonObject(strict_json.parse_strict_json(decode_line(content, 1, path), source=path), path)
     if values.plain.get("format") != FORMAT:
         raise values.error("this is no result of rankproof", "name a folder that `rankproof run` wrote")
-    if values.count("schema") != SCHEMA_VERSION:
-        raise values.error(
-            f"schema {values.count('schema')} where this rankproof knows {SCHEMA_VERSION}", "use the rankproof that wrote it"
-        )
+    if (found := values.count("schema")) != format_versions.RESULTS:
+        raise values.error(format_versions.other_version(found, format_versions.RESULTS), "run the experiment again")
     return values
 
 
@@ -154,7 +152,7 @@ def _check_system_names(values: JsonObject, system_runs: tuple[SystemRun, ...], 
     for system_run in system_runs:
         if system_run.baseline is not None and system_run.baseline not in names:
             raise values.error(
-                f"{system_run.name} is measured over {system_run.baseline}, which is not there", "run the experiment again"
+                f"the baseline of {system_run.name} is {system_run.baseline}, which is no system", "run the experiment again"
             )
 
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rankproof._data import format_versions
 from rankproof._data.arrays import IntArray
 from rankproof._evaluation.result import MeasureResult, SystemResult
 from rankproof._io.escape import escape_json
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 
 FORMAT = "rankproof-results"
-SCHEMA_VERSION = 2
 _INDENTED_LEVELS = 4
 
 
@@ -22,7 +22,7 @@ def results_document(results: ExperimentResult, *, per_query: bool, files: Mappi
     listed = {"query_ids": list(results.queries), "judged_ids": list(results.result.queries)} if per_query else {}
     return {
         "format": FORMAT,
-        "schema": SCHEMA_VERSION,
+        "schema": format_versions.RESULTS,
         "name": results.name,
         "fingerprint": results.fingerprint,
         "rel": results.rel,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
+from rankproof._data import format_versions
 from rankproof._io import strict_json
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.strict_json import JsonObject
@@ -22,7 +23,6 @@ QueryAndDoc = tuple[str, str]
 LogAction = Literal["judged", "undone"]
 
 FORMAT = "rankproof-judgements"
-SCHEMA = 1
 _LOG_HEADER = f'{{"format": "{FORMAT}", '.encode()
 HUMAN_PREFIX = "human:"
 """What the second column of a judgement by a person begins with."""
@@ -56,7 +56,7 @@ class LoggedJudgement:
 
 def header_line(fingerprint: str) -> bytes:
     """The log's first line: what it is, and the data that its judgements are about."""
-    return _json_line({"format": FORMAT, "schema": SCHEMA, "fingerprint": fingerprint})
+    return _json_line({"format": FORMAT, "schema": format_versions.JUDGEMENT_LOG, "fingerprint": fingerprint})
 
 
 def complete_lines_size(content: bytes) -> int:
@@ -75,7 +75,7 @@ def read_log(content: bytes, source: str) -> tuple[str | None, list[LoggedJudgem
     if not lines:
         return None, []
     first = lines[0]
-    if first.plain.get("format") != FORMAT or first.plain.get("schema") != SCHEMA:
+    if first.plain.get("format") != FORMAT or first.plain.get("schema") != format_versions.JUDGEMENT_LOG:
         raise first.error("this is no log of judgements of this rankproof", "name a new file")
     return first.text("fingerprint"), list(map(_parse_judgement, lines[1:]))
 

@@ -115,7 +115,7 @@ def highest_grade(qrels: Qrels) -> int:
 
 def _ranking_systems(systems: list[JsonObject]) -> list[str]:
     """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
-    return [one.text("name") for one in systems if one.text("kind") != "answer" or one.text_or_none("over") is None]
+    return [one.text("name") for one in systems if one.text("kind") != "answer" or one.text_or_none("baseline") is None]
 
 
 def _main_measure(system: JsonObject) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray
 from rankproof._io.escape import escape_csv, escape_json
 from rankproof._io.files import write_blocks
@@ -105,7 +106,7 @@ def _query_rows(comparison: TokenizerComparison, entry: MeasuredSystem) -> Itera
         yield [name, *condition, escape_csv(query), *numbers, str(int(entry.slow[at]))]
 
 
-FORMAT = "rankproof tokenizer comparison 1"
+FORMAT = f"rankproof tokenizer comparison {format_versions.TOKENIZER_COMPARISON}"
 
 
 def comparison_json(comparison: TokenizerComparison) -> str:

@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from rankproof._data import validation
+from rankproof._data import format_versions, validation
 from rankproof._data.arrays import IntArray
 from rankproof._data.dataset import Corpus, Dataset, Document, Query
 from rankproof._data.text import unspaced_pattern
@@ -171,9 +171,6 @@ def crop_pairs(
                 yield TrainingPair(language, "", piece, row, frozenset({row}))
 
 
-_VERSION = 1
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingDataConfig:
     """How lessons are made: the share of documents whose queries are held out, crops a document, characters a text, negatives."""
@@ -194,7 +191,7 @@ class TrainingDataConfig:
     def source_digest(self, languages: Mapping[str, Dataset], other_splits: OtherSplitQueries) -> str:
         """A sha256 of all that the lessons follow from."""
         prints = {name: dataset.fingerprint() for name, dataset in languages.items()}
-        parts = [_VERSION, asdict(self), prints, sorted(other_splits.ids), sorted(other_splits.texts)]
+        parts = [format_versions.TRAINING_DATA, asdict(self), prints, sorted(other_splits.ids), sorted(other_splits.texts)]
         return sha256(dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

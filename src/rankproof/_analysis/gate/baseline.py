@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._analysis.inputs import AnalysisInput, checked_system, different_data
+from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
@@ -98,7 +99,6 @@ def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
 
 
 FORMAT = "rankproof-baseline"
-SCHEMA = 1
 _SAVE_AGAIN = "the file is damaged or was changed: bless a baseline again"
 
 
@@ -106,7 +106,7 @@ def baseline_json(baseline: Baseline) -> str:
     """The baseline as JSON, numbers at full precision."""
     plain = {
         "format": FORMAT,
-        "schema": SCHEMA,
+        "schema": format_versions.BASELINE,
         "rankproof": baseline.version,
         "made": baseline.made,
         "name": baseline.name,
@@ -127,14 +127,12 @@ def parse_baseline(text: str, source: str) -> Baseline:
     try:
         return _baseline(values)
     except InputError as error:
-        raise InputError(error.what, fix=error.fix if "schema" in error.what else _SAVE_AGAIN, source=source) from None
+        raise InputError(error.what, fix=error.fix if "format version" in error.what else _SAVE_AGAIN, source=source) from None
 
 
 def _baseline(values: JsonObject) -> Baseline:
-    if values.count("schema") != SCHEMA:
-        raise values.error(
-            f"schema {values.count('schema')} where this rankproof knows {SCHEMA}", "use the rankproof that wrote it"
-        )
+    if (found := values.count("schema")) != format_versions.BASELINE:
+        raise values.error(format_versions.other_version(found, format_versions.BASELINE), "run rankproof save-baseline again")
     systems = tuple(map(_system, values.each("systems")))
     names = {system.name for system in systems}
     if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:

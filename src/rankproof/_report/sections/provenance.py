@@ -69,7 +69,7 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         for system_run in context.results.system_runs
     )
     columns = (
-        *(Column("system"), Column("kind"), Column("over", about="the system that it is measured against")),
+        *(Column("system"), Column("kind"), Column("baseline", about="the system that it is compared with")),
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
     return html_table(Table("systems", "Every system as it was built", columns, rows))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankproof._data import format_versions
 from rankproof._extras import extra
 from rankproof._io.files import file_sha256, unreadable_file_error
 from rankproof._io.folders import check_writable_folder, write_folder_atomically
@@ -105,7 +106,6 @@ def torch_device(name: str) -> Any:
 
 
 METADATA_FILE, CHECKPOINT_WEIGHTS = "trial.json", "model.safetensors"
-CHECKPOINT_FORMAT = 1
 _TRAIN_AGAIN = "train it again with: rankproof tokenizers train"
 
 
@@ -148,7 +148,7 @@ def save_checkpoint(folder: str | Path, net: Any, shape: NetShape, tokenizer: To
         raise ExternalError(
             escape_invisible(f"{folder}: the weights are not finite, so nothing was written; train with a lower learning rate")
         )
-    told = {"format": CHECKPOINT_FORMAT, "shape": asdict(shape), "card": dict(metadata)}
+    told = {"format": format_versions.CHECKPOINT, "shape": asdict(shape), "card": dict(metadata)}
     try:
         text = json.dumps(told, indent=1, ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -193,9 +193,9 @@ def _absolute_folder(folder: str | Path) -> Path:
 
 def _read_metadata(path: Path) -> dict[str, Any]:
     told = read_json_object(path)
-    if told.get("format") != CHECKPOINT_FORMAT:
+    if told.get("format") != format_versions.CHECKPOINT:
         raise _checkpoint_error(
-            path, f"format {for_message(str(told.get('format')))}, and this version reads {CHECKPOINT_FORMAT}"
+            path, f"format {for_message(str(told.get('format')))}, and this version reads {format_versions.CHECKPOINT}"
         )
     return told
 

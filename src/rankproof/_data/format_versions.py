@@ -1,0 +1,31 @@
+"""The version of every file format that rankproof writes; a reader refuses, or computes again, what has another version."""
+
+from __future__ import annotations
+
+RESULTS = 3
+"""Of result.json in a results folder."""
+STAGE_CACHE = 6
+"""Of the cached outputs of stages: a part of their keys, and of the header of each file."""
+JOURNAL = 2
+"""Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
+RESPONSE_CACHE = 2
+"""Of the cached replies of language models: a part of their keys."""
+CHECKPOINT = 2
+"""Of the metadata of a trained encoder."""
+TRAINING_DATA = 2
+"""Of the training data of trained encoders: a part of their digest."""
+TOKENIZER_COMPARISON = 2
+"""Of the document of a comparison of tokenizers."""
+BASELINE = 2
+"""Of a baseline file that `rankproof gate` compares with."""
+JUDGEMENT_LOG = 2
+"""Of the log of a person's judgements."""
+JUDGE_REPORT = 2
+"""Of the report of an LLM judge, FILE.json."""
+GENERATE_REPORT = 2
+"""Of generate.json."""
+
+
+def other_version(found: int, known: int) -> str:
+    """What is wrong with a file of another version."""
+    return f"the file has format version {found}, this version of rankproof reads {known}"
