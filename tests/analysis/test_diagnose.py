@@ -39,19 +39,19 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
 def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_near() -> None:
     table, _ = systems_tables(at_ranks(*(4,) * 71, *(None,) * 29))
     (row,) = table.records()
-    assert row["near"] == "Success@5 .710: .700 ± .090"
+    assert row["near thresholds"] == "Success@5 .710: .700 ± .090"
     assert table.sentences[-1] == (
         "Near a bound, so that other queries could give another diagnosis: one (Success@5 .710: .700 ± .090)."
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
-    assert sure.records()[0]["near"] is None
+    assert sure.records()[0]["near thresholds"] is None
     assert not any(said.startswith("Near a bound") for said in sure.sentences)
 
 
 def test_a_bound_that_would_not_change_the_diagnosis_is_not_called_near() -> None:
     table, _ = systems_tables(at_ranks(*(1,) * 50, *(None,) * 50))
-    assert "RR@10" not in str(table.records()[0]["near"])
-    assert "Success@1" in str(table.records()[0]["near"])
+    assert "RR@10" not in str(table.records()[0]["near thresholds"])
+    assert "Success@1" in str(table.records()[0]["near thresholds"])
 
 
 def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:

@@ -52,7 +52,7 @@ def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Chec
     assert finding["count"] >= 1
     assert finding["examples"]
     assert finding["advice"]
-    assert any(char.isdigit() for char in finding["said"])
+    assert any(char.isdigit() for char in finding["sentence"])
     assert is_severe(table) or check.severity != "severe"
 
 

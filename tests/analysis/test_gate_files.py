@@ -86,7 +86,7 @@ def put(plain: Any, path: str, value: Any) -> str:
         ("fingerprint", None),
         ("qrels_fingerprint", None),
         ("rel", "1"),
-        ("reading", []),
+        ("read_options", []),
         ("systems", []),
         ("systems/0/name", 7),
         ("systems/0/missing", [1]),

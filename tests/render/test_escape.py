@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
-from rankproof._render import result, trec
 from rankproof._render.grid import RenderOptions
+from rankproof._render.result import render_csv, render_json, render_latex, render_markdown, render_text
+from rankproof._render.trec import render_trec
 from rankproof.errors import MAX_SHOWN_LENGTH, escape_invisible, for_message
 from rankproof.measures import parse_measure
 
@@ -40,7 +42,9 @@ HOSTILE = [
     "[base] run",
     "*best",
 ]
-VIEWS = [result, result, result, result, result, trec]
+READABLE = [render_text, render_csv, render_markdown, render_trec, render_latex]
+RENDERERS = [*READABLE, render_json]
+Renderer = Callable[[Result, RenderOptions], str]
 
 
 def result_with(name: str, query: str) -> Result:
@@ -53,17 +57,17 @@ def result_with(name: str, query: str) -> Result:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.__name__.rpartition(".")[2])
-def test_no_view_lets_a_control_character_through(view: object, text: str) -> None:
-    shown = view.render(result_with(text, text), RenderOptions(per_query=True))  # type: ignore[attr-defined]
+@pytest.mark.parametrize("render", RENDERERS, ids=lambda render: render.__name__)
+def test_no_format_lets_a_control_character_through(render: Renderer, text: str) -> None:
+    shown = render(result_with(text, text), RenderOptions(per_query=True))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown.replace("\n", "").replace("\t", ""))
     assert shown.encode(errors="backslashreplace")
 
 
 @pytest.mark.parametrize("mark", ["\u202e", "\u061c", "\u00ad", "\U000e0041", "\u2028", "\ufeff", "\ue000", "\u0378"], ids=ascii)
 def test_no_direction_mark_and_nothing_invisible_reaches_a_reader_of_text(mark: str) -> None:
-    for view in (result, result, result, trec, result):
-        assert mark not in view.render(result_with(mark, mark), RenderOptions(per_query=True))
+    for render in READABLE:
+        assert mark not in render(result_with(mark, mark), RenderOptions(per_query=True))
 
 
 def test_letters_and_blanks_of_any_script_stay_as_they_are() -> None:
@@ -73,7 +77,7 @@ def test_letters_and_blanks_of_any_script_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_json_gives_every_id_back_as_it_was(text: str) -> None:
-    document = result.render_json(result_with(text, text), RenderOptions(per_query=True))
+    document = render_json(result_with(text, text), RenderOptions(per_query=True))
     found = json.loads(document)["systems"][0]
     assert found["name"] == f"{text}0"
     assert text in found["measures"]["P@5"]["per_query"]
@@ -105,13 +109,13 @@ def test_csv_gives_every_other_id_back_as_it_was(text: str) -> None:
 
 
 def test_rich_markup_in_an_id_is_shown_and_not_obeyed() -> None:
-    assert "[red]x[/red]" in result.render_text(result_with("s", "[red]x[/red]"), RenderOptions(per_query=True, colour=True))
-    assert ":smile:" in result.render_text(result_with("s", ":smile:"), RenderOptions(per_query=True, colour=True))
+    assert "[red]x[/red]" in render_text(result_with("s", "[red]x[/red]"), RenderOptions(per_query=True, colour=True))
+    assert ":smile:" in render_text(result_with("s", ":smile:"), RenderOptions(per_query=True, colour=True))
 
 
 def test_a_table_of_ids_with_line_ends_has_no_extra_rows() -> None:
-    plain = result.render_text(result_with("s", "ab"), RenderOptions(per_query=True))
-    split = result.render_text(result_with("s", "a\nb"), RenderOptions(per_query=True))
+    plain = render_text(result_with("s", "ab"), RenderOptions(per_query=True))
+    split = render_text(result_with("s", "a\nb"), RenderOptions(per_query=True))
     assert len(plain.splitlines()) == len(split.splitlines())
     assert r"a\nb" in split
 
@@ -132,7 +136,7 @@ def test_latex_escapes_what_latex_obeys() -> None:
 
 @pytest.mark.parametrize("name", ["[base] run", "*best", "[[x]]", "**"])
 def test_no_latex_row_begins_with_what_the_line_before_it_would_take(name: str) -> None:
-    for line in result.render_latex(result_with(name, name), RenderOptions(per_query=True)).splitlines():
+    for line in render_latex(result_with(name, name), RenderOptions(per_query=True)).splitlines():
         assert not line.startswith(("[", "*"))
 
 

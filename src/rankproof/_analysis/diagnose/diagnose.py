@@ -32,7 +32,7 @@ from rankproof._data.text import format_value
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure
 
-_NEAR = Column("near_thresholds", about="bounds so near that other queries could give another diagnosis")
+_NEAR = Column("near thresholds", about="thresholds within sampling error: other queries could give another diagnosis")
 PerQuery = Mapping[str, Mapping[str, float]]
 """Measure to query to value."""
 
