@@ -31,7 +31,7 @@ MODULE = """
 import numpy as np
 from rankproof._fusion.method import method
 from rankproof._fusion.normalisations import normalisation
-from rankproof._analysis.doctor.check import check, found
+from rankproof._analysis.doctor.check import check, check_result
 
 @method("isr", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
 def inverse_square_rank(scores, settings):
@@ -51,7 +51,7 @@ def halved(scores):
 )
 def shouting(subject):
     loud = [query.id for query in subject.queries.values() if query.text.isupper()]
-    return found(loud, len(subject.queries), f"{len(loud)} queries are in capital letters")
+    return check_result(loud, len(subject.queries), f"{len(loud)} queries are in capital letters")
 """
 ENTRIES = """
 [rankproof.fusion_methods]

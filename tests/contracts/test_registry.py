@@ -73,9 +73,7 @@ def test_the_names_for_type_checkers_are_those_of_the_registry(package: Any) -> 
     checked = next(node for node in tree.body if isinstance(node, ast.If))
     imported = {name.asname: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for name in node.names}
     assert sorted(imported, key=str) == package.__all__ == dir(package)
-    assert {name: getattr(package, name).__module__ for name in package.__all__} == {
-        name: f"{package.__name__}.{module}" for name, module in imported.items()
-    }
+    assert {name: getattr(package, name).__module__ for name in package.__all__} == imported
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = package.Nothing
 
@@ -307,16 +305,16 @@ class Reverse:
     def __post_init__(self):
         check(self)
 
-    def below(self):
+    def inputs(self):
         return (self.stage,)
 
-    def build(self, ground):
+    def build(self, context):
         return Reversed()
 
 
 class Reversed(Silent):
-    def search(self, query, below, clock):
-        docs = sorted(below[0][0], reverse=True)
+    def search(self, query, inputs, timer):
+        docs = sorted(inputs[0][0], reverse=True)
         return docs, np.arange(len(docs), 0, -1, dtype=np.float64)
 
 
@@ -330,8 +328,8 @@ class Longest:
     def __post_init__(self):
         check(self)
 
-    def build(self, ground):
-        return LongestScorer(self, ground.corpus)
+    def build(self, context):
+        return LongestScorer(self, context.corpus)
 
 
 class LongestScorer(Silent):

@@ -189,7 +189,7 @@ NOT_THEM: list[tuple[Callable[..., object], tuple[object, ...], str]] = [
     (Rerank, ("bm25", KeywordScorer()), r"stage is the text 'bm25'; pass a stage, such as BM25\(\)"),
     (Rerank, (LEXICAL, "keywords"), r"by is the text 'keywords'; pass a scorer, such as Keywords\(\)"),
     (Rerank, (LEXICAL, LEXICAL), r"by is a stage \(BM25\); pass a scorer"),
-    (Rerank, (KeywordScorer(), LEXICAL), "stage is a Keywords; pass a stage"),
+    (Rerank, (KeywordScorer(), LEXICAL), "stage is a KeywordScorer; pass a stage"),
     (Fuse, (("a", "b"),), "a stage to fuse is the text 'a'; pass a stage"),
     (RRF, ([LEXICAL, None],), "a stage to fuse is a NoneType; pass a stage"),
 ]

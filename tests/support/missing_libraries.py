@@ -95,9 +95,10 @@ def _chroma(folder: Path) -> None:
 
 
 def _figure(folder: Path) -> None:
-    from rankproof.plots.canvas import new_figure
+    from rankproof._charts.figure import figure_style
 
-    new_figure(1, 1)
+    with figure_style():
+        pass
 
 
 def _mlflow(folder: Path) -> None:

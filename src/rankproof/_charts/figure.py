@@ -13,7 +13,8 @@ from rankproof._charts.draw import SLANT, draw
 from rankproof._charts.model import Chart, Label
 from rankproof._charts.palette import BLACK, BLUE, GREEN, GREY, HEAT_SCALE, ORANGE, PURPLE, SKY, VERMILLION, WHITE, series
 from rankproof._charts.placement import Box, Spot
-from rankproof.errors import MissingExtraError, escape_invisible
+from rankproof._extras import extra
+from rankproof.errors import escape_invisible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -94,9 +95,9 @@ def figure_style() -> Iterator[None]:
 
 def figure_of(chart: Chart) -> Figure:
     """The chart as a figure, a unit of the chart being a point of 1/72 inch."""
-    _library()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with extra("plot"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(chart.medium.width / _POINTS, chart.height / _POINTS), facecolor="white")
     FigureCanvasAgg(figure)
@@ -118,8 +119,8 @@ def saved(chart: Chart, format: Format, *, dpi: int) -> bytes:
 
 def pages(charts: Sequence[Chart], *, dpi: int, title: str) -> bytes:
     """The charts as one PDF file, a page each."""
-    _library()
-    from matplotlib.backends.backend_pdf import PdfPages
+    with extra("plot"):
+        from matplotlib.backends.backend_pdf import PdfPages
 
     buffer = io.BytesIO()
     with PdfPages(buffer, metadata={"CreationDate": None, "Creator": "rankproof", "Title": title}) as file:
@@ -141,8 +142,9 @@ class _FigurePen:
     """Adds artists to a figure, each above those before it."""
 
     def __init__(self, figure: Figure, frame: Box) -> None:
-        from matplotlib.path import Path
-        from matplotlib.transforms import Affine2D
+        with extra("plot"):
+            from matplotlib.path import Path
+            from matplotlib.transforms import Affine2D
 
         self._figure, self._frame, self._path = figure, frame, Path
         self._place = Affine2D().scale(1 / frame.width, -1 / frame.height).translate(0, 1) + figure.transFigure
@@ -179,13 +181,15 @@ class _FigurePen:
             rotation_mode="anchor",
         )
         if "halo" in words:
-            from matplotlib.patheffects import withStroke
+            with extra("plot"):
+                from matplotlib.patheffects import withStroke
 
             drawn.set_path_effects([withStroke(linewidth=2, foreground=WHITE)])
         self._above(drawn)
 
     def _patch(self, path: Any, role: str, *, width: float = 0.0, open_: bool = False, fill: str | None = None) -> None:
-        from matplotlib.patches import PathPatch
+        with extra("plot"):
+            from matplotlib.patches import PathPatch
 
         style = _style_of(role)
         patch = PathPatch(
@@ -218,8 +222,9 @@ def _style_of(role: str) -> _Style:
 
 
 def _heat(level: float) -> str:
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
+    with extra("plot"):
+        from matplotlib import colormaps
+        from matplotlib.colors import to_hex
 
     return to_hex(colormaps[HEAT_SCALE](level))
 
@@ -227,8 +232,8 @@ def _heat(level: float) -> str:
 @cache
 def _known_characters() -> frozenset[int]:
     """The code points that the font has a letter for, upright and bold."""
-    _library()
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    with extra("plot"):
+        from matplotlib.font_manager import FontProperties, findfont, get_font
 
     fonts = (findfont(FontProperties(family=[FONT], weight=weight)) for weight in ("normal", "bold"))
     plain, bold = (set(get_font(path).get_charmap()) for path in fonts)
@@ -236,8 +241,6 @@ def _known_characters() -> frozenset[int]:
 
 
 def _library() -> Any:
-    try:
+    with extra("plot"):
         import matplotlib
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
     return matplotlib

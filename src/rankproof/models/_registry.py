@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankproof._io.files import file_sha256
 from rankproof._registry import Component, Registry, Setting, build, settings_of
 from rankproof.errors import ExternalError, UsageError, for_message
-from rankproof.models._chat.smollm2 import packaged_weights, smollm2_folder
 from rankproof.models._download.cached_folder import MANIFEST, folder_facts, models_cache_folder
 from rankproof.models._download.hub import hub_folder, is_hub_name
-from rankproof.models._minilm import minilm_folder
-from rankproof.models._wordllama import wordllama_folder
 
 if TYPE_CHECKING:
     from rankproof.models._base import CrossEncoderModel, EncoderModel
@@ -169,6 +166,10 @@ def downloaded_models() -> list[DownloadedModel]:
 
 def model_folder_path(name: str) -> Path | None:
     """The folder of a model's weights, None where they are not here."""
+    from rankproof.models._chat.smollm2 import packaged_weights, smollm2_folder
+    from rankproof.models._minilm import minilm_folder
+    from rankproof.models._wordllama import wordllama_folder
+
     if name == "smollm2" and not smollm2_folder().is_dir():
         return path.parent if (path := packaged_weights()) else None
     named = {"wordllama": wordllama_folder, "minilm": minilm_folder, "smollm2": smollm2_folder}
@@ -178,6 +179,8 @@ def model_folder_path(name: str) -> Path | None:
 
 def _packaged_models() -> list[DownloadedModel]:
     """The weights that lie in installed packages."""
+    from rankproof.models._chat.smollm2 import packaged_weights
+
     path = packaged_weights()
     return [] if path is None else [DownloadedModel("smollm2", "weights", file_sha256(path), path.stat().st_size, path.parent)]
 
