@@ -235,7 +235,7 @@ def test_a_column_alone_is_no_table() -> None:
 
 def test_reading_files_loads_no_frame_library() -> None:
     code = (
-        "import sys, rankproof._formats as f; f.read_run, f.is_frame({});"
+        "import sys\nfrom rankproof._formats import frames, read\nread.read_run, frames.is_frame({})\n"
         "print([name for name in ('pandas', 'polars', 'pyarrow', 'json', 'bz2') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
@@ -323,9 +323,9 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
 def test_pandas_without_pyarrow_goes_row_by_row() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "import pandas, rankproof._formats as f\n"
+        "import pandas\nfrom rankproof._formats import frames as f\n"
         "frame = pandas.DataFrame({'qid': ['q1', 'q1'], 'docid': ['007', 'NA'], 'score': [2, 1]})\n"
-        "print(f.is_frame(frame), f.frame_stream(frame), f.frame_run(frame).docs)"
+        "print(f.is_frame(frame), f.frame_stream(frame), f.run_from_frame(frame).docs)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None ('007', 'NA')\n"

@@ -220,8 +220,8 @@ def test_exponential_gain_is_a_default_only_where_grades_exceed_1() -> None:
 
 def test_a_measure_of_another_package_is_found_by_its_entry_point(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere.py").write_text(
-        "from rankproof.measures import Binary, P\n"
-        "class Top(Binary):\n"
+        "from rankproof.measures import BinaryMeasure, P\n"
+        "class Top(BinaryMeasure):\n"
         "    name, title, definition, source = 'Top1', 'Top', 'P@1.', 'elsewhere'\n"
         "    def values(self, hits): return (P @ 1).with_rel(self.least).values(hits)\n"
         "TOP = Top()\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,6 +161,9 @@ def _parse_list_text(value: Any) -> list[str] | None:
     text = value.strip() if isinstance(value, str) else ""
     if not (text.startswith("[") and text.endswith("]")) or len(text) > _MAX_LIST_LENGTH:
         return None
+    import ast
+    import json
+
     for read in (json.loads, ast.literal_eval):
         try:
             found = read(text)

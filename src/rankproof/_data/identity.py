@@ -56,7 +56,7 @@ def installed_version(package: str) -> str | None:
 
 def library_version(package: str) -> str:
     """The package's name and its installed version, or that it is not installed."""
-    return f"{package} {installed_version(package) or 'not installed_version'}"
+    return f"{package} {installed_version(package) or 'not installed'}"
 
 
 def library_versions(*packages: str) -> str:

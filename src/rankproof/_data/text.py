@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from rankproof.errors import for_message
-
-if TYPE_CHECKING:
-    pass
 
 
 def pluralise(count: int, one: str, more: str = "") -> str:

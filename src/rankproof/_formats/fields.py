@@ -17,11 +17,7 @@ from rankproof._io.file_errors import file_error
 from rankproof.errors import UsageError, for_message
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-
-
-_INTEGER_trec = re.compile(rb"[+-]?[0-9]+")
-
-
+_INTEGER = re.compile(rb"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
@@ -38,12 +34,12 @@ def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> f
 
 def parse_rank(token: bytes) -> int | None:
     """The rank column where it is a whole number of at most 18 digits, else None."""
-    return int(token) if _INTEGER_trec.fullmatch(token) and len(token.lstrip(b"+-")) <= 18 else None
+    return int(token) if _INTEGER.fullmatch(token) and len(token.lstrip(b"+-")) <= 18 else None
 
 
 def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> int:
     """An integer in ASCII as a grade."""
-    if not _INTEGER_trec.fullmatch(token):
+    if not _INTEGER.fullmatch(token):
         raise row_error("grade-text", source=source, line=line, token=token.decode())
     if len(token) > 4000:
         raise row_error("grade-bits", source=source, line=line, token=token.decode())
@@ -119,7 +115,7 @@ def json_type_name(value: object) -> str:
 GradeMap = Mapping[str, int]
 _EXAMPLE = "write it like E=3,S=2,C=1,I=0"
 _MAPPING_FIX = 'pass a mapping of text to integers, like {"E": 3, "S": 2, "C": 1, "I": 0}'
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_LABEL_GRADE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def parse_grade_map(text: str) -> dict[str, int]:
@@ -127,7 +123,7 @@ def parse_grade_map(text: str) -> dict[str, int]:
     grades: dict[str, int] = {}
     for part in text.split(","):
         label, equals, grade = part.strip().rpartition("=")
-        if not equals or not label or not _INTEGER.fullmatch(grade):
+        if not equals or not label or not _LABEL_GRADE.fullmatch(grade):
             raise UsageError(
                 f'grade map "{for_message(text)}" has a part "{for_message(part)}" that is no label=integer', fix=_EXAMPLE
             )

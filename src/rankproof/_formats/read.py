@@ -38,8 +38,6 @@ def read_qrels(
     """The judgements in a file, in a dataset's folder, or of `irds:NAME`."""
     name = path_text(path)
     if is_irds_name(name):
-        # import dropped
-
         return read_irds_qrels(name, grade_map=grade_map)
     return open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding).qrels(grade_map=grade_map)
 
@@ -63,11 +61,7 @@ def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
     """Documents, queries and judgements of a folder or of `irds:NAME`; `split` chooses among several files of qrels."""
     name = path_text(path)
     if is_irds_name(name):
-        # import dropped
-
         return read_irds_dataset(name)
-    # import dropped
-
     return read_folder(name, split=split)
 
 
@@ -80,8 +74,6 @@ def qrels_file(path: str) -> str:
     """The file of judgements that the path means: itself, or the one in the folder that it names."""
     if not os.path.isdir(path):
         return path
-    # import dropped
-
     return qrels_path(path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
@@ -130,6 +129,8 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
     """Every system's answers, a line each."""
+    import json
+
     for system, answers in systems:
         for query, one in answers.items():
             parts = {"answer": one.text, "cited": list(one.cited), "given": list(one.given), "state": one.state}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from rankproof.errors import escape_invisible, is_hidden
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _QUOTED = re.compile("[\",']")
@@ -67,5 +68,9 @@ _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 
 def json_block(value: Any) -> Markup:
     """The value for a <script type="application/json"> element, the same bytes for the same value."""
+    import json
+
+    from markupsafe import Markup
+
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return Markup(text.translate(_ESCAPES))

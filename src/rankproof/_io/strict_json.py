@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -230,6 +229,8 @@ class JsonObject:
 
 def read_json(path: Path) -> Any:
     """What the file holds; a file that is no JSON is named."""
+    import json
+
     try:
         return json.loads(path.read_bytes())
     except OSError as error:

@@ -212,8 +212,6 @@ def advice_of(measure: Measure) -> Advice | None:
     """When to use it and when not; None for a measure from elsewhere."""
     if measure.kind != "answer":
         return RANKING_ADVICE.get(measure.name)
-    # import dropped
-
     return ANSWER_ADVICE.get(measure.name)
 
 
