@@ -70,15 +70,15 @@ def test_a_rank_is_the_place_in_the_ranking_and_below_that_of_the_system_below()
     ids = details["documents"]["ids"]
     first, second = details["systems"]
     assert [ids[doc] for doc in second["docs"]] == ["d2", "d3", "d4", "d1"]
-    assert second["below"] == [2, 3, 4, 1]
-    assert first["below"] is None
+    assert second["baseline_ranks"] == [2, 3, 4, 1]
+    assert first["baseline_ranks"] is None
     assert dict(zip((ids[doc] for doc in details["judged"]["docs"]), second["ranks"], strict=True)) == {"d1": 4, "d4": 3}
 
 
 def test_a_document_that_the_system_below_lacks_has_no_rank_there() -> None:
     scores = {"one": {"q1": {"d1": 1.0}}, "two": {"q1": {"d9": 2.0, "d1": 1.0}}}
     results = small_climb(("one", "two"), ("q1",), ("d1", "d2"), scores=scores)
-    assert explorer_blocks(results)["details"]["systems"][1]["below"] == [0, 1]
+    assert explorer_blocks(results)["details"]["systems"][1]["baseline_ranks"] == [0, 1]
 
 
 def test_ties_stand_in_the_order_in_which_they_were_evaluated() -> None:

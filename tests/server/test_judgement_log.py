@@ -43,7 +43,7 @@ def test_a_judgement_is_a_line_of_qrels_that_says_who_and_a_line_of_the_log_that
         {"format": "rankproof-judgements", "schema": 2, "fingerprint": DATA},
         {
             **{"what": "judged", "query": "q1", "doc": "d1", "grade": 2, "previous": None},
-            **{"who": "ann", "when": "2026-01-02T03:04:05Z"},
+            **{"assessor": "ann", "when": "2026-01-02T03:04:05Z"},
         },
     ]
 

@@ -42,7 +42,7 @@ def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands
     seen = guest.post("/r/1/judge", {**PAIR, "grade": 2})
     assert seen.status == 200
     assert judged_in(judged) == "q1 human:ann d2 2\n"
-    assert (seen.json["grade"], seen.json["stands"]) == (2, "bm25 2, dense 1, hybrid 4, late 3")
+    assert (seen.json["grade"], seen.json["system_ranks"]) == (2, "bm25 2, dense 1, hybrid 4, late 3")
     data = data_of(guest)
     place = [pair[:2] for pair in data["pairs"]].index(["q1", "d2"])
     assert (data["grades"], data["last"]) == ({str(place): 2}, place)
@@ -53,7 +53,7 @@ def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
     guest.post("/r/1/judge", {**PAIR, "grade": 0})
     assert guest.post("/r/1/undo", PAIR).json["grade"] == 2
     assert judged_in(judged) == "q1 human:ann d2 2\n"
-    assert guest.post("/r/1/undo", PAIR).json == {"grade": None, "stands": "", "grades": {}}
+    assert guest.post("/r/1/undo", PAIR).json == {"grade": None, "system_ranks": "", "grades": {}}
     assert guest.post("/r/1/undo", PAIR).status == 409
 
 

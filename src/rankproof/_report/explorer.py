@@ -282,7 +282,7 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
         "rel": results.rel,
         "highest": max((grade for docs in grades.values() for grade in docs.values()), default=0),
         "systems": [
-            {"name": system_run.name, "over": None if system_run.baseline is None else places.get(system_run.baseline)}
+            {"name": system_run.name, "baseline": None if system_run.baseline is None else places.get(system_run.baseline)}
             for system_run in results.system_runs
         ],
         "measures": [measure_facts(measure) for measure in measures.values()],
@@ -347,7 +347,7 @@ def _system_json(
         "docs": [doc for top in tops for doc in top],
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, kept, strict=True) for doc in docs],
-        "below": None if below is None else _baseline_ranks(own, below),
+        "baseline_ranks": None if below is None else _baseline_ranks(own, below),
         "times": round_column(system_run.times["total"].tolist(), _TIME_DIGITS),
     }
 

@@ -91,7 +91,7 @@ def _parse_judgement(values: JsonObject) -> LoggedJudgement:
     what: LogAction = values.choice("what", ("judged", "undone"))  # type: ignore[assignment]
     grade, previous = (None if values.plain.get(key) is None else values.count(key) for key in ("grade", "previous"))
     return LoggedJudgement(
-        what, values.text("query"), values.text("doc"), grade, previous, values.text("who"), values.text("when")
+        what, values.text("query"), values.text("doc"), grade, previous, values.text("assessor"), values.text("when")
     )
 
 

@@ -222,7 +222,7 @@ class JudgingPage:
             raise HttpError(409 if isinstance(error, UsageError) else 500, str(error)) from None
         grade = self._log.grade(item.pair)
         return json_response(
-            200, {"grade": grade, "stands": "" if grade is None else item.system_ranks, **self._grades_so_far(queue)}
+            200, {"grade": grade, "system_ranks": "" if grade is None else item.system_ranks, **self._grades_so_far(queue)}
         )
 
     def _grades_so_far(self, queue: JudgingQueue) -> dict[str, Any]:

@@ -26,12 +26,12 @@
       return judged(query).map((one) => ({ ...one, rank: ranks[one.at] }));
     }
 
-    // `below` is the rank in the system below, 0 where that has not retrieved it, null where there is none below.
+    // `baselineRank` is the document's rank in the baseline: 0 if the baseline did not retrieve it, null if there is no baseline.
     function top(system, query) {
-      const { docs, below } = block.systems[system];
+      const { docs, baseline_ranks: baselineRanks } = block.systems[system];
       const start = topStarts[system][query];
       const own = docs.slice(start, topStarts[system][query + 1]);
-      return own.map((doc, at) => ({ doc, rank: at + 1, below: below ? below[start + at] : null }));
+      return own.map((doc, at) => ({ doc, rank: at + 1, baselineRank: baselineRanks ? baselineRanks[start + at] : null }));
     }
 
     return {

@@ -18,18 +18,18 @@
     return el("span", { class: "grade grade-" + level(grade, highest) }, spoken("grade "), String(grade));
   }
 
-  function movement(entry, below) {
-    if (entry.below === null) {
+  function movement(entry, baseline) {
+    if (entry.baselineRank === null) {
       return null;
     }
-    if (entry.below === 0) {
-      return el("span", { class: "shift new" }, "new", spoken(", " + below + " does not have it"));
+    if (entry.baselineRank === 0) {
+      return el("span", { class: "shift new" }, "new", spoken(", not retrieved by " + baseline));
     }
-    const steps = entry.below - entry.rank;
+    const steps = entry.baselineRank - entry.rank;
     const kind = steps > 0 ? "up" : steps < 0 ? "down" : "same";
     const shown = steps > 0 ? "▲" + steps : steps < 0 ? "▼" + -steps : "=";
     const words = steps ? kind + " " + Math.abs(steps) + ", " : "";
-    const where = "rank " + entry.below + " in " + below;
+    const where = "rank " + entry.baselineRank + " in " + baseline;
     return el("span", { class: "shift " + kind, title: where }, el("span", { "aria-hidden": "true" }, shown), spoken(words + where));
   }
 
@@ -42,7 +42,7 @@
     return text ? el("div", { class: "snippet" }, head, el("span", { dir: "auto" }, rp.words.marked(rest, stems))) : null;
   }
 
-  function documentItem(context, entry, below) {
+  function documentItem(context, entry, baseline) {
     const { details, grades, stems, highest } = context;
     return el(
       "li",
@@ -52,7 +52,7 @@
         { class: "facts" },
         el("span", { class: "rank" }, spoken("rank "), String(entry.rank)),
         gradeChip(grades.get(entry.doc), highest),
-        movement(entry, below),
+        movement(entry, baseline),
         foreign(details.id(entry.doc), "name")
       ),
       textOf(details, entry.doc, stems)
@@ -91,16 +91,16 @@
   function column(context, system) {
     const { model, view, details, query } = context;
     const { data } = model;
-    const { name, over } = data.systems[system];
-    const below = over === null ? null : data.systems[over].name;
+    const { name, baseline: index } = data.systems[system];
+    const baseline = index === null ? null : data.systems[index].name;
     const top = details.top(system, query);
     const number = value(model.valueOf(view, system, query), data.measures[view.measure]);
     return el(
       "div",
       { class: "ranking", role: "group", "aria-label": name },
       el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
-      el("p", { class: "under" }, effort(details, system, query), below === null ? null : [el("br"), "moves against ", foreign(below)]),
-      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, below))) : el("p", {}, "Nothing was retrieved."),
+      el("p", { class: "under" }, effort(details, system, query), baseline === null ? null : [el("br"), "ranks compared with ", foreign(baseline)]),
+      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, baseline))) : el("p", {}, "Nothing was retrieved."),
       missedList(context, system)
     );
   }

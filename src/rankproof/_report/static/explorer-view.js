@@ -7,11 +7,11 @@
 
   function initial(data) {
     const last = data.systems.length - 1;
-    const over = last < 0 ? null : data.systems[last].over;
+    const baseline = last < 0 ? null : data.systems[last].baseline;
     return {
       measure: 0,
       a: last,
-      b: over === null ? 0 : over,
+      b: baseline === null ? 0 : baseline,
       systems: data.systems.map((_, at) => at),
       sort: "",
       of: 0,

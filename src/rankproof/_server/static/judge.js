@@ -100,7 +100,7 @@ async function judge(grade) {
   const told = await change(data.judge, { query, doc, grade });
   if (told === null) return;
   state.judged.push(at);
-  say(`Saved: ${grade} for ${name} and query ${asked}. It stands at: ${told.stands}.`);
+  say(`Saved: ${grade} for ${name} and query ${asked}. It stands at: ${told.system_ranks}.`);
   show(next());
   attend();
 }
