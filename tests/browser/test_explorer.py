@@ -330,7 +330,7 @@ COUNTED = """() => {
   const details = rankproof.details();
   const found = [];
   data.systems.forEach((_, system) => data.measures.forEach((measure, at) => data.queries.ids.forEach((_, query) => {
-    const counted = rankproof.measures._counts(measure, details.ranked(system, query));
+    const counted = rankproof.measures.counted(measure, details.ranked(system, query));
     found.push([measure.name, data.values[system][at][query], counted ? counted.value : null]);
   })));
   return found;

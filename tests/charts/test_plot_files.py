@@ -23,14 +23,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 ALONE = """
 import sys
 from hashlib import sha256
-from plot_cases import wide_evidence
-from rankproof._plots.charts import pictures
+from support.plot_results import wide_evidence
+from rankproof._plots.charts import draw_plots
 from rankproof._plots.inputs import PlotSettings
 assert "matplotlib" not in sys.modules
 import matplotlib
 raw = lambda: {name: dict.__getitem__(matplotlib.rcParams, name) for name in matplotlib.rcParams}
 before = raw()
-found = pictures(wide_evidence(3, 12), sys.argv[2:], PlotSettings(dpi=50), sys.argv[1])
+found = draw_plots(wide_evidence(3, 12), sys.argv[2:], PlotSettings(dpi=50), sys.argv[1])
 assert raw() == before
 assert "matplotlib.pyplot" not in sys.modules
 for one in found: print(one.name, sha256(one.content).hexdigest())

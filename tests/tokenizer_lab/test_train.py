@@ -187,9 +187,9 @@ def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: TrainingData) -> N
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"operations": None, "steps": None},
-        {"operations": float("nan")},
-        {"operations": None, "steps": -1},
+        {"flops": None, "steps": None},
+        {"flops": float("nan")},
+        {"flops": None, "steps": -1},
         {"batch": 1},
         {"width": 30},
         {"width": 20, "heads": 2},
@@ -201,7 +201,7 @@ def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: TrainingData) -> N
         {"negatives": 101},
         {"learning_rate": 0.0},
         {"temperature": 0.0},
-        {"real_share": 1.5},
+        {"judged_share": 1.5},
         {"architecture": "convolution"},
         {"characters": 2},
     ],

@@ -123,17 +123,17 @@ def content_security_policy(scripts: Iterable[str], styles: Iterable[str], *, co
     return "; ".join(f"{name} {value}" for name, value in parts.items())
 
 
-def render_report(results: ExperimentResult, ways: Sequence[tuple[str, str]] = ()) -> str:
-    """The whole report as one HTML file; the same climb gives the same bytes.
+def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Render the report as one HTML file; the same results give the same bytes.
 
-    `ways` are links beside the maker's name, address and words, for a page that is one of several.
+    `links` are pairs of address and text, shown beside the name rankproof.
     """
     material = ReportContext(results)
     findings, grounds = _build_sections(FINDING_SECTIONS, material), _build_sections(REFERENCE_SECTIONS, material)
     return render_template(
         "page.html.j2",
         results=results,
-        ways=ways,
+        links=links,
         facts=_facts(results),
         findings=findings,
         grounds=grounds,

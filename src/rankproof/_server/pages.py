@@ -156,10 +156,10 @@ class Router:
         return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
 
     def _rendered(self, entry: LibraryEntry) -> bytes:
-        ways = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
+        links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
         if self._judging_page is not None:
-            ways.append((f"/r/{entry.id}/judge", "Judge"))
-        return render_report(self._library.results(entry), ways).encode(errors="backslashreplace")
+            links.append((f"/r/{entry.id}/judge", "Judge"))
+        return render_report(self._library.results(entry), links).encode(errors="backslashreplace")
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
         summary = self._readable_summary(entry)

@@ -16,15 +16,15 @@ from rankproof.models._trained.shape import Architecture, check_layers
 
 _SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")
 DEFAULT_FLOPS = 1e15
-"""Of a training for which neither operations nor steps are given."""
+"""Of a training for which neither flops nor steps are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """Contrastive training on cosines with in-batch and hard negatives, by AdamW with a warm-up and a cosine down to 0.
 
-    The budget is `operations` (forward and backward: finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
-    `real_share` is the part of a batch that is judged pairs, where there are any; the rest are crops.
+    The budget is `flops` (forward and backward: finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
+    `judged_share` is the part of a batch that is judged pairs, where there are any; the rest are crops.
     """
 
     parameters: int = 4_000_000
@@ -53,16 +53,16 @@ class TrainingConfig:
         validation.checked_number("temperature", self.temperature, 1e-3, 10)
         validation.checked_number("weight_decay", self.weight_decay, 0, 10)
         validation.checked_number("clip", self.clip, 1e-3, 1e6)
-        validation.checked_number("real_share", self.judged_share, 0, 1)
+        validation.checked_number("judged_share", self.judged_share, 0, 1)
         check_layers(self.architecture, self.width, self.depth, self.heads)
         self.data_config()
         self._check_budget()
 
     def _check_budget(self) -> None:
         if self.flops is None and self.steps is None:
-            raise UsageError("a budget has no end", fix="give operations, steps or both")
+            raise UsageError("a budget has no end", fix="give flops, steps or both")
         if self.flops is not None:
-            validation.checked_number("operations", self.flops, 1, 1e24)
+            validation.checked_number("flops", self.flops, 1, 1e24)
         if self.steps is not None:
             validation.checked_integer("steps", self.steps, 0, 10_000_000)
 
