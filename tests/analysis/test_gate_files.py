@@ -50,7 +50,7 @@ def test_a_baseline_says_what_it_is() -> None:
     ("text", "message"),
     [
         ("", "not JSON"),
-        ("[]", "the document is no object"),
+        ("[]", "the document is not an object"),
         ("{}", "this is no baseline; name a file that `rankproof save-baseline` wrote"),
         ('{"format": "rankproof-results"}', "this is no baseline"),
         (

@@ -332,7 +332,7 @@ def test_a_missing_or_cut_file_is_named(saved: Path, name: str) -> None:
 def test_a_run_with_other_rows_than_are_counted_is_refused(saved: Path) -> None:
     text = (saved / "result.json").read_text(encoding="utf-8")
     (saved / "result.json").write_text(text.replace('"rows": 12', '"rows": 13'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"bm25\.trec\.gz: 12 rows where result\.json counts 13"):
+    with pytest.raises(InputError, match=r"bm25\.trec\.gz: 12 rows, but result\.json says 13"):
         load_results(saved)
 
 
@@ -388,14 +388,15 @@ def test_a_folder_whose_data_were_changed_is_refused(saved: Path, name: str) -> 
         load_results(saved)
 
 
+UNMEASURED = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "no result of rankproof"),
     (("schema",), 2, "format version 2, this version of rankproof reads 3; run the experiment again"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
-    (("systems",), [], "systems without name"),
-    (("systems", 0), 3, r"systems\[0\] is no object"),
-    (("systems", 1, "name"), "bm25", "with the same name"),
+    (("systems",), [], "there is no system"),
+    (("systems", 0), 3, r"systems\[0\] is not an object"),
+    (("systems", 1, "name"), "bm25", "two have the same name"),
     (("systems", 1, "kind"), "magic", "kind is not one of"),
     (("systems", 1, "baseline"), "nobody", "baseline of dense is nobody, which is no system"),
     (("systems", 1, "index"), None, "index is not an object"),
@@ -403,13 +404,21 @@ DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("systems", 1, "index", "seconds"), 10**400, "not a 64-bit float"),
     (("systems", 1, "throughput"), "fast", "not a number"),
     (("systems", 1, "from_cache"), 1, "not true or false"),
-    (("systems", 1, "times_ms", "total", "per_query"), [1.0], "1 times for 3 queries"),
-    (("systems", 1, "times_ms", "total", "per_query"), [1.0, True, 2.0], "not an array of numbers"),
+    (
+        ("systems", 1, "times_ms", "total", "per_query"),
+        [1.0],
+        r"systems\[1\]\.times_ms\.total\.per_query has 1 values for 3 queries",
+    ),
+    (("systems", 1, "times_ms", "total", "per_query"), [1.0, True, 2.0], r"per_query\[1\] is not a number"),
     (("systems", 1, "measures"), {}, "different measures"),
-    (("systems", 1, "measures"), {"nDGC@10": {"value": 1, "per_query": {}}}, "unknown measure nDGC"),
-    (("systems", 1, "run", "file"), "../../etc/passwd", "is no file of this folder"),
-    (("systems", 1, "run", "file"), "runs/../x.trec.gz", "is no file of this folder"),
-    (("query_ids",), [1], "not an array of texts"),
+    (
+        ("systems", 1, "measures"),
+        {"nDGC@10": {"value": 1, "summary": "mean", "queries": 0, "per_query": {}}},
+        "unknown measure nDGC",
+    ),
+    (("systems", 1, "run", "file"), "../../etc/passwd", "is no run file of this folder"),
+    (("systems", 1, "run", "file"), "runs/../x.trec.gz", "is no run file of this folder"),
+    (("query_ids",), [1], r"query_ids\[0\] is not text"),
     (("provenance",), [], "not an object"),
 ]
 

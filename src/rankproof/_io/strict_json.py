@@ -138,17 +138,20 @@ _DAMAGED_FIX = "the file is damaged or was changed: run the experiment again"
 
 
 class JsonObject:
-    """An object of the document, and where in it that object stands."""
+    """An object of a JSON document, with its path in the document and the fix for a value that cannot be read."""
 
-    def __init__(self, plain: Any, source: str, *, place: str = "", line: int | None = None) -> None:
-        self._source, self._place, self._line = source, place, line
+    def __init__(
+        self, plain: Any, source: str, *, place: str = "", line: int | None = None, damaged_fix: str = _DAMAGED_FIX
+    ) -> None:
+        self._source, self._line, self._damaged_fix = source, line, damaged_fix
+        self.place = place
         if not isinstance(plain, dict):
-            raise self.error(f"{place or 'the document'} is no object", _DAMAGED_FIX)
+            raise self.error(f"{place or 'the document'} is not an object")
         self.plain: dict[str, Any] = plain
 
-    def error(self, what: str, fix: str = _DAMAGED_FIX) -> InputError:
+    def error(self, what: str, fix: str | None = None) -> InputError:
         """An error in this file."""
-        return InputError(what, fix=fix, source=self._source, line=self._line)
+        return InputError(what, fix=fix or self._damaged_fix, source=self._source, line=self._line)
 
     def text(self, key: str) -> str:
         """Text."""
@@ -186,12 +189,12 @@ class JsonObject:
     def inside(self, key: str) -> JsonObject:
         """The object under the key."""
         self._of(key, dict, "an object")
-        return JsonObject(self.plain[key], self._source, place=self._path(key), line=self._line)
+        return self._part(self.plain[key], self._path(key))
 
     def each(self, key: str) -> Iterator[JsonObject]:
         """The objects of the array under the key."""
         for at, item in enumerate(self._of(key, list, "an array")):
-            yield JsonObject(item, self._source, place=f"{self._path(key)}[{at}]", line=self._line)
+            yield self._part(item, f"{self._path(key)}[{at}]")
 
     def texts(self, key: str) -> list[str]:
         """The texts of the array under the key."""
@@ -223,8 +226,11 @@ class JsonObject:
         what = "missing" if key not in self.plain else f"not {words}"
         return self.error(f"{for_message(self._path(key))} is {what}")
 
+    def _part(self, plain: Any, place: str) -> JsonObject:
+        return JsonObject(plain, self._source, place=place, line=self._line, damaged_fix=self._damaged_fix)
+
     def _path(self, key: str) -> str:
-        return f"{self._place}.{key}" if self._place else key
+        return f"{self.place}.{key}" if self.place else key
 
 
 def read_json(path: Path) -> Any:

@@ -15,11 +15,8 @@ from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks
 from rankproof._io.open import open_source
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.csv_files import GROUP_COLUMNS
+from rankproof._results.document import ANSWERS_FILE
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
-
-ANSWERS_FILE = "answers.jsonl"
-ANSWERS_CSV_FILE = "answers.csv"
-ANSWERS_SUMMARY_FILE = "answers.json"
 
 
 def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:

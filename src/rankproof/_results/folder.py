@@ -1,4 +1,4 @@
-"""Save_results, load_results."""
+"""Saves the results of an experiment as a folder of plain files, and loads them again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from rankproof._data import format_versions
-from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.result import Result
@@ -22,34 +21,38 @@ from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.files import write_blocks
 from rankproof._io.folders import check_replaceable, recover_folder, replace_folder
+from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, open_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.answer_files import ANSWERS_CSV_FILE as ANSWERS_TABLE
-from rankproof._results.answer_files import ANSWERS_FILE, answers_summary, read_answers_file, system_answer_blocks
-from rankproof._results.answer_files import ANSWERS_SUMMARY_FILE as ANSWERS_SUMMARY
+from rankproof._results.answer_files import answers_summary, read_answers_file, system_answer_blocks
 from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
-from rankproof._results.experiment_result import ExperimentResult, SystemRun
-from rankproof._results.from_json import (
-    parse_answer_values,
-    parse_chunk_values,
-    parse_judged_documents,
-    parse_run_file,
-    parse_system_run,
-    parse_system_values,
-)
-from rankproof._results.to_json import (
+from rankproof._results.document import (
+    ANSWERS_CSV_FILE,
+    ANSWERS_FILE,
+    ANSWERS_SUMMARY_FILE,
+    CHUNKS_FILE,
     EXPERIMENT_FILE,
     FORMAT,
+    PER_QUERY_FILE,
     QRELS_FILE,
     QUERIES_FILE,
+    REPORT_FILE,
     RESULT_FILE,
     RUNS_FOLDER,
     SNIPPETS_FILE,
-    document_text,
-    results_document,
+    SUMMARY_FILE,
+    ResultDocument,
 )
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.from_json import DocumentReader
+from rankproof._results.to_json import document_text, results_document
 from rankproof.errors import InputError, UsageError, for_message
+
+_READ_FILES = (QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
+"""The files that are read again, besides result.json, the runs and the answers; their sha256 is in result.json."""
+_OTHER_FILES = (SUMMARY_FILE, PER_QUERY_FILE, CHUNKS_FILE, REPORT_FILE, ANSWERS_FILE, ANSWERS_CSV_FILE, ANSWERS_SUMMARY_FILE)
+_HEAD_BYTES = 4096
 
 
 def results_file_sha256(folder: str, name: str) -> str:
@@ -72,37 +75,36 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 
 def load_results(path: StrPath) -> ExperimentResult:
-    """The climb that was saved as the folder at the path."""
+    """The results that were saved as the folder at the path."""
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
-    runs = [parse_run_file(system.inside("run"))[0] for system in values.each("systems")]
-    answered = [ANSWERS_FILE] if ANSWERS_FILE in values.inside("sha256").plain else []
-    check_unchanged(folder, values.inside("sha256"), [QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE, *answered, *runs])
-    queries = tuple(values.texts("query_ids"))
-    result = Result(tuple(values.texts("judged_ids")), tuple(map(parse_system_values, values.each("systems"))))
-    answers = read_answers_file(folder) if answered else {}
-    system_runs = tuple(parse_system_run(system, queries, folder, answers) for system in values.each("systems"))
-    _check_system_names(values, system_runs, result)
-    shown = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
+    document = read_fields(ResultDocument, values)
+    reader, digests = DocumentReader(document, folder), values.inside("sha256")
+    has_answers = ANSWERS_FILE in digests.plain
+    check_unchanged(folder, digests, [*_READ_FILES, *([ANSWERS_FILE] if has_answers else []), *reader.run_files()])
+    result = reader.result()
+    system_runs = reader.system_runs(read_answers_file(folder) if has_answers else {})
+    _check_systems(reader, system_runs, result)
+    snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
     return ExperimentResult(
-        name=values.text("name"),
-        fingerprint=values.text("fingerprint"),
-        queries=queries,
+        name=document.name,
+        fingerprint=document.fingerprint,
+        queries=document.query_ids,
         result=result,
         system_runs=system_runs,
         qrels=read_results_qrels(folder),
-        texts=_read_queries(os.path.join(folder, QUERIES_FILE)),
-        snippets={record.text("_id"): record.text("text") for record in shown},
+        texts=read_queries(open_source(os.path.join(folder, QUERIES_FILE))),
+        snippets={record.text("_id"): record.text("text") for record in snippets},
         experiment=read_all_bytes(open_source(os.path.join(folder, EXPERIMENT_FILE))).decode(errors="replace"),
-        provenance=values.inside("provenance").plain,
-        notes=tuple(values.texts("notes")),
-        rel=values.count("rel"),
-        chunks=parse_chunk_values(values, result),
-        answers=parse_answer_values(values, system_runs),
-        judged_documents=parse_judged_documents(values),
-        titles=_snippet_titles(shown),
-        urls=_snippet_urls(shown),
+        provenance=document.provenance,
+        notes=document.notes,
+        rel=document.rel,
+        chunks=reader.chunk_values(result),
+        answers=reader.answer_values(system_runs),
+        judged_documents=document.answers.judged_documents if document.answers else {},
+        titles=_snippet_titles(snippets),
+        urls=_snippet_urls(snippets),
     )
 
 
@@ -123,10 +125,6 @@ def read_results_qrels(folder: str) -> Qrels:
     return open_file(os.path.join(folder, QRELS_FILE), format="beir").qrels()
 
 
-def _read_queries(path: str) -> Queries:
-    return read_queries(open_source(path))
-
-
 def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
     return {record.text("_id"): max(0, record.count("title")) for record in shown if "title" in record.plain}
 
@@ -142,17 +140,17 @@ def _read_snippets(path: str) -> Iterator[JsonObject]:
         yield from (JsonObject(item, path, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
 
 
-def _check_system_names(values: JsonObject, system_runs: tuple[SystemRun, ...], result: Result) -> None:
-    """Names that come twice or lead nowhere, and systems with different measures."""
+def _check_systems(reader: DocumentReader, system_runs: tuple[SystemRun, ...], result: Result) -> None:
+    """Refuses systems without names of their own, with different measures, or with an unknown baseline."""
     names = [system_run.name for system_run in system_runs]
     if not names or len(set(names)) < len(names):
-        raise values.error("systems without name or with the same name", "the file is damaged: run the experiment again")
+        raise reader.error("there is no system, or two have the same name")
     if len({tuple(system.measures) for system in result.systems}) > 1:
-        raise values.error("the systems have different measures", "the file is damaged: run the experiment again")
+        raise reader.error("the systems have different measures")
     for system_run in system_runs:
         if system_run.baseline is not None and system_run.baseline not in names:
-            raise values.error(
-                f"the baseline of {system_run.name} is {system_run.baseline}, which is no system", "run the experiment again"
+            raise reader.error(
+                f"the baseline of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
             )
 
 
@@ -180,49 +178,41 @@ def _present_files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
 
 
-SUMMARY_FILE = "summary.csv"
-PER_QUERY_FILE = "per_query.csv"
-CHUNKS_FILE = "chunks.csv"
-REPORT_FILE = "report.html"
-"""Not written here: the page is made from the folder."""
-_ANSWER_FILES = (ANSWERS_FILE, ANSWERS_TABLE, ANSWERS_SUMMARY)
-_HEAD_BYTES = 4096
-
-
 def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = ()) -> str:
-    """Writes the climb as the folder at the path, in place of an older one of ours; gives the path.
+    """Writes the results as the folder at the path, atomically and in place of an older results folder; gives the path.
 
-    `findings` are sentences about answers that stand in their summary.
+    `findings` are sentences about the answers, for answers.json.
     """
     goal = path_text(path)
     with replace_folder(goal, _may_replace) as folder:
         os.mkdir(os.path.join(folder, RUNS_FOLDER))
         files = dict(_write_runs(results, folder))
-        pages = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
-        if results.chunks:
-            pages[CHUNKS_FILE] = chunks_csv(results, results.chunks)
-        answered = any(system_run.answers is not None for system_run in results.system_runs)
-        if answered:
-            summary = json.dumps(answers_summary(results, findings), ensure_ascii=False, indent=1, allow_nan=False)
-            pages |= {ANSWERS_TABLE: answers_csv(results), ANSWERS_SUMMARY: f"{escape_json(summary)}\n"}
-            write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
-        for name, text in pages.items():
+        for name, text in _text_files(results, findings).items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
         write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
         write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
         write_blocks(os.path.join(folder, SNIPPETS_FILE), _snippet_lines(results))
-        read_again = (
-            QRELS_FILE,
-            QUERIES_FILE,
-            SNIPPETS_FILE,
-            EXPERIMENT_FILE,
-            *((ANSWERS_FILE,) if answered else ()),
-            *files.values(),
-        )
+        if _has_answers(results):
+            write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
+        read_again = (*_READ_FILES, *([ANSWERS_FILE] if _has_answers(results) else []), *files.values())
         digests = {name: results_file_sha256(folder, name) for name in read_again}
-        result = document_text(results_document(results, per_query=True, files=files) | {"sha256": digests})
+        result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
         write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])
     return goal
+
+
+def _has_answers(results: ExperimentResult) -> bool:
+    return any(system_run.answers is not None for system_run in results.system_runs)
+
+
+def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
+    texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
+    if results.chunks:
+        texts[CHUNKS_FILE] = chunks_csv(results, results.chunks)
+    if _has_answers(results):
+        summary = json.dumps(answers_summary(results, findings), ensure_ascii=False, indent=1, allow_nan=False)
+        texts |= {ANSWERS_CSV_FILE: answers_csv(results), ANSWERS_SUMMARY_FILE: f"{escape_json(summary)}\n"}
+    return texts
 
 
 def check_results_folder(path: StrPath) -> None:
@@ -243,20 +233,7 @@ def _may_replace(path: str) -> bool:
     """Whether it is a results folder; one with other files in it is refused, for they would be lost."""
     ours = is_results_folder(path)
     if ours:
-        check_no_foreign_files(
-            path,
-            (
-                SUMMARY_FILE,
-                PER_QUERY_FILE,
-                CHUNKS_FILE,
-                REPORT_FILE,
-                EXPERIMENT_FILE,
-                QRELS_FILE,
-                QUERIES_FILE,
-                SNIPPETS_FILE,
-                *_ANSWER_FILES,
-            ),
-        )
+        check_no_foreign_files(path, (*_READ_FILES, *_OTHER_FILES))
     return ours
 
 

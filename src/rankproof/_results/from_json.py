@@ -1,129 +1,147 @@
-"""Result.json reader."""
+"""Builds systems and values from the document of result.json, with their rankings from the run files."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 
 from rankproof._data.answers import Answers
 from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.run import Run
-from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.detect import open_file
-from rankproof._io.strict_json import JsonObject
-from rankproof._results.experiment_result import TIME_COLUMNS, SystemKind, SystemRun
-from rankproof._results.to_json import RESULT_FILE, RUNS_FOLDER
-from rankproof.errors import UsageError
+from rankproof._results.document import (
+    DAMAGED_FIX,
+    RESULT_FILE,
+    RUNS_FOLDER,
+    MeasureDocument,
+    ResultDocument,
+    RunDocument,
+    SystemDocument,
+    ValuesDocument,
+)
+from rankproof._results.experiment_result import TIME_COLUMNS, SystemRun
+from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._parse import parse_measure
 
 _RUN_FILE = re.compile(rf"{RUNS_FOLDER}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl|json)\.gz")
 
 
-def parse_system_run(values: JsonObject, queries: tuple[str, ...], folder: str, answers: Mapping[str, Answers]) -> SystemRun:
-    """One system, its ranking from a file of its own."""
-    times, index, counts = values.inside("times_ms"), values.inside("index"), values.inside("counts")
-    kind: SystemKind = values.choice("kind", get_args(SystemKind))  # type: ignore[assignment]
-    return SystemRun(
-        name=values.text("name"),
-        kind=kind,
-        stage=values.inside("stage").plain,
-        run=_read_run_of(values.inside("run"), values.text("name"), queries, folder),
-        times={part: _parse_times(times.inside(part), len(queries)) for part in TIME_COLUMNS},
-        index_seconds=index.number("seconds"),
-        index_bytes=index.count("bytes"),
-        throughput=values.number_or_none("throughput"),
-        baseline=values.text_or_none("baseline"),
-        facts=values.inside("facts").plain,
-        notes=tuple(values.texts("remarks")),
-        computed=values.text("computed"),
-        from_cache=values.flag("from_cache"),
-        counts={name: _parse_times(counts.inside(name), len(queries)).astype(np.int64) for name in counts.plain},
-        money=values.number("money"),
-        answers=answers.get(values.text("name")),
-    )
+class DocumentReader:
+    """The parts of one document; an error names the file and the path of the value."""
 
+    def __init__(self, document: ResultDocument, folder: str) -> None:
+        self._document, self._folder = document, folder
+        self._source = os.path.join(folder, RESULT_FILE)
 
-def _parse_times(values: JsonObject, count: int) -> FloatArray:
-    found = values.numbers("per_query")
-    if len(found) != count:
-        raise values.error(f"{len(found)} times for {count} queries", "the file is damaged: run the experiment again")
-    return read_only(np.array(found, dtype=np.float64))
+    def error(self, what: str, fix: str = DAMAGED_FIX) -> InputError:
+        """An error in result.json."""
+        return InputError(what, fix=fix, source=self._source)
 
+    def run_files(self) -> list[str]:
+        """The run file of each system, checked to be inside the folder."""
+        return [self._run_format(one, path)[0].file for path, one in self._systems()]
 
-def _read_run_of(values: JsonObject, name: str, queries: tuple[str, ...], folder: str) -> Run:
-    (file, kind), rows = parse_run_file(values), values.count("rows")
-    missing = set(values.texts("missing"))
-    asked = [query for query in queries if query not in missing]
-    path = os.path.join(folder, *file.split("/"))
-    found = open_file(path, format=kind).run(name=name) if rows else Run.from_rows([])
-    if len(found.docs) != rows:
-        what = f"{len(found.docs)} rows where {RESULT_FILE} counts {rows}"
-        raise JsonObject({}, path).error(what, "the file is damaged: run the experiment again")
-    return replace(found.beginning_with(asked), name=name, source=path)
+    def result(self) -> Result:
+        """The values of the systems and their notes."""
+        systems = tuple(self._system_result(one, path) for path, one in self._systems())
+        return Result(self._document.judged_ids, systems)
 
+    def system_runs(self, answers: Mapping[str, Answers]) -> tuple[SystemRun, ...]:
+        """The systems, their rankings read from the run files."""
+        return tuple(self._system_run(one, path, answers) for path, one in self._systems())
 
-def parse_run_file(values: JsonObject) -> tuple[str, str]:
-    """The name of a run's file, never one outside the folder, and its format."""
-    file = values.text("file")
-    kind = _RUN_FILE.fullmatch(file)
-    if kind is None:
-        raise values.error(f"{file} is no file of this folder", "the file is damaged: run the experiment again")
-    return file, kind[1]
+    def chunk_values(self, result: Result) -> Result | None:
+        """The values at chunk level, None where no system ranks chunks."""
+        if self._document.chunks is None:
+            return None
+        known = {system.name for system in result.systems}
+        return Result(result.queries, self._level("chunks", self._document.chunks, known))
 
+    def answer_values(self, system_runs: Sequence[SystemRun]) -> Result | None:
+        """The measures of answers, None where nothing was measured."""
+        found = self._document.answers
+        if found is None:
+            return None
+        known = {system_run.name for system_run in system_runs if system_run.answers is not None}
+        return Result(found.judged_ids, self._level("answers.systems", found.systems, known))
 
-def parse_system_values(values: JsonObject) -> SystemResult:
-    """The values of one system and their notes."""
-    notes = tuple(Note(note.text("code"), note.count("count"), note.text("text")) for note in values.each("notes"))
-    measures = values.inside("measures")
-    return SystemResult(
-        values.text("name"), {name: _parse_measure_result(measures.inside(name), name) for name in measures.plain}, notes
-    )
+    def _systems(self) -> list[tuple[str, SystemDocument]]:
+        return [(f"systems[{at}]", one) for at, one in enumerate(self._document.systems)]
 
+    def _level(self, path: str, values: Sequence[ValuesDocument], known: set[str]) -> tuple[SystemResult, ...]:
+        systems = tuple(self._system_result(one, f"{path}[{at}]") for at, one in enumerate(values))
+        measures = {tuple(system.measures) for system in systems}
+        if len(measures) != 1 or not known.issuperset(system.name for system in systems):
+            raise self.error(f"{path} does not have the same systems and measures as the experiment")
+        return systems
 
-def parse_chunk_values(values: JsonObject, result: Result) -> Result | None:
-    """The values at chunk level, None where no system ranks chunks."""
-    if "chunks" not in values.plain:
-        return None
-    systems = tuple(map(parse_system_values, values.each("chunks")))
-    known = {system.name for system in result.systems}
-    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
-        raise values.error("the values at chunk level are not those of its systems", "run the experiment again")
-    return Result(result.queries, systems)
+    def _system_result(self, one: SystemDocument | ValuesDocument, path: str) -> SystemResult:
+        measures = {name: self._measure(found, name, f"{path}.measures.{name}") for name, found in one.measures.items()}
+        return SystemResult(one.name, measures, one.notes)
 
+    def _measure(self, one: MeasureDocument, name: str, path: str) -> MeasureResult:
+        if one.value is None and one.per_query:
+            raise self.error(f"{for_message(path)}.value is not a number")
+        try:
+            measure = parse_measure(name)
+        except UsageError as error:
+            raise self.error(f"{for_message(path)}: {error.what}", error.fix) from None
+        # A summary over no query is written as null, and is 0 in memory.
+        value = 0.0 if one.value is None else one.value
+        return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
 
-def parse_answer_values(values: JsonObject, system_runs: tuple[SystemRun, ...]) -> Result | None:
-    """The measures of answers, None where nothing was measured."""
-    if "answers" not in values.plain:
-        return None
-    found = values.inside("answers")
-    systems = tuple(map(parse_system_values, found.each("systems")))
-    known = {system_run.name for system_run in system_runs if system_run.answers is not None}
-    if not systems or any(system.name not in known or tuple(system.measures) != tuple(systems[0].measures) for system in systems):
-        raise values.error("the values of answers are not those of its systems", "run the experiment again")
-    return Result(tuple(found.texts("judged_ids")), systems)
+    def _system_run(self, one: SystemDocument, path: str, answers: Mapping[str, Answers]) -> SystemRun:
+        for part in TIME_COLUMNS:
+            if part not in one.times_ms:
+                raise self.error(f"{path}.times_ms.{part} is missing")
+        return SystemRun(
+            name=one.name,
+            kind=one.kind,
+            stage=one.stage,
+            run=self._run(one, path),
+            times={part: self._per_query(one.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in TIME_COLUMNS},
+            index_seconds=one.index.seconds,
+            index_bytes=one.index.bytes,
+            throughput=one.throughput,
+            baseline=one.baseline,
+            facts=one.facts,
+            notes=one.remarks,
+            computed=one.computed,
+            from_cache=one.from_cache,
+            counts={
+                name: self._per_query(found.per_query, f"{path}.counts.{name}").astype(np.int64)
+                for name, found in one.counts.items()
+            },
+            money=one.money,
+            answers=answers.get(one.name),
+        )
 
+    def _per_query(self, found: Sequence[float], path: str) -> FloatArray:
+        expected = len(self._document.query_ids)
+        if len(found) != expected:
+            raise self.error(f"{for_message(path)}.per_query has {len(found)} values for {expected} queries")
+        return read_only(np.array(found, dtype=np.float64))
 
-def parse_judged_documents(values: JsonObject) -> Mapping[str, str]:
-    """The judged documents of passages."""
-    if "answers" not in values.plain:
-        return {}
-    found = values.inside("answers").inside("judged_documents")
-    return {passage: found.text(passage) for passage in found.plain}
+    def _run(self, one: SystemDocument, path: str) -> Run:
+        found, kind = self._run_format(one, path)
+        missing = set(found.missing)
+        file = os.path.join(self._folder, *found.file.split("/"))
+        run = open_file(file, format=kind).run(name=one.name) if found.rows else Run.from_rows([])
+        if len(run.docs) != found.rows:
+            what = f"{len(run.docs)} rows, but {RESULT_FILE} says {found.rows}"
+            raise InputError(what, fix=DAMAGED_FIX, source=file)
+        ranked = [query for query in self._document.query_ids if query not in missing]
+        return replace(run.beginning_with(ranked), name=one.name, source=file)
 
-
-def _parse_measure_result(values: JsonObject, name: str) -> MeasureResult:
-    each = values.inside("per_query")
-    numbers = np.array([each.number(query) for query in each.plain], dtype=np.float64)
-    try:
-        measure = parse_measure(name)
-    except UsageError as error:
-        raise values.error(error.what, error.fix) from None
-    # A mean over no query is written as null: nobody measured a 0.
-    value = values.number("value") if each.plain else 0.0
-    return MeasureResult(measure, value, tuple(each.plain), read_only(numbers))
+    def _run_format(self, one: SystemDocument, path: str) -> tuple[RunDocument, str]:
+        if one.run is None:
+            raise self.error(f"{path}.run is missing")
+        kind = _RUN_FILE.fullmatch(one.run.file)
+        if kind is None:
+            raise self.error(f"{path}.run.file is {for_message(one.run.file)}, which is no run file of this folder")
+        return one.run, kind[1]

@@ -1,4 +1,4 @@
-"""Result.json writer, names of the files."""
+"""Writes an ExperimentResult as the document of result.json."""
 
 from __future__ import annotations
 
@@ -7,35 +7,54 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankproof._data import format_versions
-from rankproof._data.arrays import IntArray
-from rankproof._evaluation.result import MeasureResult, SystemResult
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_json
+from rankproof._io.json_fields import plain_fields
+from rankproof._results.document import (
+    FORMAT,
+    PER_QUERY_KEYS,
+    AnswersDocument,
+    CountDocument,
+    IndexDocument,
+    MeasureDocument,
+    ResultDocument,
+    RunDocument,
+    SystemDocument,
+    TimesDocument,
+    ValuesDocument,
+)
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 
-FORMAT = "rankproof-results"
 _INDENTED_LEVELS = 4
 
 
-def results_document(results: ExperimentResult, *, per_query: bool, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The climb as plain values; `per_query` adds every query's values and times, `files` says where each run lies."""
+def results_document(
+    results: ExperimentResult,
+    *,
+    per_query: bool,
+    files: Mapping[str, str] | None = None,
+    sha256: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The results as plain values; `per_query` adds the values of each query, `files` has the run file of each system."""
     systems = zip(results.system_runs, results.result.systems, strict=True)
-    listed = {"query_ids": list(results.queries), "judged_ids": list(results.result.queries)} if per_query else {}
-    return {
-        "format": FORMAT,
-        "schema": format_versions.RESULTS,
-        "name": results.name,
-        "fingerprint": results.fingerprint,
-        "rel": results.rel,
-        "queries": len(results.result.queries),
-        **listed,
-        "systems": [
-            _system_document(results, system_run, system, files or {}, per_query=per_query) for system_run, system in systems
-        ],
-        **_chunks_document(results, per_query=per_query),
-        **_answers_document(results, per_query=per_query),
-        "notes": list(results.notes),
-        "provenance": dict(results.provenance),
-    }
+    document = ResultDocument(
+        format=FORMAT,
+        schema=format_versions.RESULTS,
+        name=results.name,
+        fingerprint=results.fingerprint,
+        rel=results.rel,
+        queries=len(results.result.queries),
+        query_ids=results.queries,
+        judged_ids=results.result.queries,
+        systems=tuple(_system(results, system_run, system, files or {}) for system_run, system in systems),
+        chunks=None if results.chunks is None else _values(results.chunks),
+        answers=None if results.answers is None else _answers(results, results.answers),
+        notes=results.notes,
+        provenance=dict(results.provenance),
+        sha256=sha256,
+    )
+    plain: dict[str, Any] = plain_fields(document, frozenset() if per_query else PER_QUERY_KEYS)
+    return plain
 
 
 def document_text(value: Mapping[str, Any]) -> str:
@@ -44,79 +63,55 @@ def document_text(value: Mapping[str, Any]) -> str:
 
 
 def system_gains(results: ExperimentResult, system_run: SystemRun) -> dict[str, float]:
-    """What the rung adds over the one below it, in percentage points, for each measure that is a mean from 0 to 1."""
+    """The gain over the baseline in percentage points, for each measure that is a mean from 0 to 1."""
     measures = results.result.systems[0].measures
     found = {name: results.gain(system_run, name) for name, one in measures.items() if one.measure.is_fraction}
     return {name: 100 * gain for name, gain in found.items() if gain is not None}
 
 
-def _chunks_document(results: ExperimentResult, *, per_query: bool) -> dict[str, Any]:
-    """The values at chunk level, of the systems that rank chunks."""
-    if results.chunks is None:
-        return {}
-    return {"chunks": [{"name": system.name, **_system_values(system, per_query=per_query)} for system in results.chunks.systems]}
+def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResult, files: Mapping[str, str]) -> SystemDocument:
+    return SystemDocument(
+        name=system_run.name,
+        kind=system_run.kind,
+        baseline=system_run.baseline,
+        measures=_measures(system),
+        gain_pp=system_gains(results, system_run),
+        times_ms={
+            part: TimesDocument(**system_run.time_of(part), per_query=system_run.times[part].tolist()) for part in TIME_COLUMNS
+        },
+        index=IndexDocument(system_run.index_seconds, system_run.index_bytes),
+        throughput=system_run.throughput,
+        counts={name: CountDocument(int(values.sum()), values.tolist()) for name, values in system_run.counts.items()},
+        money=system_run.money,
+        stage=dict(system_run.stage),
+        facts=dict(system_run.facts),
+        notes=system.notes,
+        remarks=system_run.notes,
+        computed=system_run.computed,
+        from_cache=system_run.from_cache,
+        run=_run(results, system_run, files[system_run.name]) if system_run.name in files else None,
+    )
 
 
-def _answers_document(results: ExperimentResult, *, per_query: bool) -> dict[str, Any]:
-    """The measures of answers, over the queries whose answer is known."""
-    if results.answers is None:
-        return {}
-    known = {"judged_ids": list(results.answers.queries)} if per_query else {"queries": len(results.answers.queries)}
-    systems = [{"name": system.name, **_system_values(system, per_query=per_query)} for system in results.answers.systems]
-    return {
-        "answers": {**known, "systems": systems, **({"judged_documents": dict(results.judged_documents)} if per_query else {})}
-    }
+def _run(results: ExperimentResult, system_run: SystemRun, file: str) -> RunDocument:
+    ranked = set(system_run.run.queries)
+    return RunDocument(file, len(system_run.run.docs), tuple(query for query in results.queries if query not in ranked))
 
 
-def _system_values(system: SystemResult, *, per_query: bool) -> dict[str, Any]:
-    return {
-        "measures": {name: _measure_document(one, per_query=per_query) for name, one in system.measures.items()},
-        "notes": [{"code": note.code, "count": note.count, "text": note.text} for note in system.notes],
-    }
+def _answers(results: ExperimentResult, answers: Result) -> AnswersDocument:
+    return AnswersDocument(len(answers.queries), answers.queries, _values(answers), dict(results.judged_documents))
 
 
-def _system_document(
-    results: ExperimentResult, system_run: SystemRun, system: SystemResult, files: Mapping[str, str], *, per_query: bool
-) -> dict[str, Any]:
-    run = {"file": files[system_run.name], **_run_extent(results, system_run)} if system_run.name in files else None
-    return {
-        "name": system_run.name,
-        "kind": system_run.kind,
-        "baseline": system_run.baseline,
-        "measures": {name: _measure_document(one, per_query=per_query) for name, one in system.measures.items()},
-        "gain_pp": system_gains(results, system_run),
-        "times_ms": {part: _times_document(system_run, part, per_query=per_query) for part in TIME_COLUMNS},
-        "index": {"seconds": system_run.index_seconds, "bytes": system_run.index_bytes},
-        "throughput": system_run.throughput,
-        "counts": {name: _count_document(values, per_query=per_query) for name, values in system_run.counts.items()},
-        "money": system_run.money,
-        "stage": dict(system_run.stage),
-        "facts": dict(system_run.facts),
-        "notes": [{"code": note.code, "count": note.count, "text": note.text} for note in system.notes],
-        "remarks": list(system_run.notes),
-        "computed": system_run.computed,
-        "from_cache": system_run.from_cache,
-        **({"run": run} if run else {}),
-    }
+def _values(result: Result) -> tuple[ValuesDocument, ...]:
+    return tuple(ValuesDocument(system.name, _measures(system), system.notes) for system in result.systems)
 
 
-def _count_document(values: IntArray, *, per_query: bool) -> dict[str, Any]:
-    return {"sum": int(values.sum()), **({"per_query": values.tolist()} if per_query else {})}
+def _measures(system: SystemResult) -> dict[str, MeasureDocument]:
+    return {name: _measure(one) for name, one in system.measures.items()}
 
 
-def _measure_document(one: MeasureResult, *, per_query: bool) -> dict[str, Any]:
-    shown = {"value": one.value if one.queries else None, "summary": one.summary, "queries": one.queries}
-    return shown | {"per_query": one.per_query} if per_query else shown
-
-
-def _times_document(system_run: SystemRun, part: str, *, per_query: bool) -> dict[str, Any]:
-    return {**system_run.time_of(part), **({"per_query": system_run.times[part].tolist()} if per_query else {})}
-
-
-def _run_extent(results: ExperimentResult, system_run: SystemRun) -> dict[str, Any]:
-    """How many rows the run's file holds, and which of the asked queries the run lacks altogether."""
-    held = set(system_run.run.queries)
-    return {"rows": len(system_run.run.docs), "missing": [query for query in results.queries if query not in held]}
+def _measure(one: MeasureResult) -> MeasureDocument:
+    return MeasureDocument(one.value if one.queries else None, one.summary, one.queries, one.per_query)
 
 
 def _indented(value: Any, levels: int, indent: str) -> str:
@@ -131,11 +126,3 @@ def _indented(value: Any, levels: int, indent: str) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{closing}"
-
-
-RESULT_FILE = "result.json"
-EXPERIMENT_FILE = "experiment.toml"
-QRELS_FILE = "qrels.tsv"
-QUERIES_FILE = "queries.jsonl"
-SNIPPETS_FILE = "snippets.jsonl"
-RUNS_FOLDER = "runs"

@@ -16,9 +16,9 @@ from rankproof._analysis.values import best_systems, oriented_value
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.result import MeasureResult
 from rankproof._io.strict_json import JsonObject
+from rankproof._results.document import QRELS_FILE, RESULT_FILE
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import check_unchanged, load_results, read_document, read_results_qrels
-from rankproof._results.to_json import QRELS_FILE, RESULT_FILE
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 from rankproof.measures._parse import parse_measure
 

@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Loads, renders, writes."""
-    from rankproof._results.folder import REPORT_FILE, is_results_folder, load_results
+    from rankproof._results.document import REPORT_FILE
+    from rankproof._results.folder import is_results_folder, load_results
 
     if not is_results_folder(args.results):
         raise UsageError(f"{args.results} is no results folder", fix="name a folder that `rankproof run` wrote")

@@ -77,7 +77,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     # import dropped
     # import dropped
     from rankproof._cli.progress import RunProgress
-    from rankproof._results.folder import REPORT_FILE, save_results
+    from rankproof._results.document import REPORT_FILE
+    from rankproof._results.folder import save_results
 
     # The command starts without a collector of garbage; work of minutes needs one.
     gc.enable()
@@ -321,7 +322,7 @@ def _create_folder(folder: str) -> bool:
 def show_results(results: ExperimentResult, folder: str, args: argparse.Namespace, terminal: Terminal) -> None:
     """The ladder to standard output; notes and the way to the results beside it."""
     from rankproof._render import systems
-    from rankproof._results.folder import REPORT_FILE
+    from rankproof._results.document import REPORT_FILE
 
     views = {
         "table": systems.render_systems,

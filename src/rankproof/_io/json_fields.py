@@ -1,0 +1,105 @@
+"""Converts between JSON objects and dataclasses: the fields are the keys, and their types are what each key may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from rankproof._io.strict_json import JsonObject
+from rankproof.errors import InputError, for_message
+
+T = TypeVar("T")
+_Fail = Callable[[str], InputError]
+_SCALARS: Mapping[Any, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_ABSENT = object()
+
+
+def read_fields(kind: type[T], values: JsonObject) -> T:
+    """The object as a dataclass; an error names the file and the path of the first key that is missing or has a wrong value.
+
+    A field with a default may be missing. Keys that are no field are ignored.
+    """
+    found: T = _read(kind, values.plain, values.place, values.error)
+    return found
+
+
+def plain_fields(value: Any, without: frozenset[str] = frozenset()) -> Any:
+    """The dataclass as a JSON value, without the fields of these names and without those that are None by default."""
+    if is_dataclass(value):
+        named = {one: getattr(value, one.name) for one in fields(value) if one.name not in without}
+        return {one.name: plain_fields(found, without) for one, found in named.items() if not _is_left_out(one, found)}
+    if isinstance(value, tuple):
+        return [plain_fields(one, without) for one in value]
+    if isinstance(value, Mapping) and any(map(is_dataclass, value.values())):
+        return {key: plain_fields(one, without) for key, one in value.items()}
+    return value
+
+
+def _is_left_out(one: Field[Any], value: Any) -> bool:
+    return value is None and one.default is None
+
+
+def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if NoneType in arguments:
+        (other,) = (one for one in arguments if one is not NoneType)
+        return None if value is None else _read(other, value, path, fail)
+    if origin is Literal:
+        return _checked(value, path, fail, f"one of {', '.join(arguments)}", value in arguments)
+    if origin is tuple or origin is list:
+        items = _checked(value, path, fail, "an array", isinstance(value, list))
+        return origin(_read_items(arguments[0], items, (f"{path}[{at}]" for at in range(len(items))), fail))
+    if origin is not None:
+        found = _checked(value, path, fail, "an object", isinstance(value, dict))
+        return dict(zip(found, _read_items(arguments[1], found.values(), (_join(path, key) for key in found), fail), strict=True))
+    if is_dataclass(kind):
+        return _read_object(kind, _checked(value, path, fail, "an object", isinstance(value, dict)), path, fail)
+    return _read_scalar(kind, value, path, fail)
+
+
+def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
+    """The items, at once where every one is a scalar of that type: rankings have many."""
+    if kind in _SCALARS and all(type(one) is kind for one in items):
+        return items
+    return [_read(kind, one, path, fail) for one, path in zip(items, paths, strict=True)]
+
+
+def _read_object(kind: Any, value: Mapping[str, Any], path: str, fail: _Fail) -> Any:
+    found = {}
+    for one, hint in _fields_with_types(kind):
+        given = value.get(one.name, _ABSENT)
+        if given is not _ABSENT:
+            found[one.name] = _read(hint, given, _join(path, one.name), fail)
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise fail(f"{for_message(_join(path, one.name))} is missing")
+    return kind(**found)
+
+
+def _read_scalar(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
+    if kind is float and type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            raise fail(f"{for_message(path)} is not a 64-bit float") from None
+    return _checked(value, path, fail, _SCALARS[kind], type(value) is kind)
+
+
+def _checked(value: Any, path: str, fail: _Fail, words: str, fits: Any) -> Any:
+    if not fits:
+        raise fail(f"{for_message(path)} is not {words}")
+    return value
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+@cache
+def _fields_with_types(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
+    hints = get_type_hints(kind)
+    return tuple((one, hints[one.name]) for one in fields(kind))

@@ -1,0 +1,138 @@
+"""The files of a results folder and the shape of its result.json: each dataclass is an object, its fields are the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankproof._evaluation.notes import Note
+from rankproof._results.experiment_result import SystemKind
+
+FORMAT = "rankproof-results"
+RESULT_FILE = "result.json"
+SUMMARY_FILE = "summary.csv"
+PER_QUERY_FILE = "per_query.csv"
+CHUNKS_FILE = "chunks.csv"
+EXPERIMENT_FILE = "experiment.toml"
+QRELS_FILE = "qrels.tsv"
+QUERIES_FILE = "queries.jsonl"
+SNIPPETS_FILE = "snippets.jsonl"
+ANSWERS_FILE = "answers.jsonl"
+ANSWERS_CSV_FILE = "answers.csv"
+ANSWERS_SUMMARY_FILE = "answers.json"
+REPORT_FILE = "report.html"
+RUNS_FOLDER = "runs"
+DAMAGED_FIX = "the file is damaged: run the experiment again"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureDocument:
+    """One measure of one system; `value` is null where no query has a value."""
+
+    value: float | None
+    summary: str
+    queries: int
+    per_query: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TimesDocument:
+    """Milliseconds a query of one part of a system; `per_query` has the order of `query_ids`."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    per_query: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class CountDocument:
+    """A count of the calls of language models; `per_query` has the order of `query_ids`."""
+
+    sum: int
+    per_query: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDocument:
+    """What building the indexes of a system took."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunDocument:
+    """The file of a run, how many rows it has, and the queries that it has no ranking for."""
+
+    file: str
+    rows: int
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesDocument:
+    """The values of one system at chunk level, or of its answers."""
+
+    name: str
+    measures: Mapping[str, MeasureDocument]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemDocument:
+    """One system; `notes` are of its evaluation, `remarks` of its stages."""
+
+    name: str
+    kind: SystemKind
+    baseline: str | None
+    measures: Mapping[str, MeasureDocument]
+    gain_pp: Mapping[str, float]
+    times_ms: Mapping[str, TimesDocument]
+    index: IndexDocument
+    throughput: float | None
+    counts: Mapping[str, CountDocument]
+    money: float
+    stage: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    notes: tuple[Note, ...]
+    remarks: tuple[str, ...]
+    computed: str
+    from_cache: bool
+    run: RunDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersDocument:
+    """The measures of answers, over the queries that have a reference."""
+
+    queries: int
+    judged_ids: tuple[str, ...]
+    systems: tuple[ValuesDocument, ...]
+    judged_documents: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultDocument:
+    """The whole document."""
+
+    format: str
+    schema: int
+    name: str
+    fingerprint: str
+    rel: int
+    queries: int
+    query_ids: tuple[str, ...]
+    judged_ids: tuple[str, ...]
+    systems: tuple[SystemDocument, ...]
+    chunks: tuple[ValuesDocument, ...] | None = None
+    answers: AnswersDocument | None = None
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    sha256: Mapping[str, str] | None = None
+
+
+PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
+"""The keys that hold something for each query or passage."""
