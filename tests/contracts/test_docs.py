@@ -33,7 +33,7 @@ def test_the_readme_and_the_page_of_commands_name_every_verb(name: str) -> None:
 
 
 def test_every_code_of_a_note_is_documented() -> None:
-    notes = (ROOT / "src" / "rankproof" / "evaluation" / "notes.py").read_text(encoding="utf-8")
+    notes = (ROOT / "src" / "rankproof" / "_evaluation" / "notes.py").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     codes = re.findall(r'Note\(\s*"([a-z-]+)"', notes)
     assert len(codes) >= 12

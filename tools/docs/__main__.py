@@ -1,4 +1,4 @@
-"""`python -m tools.docs [refresh]`: checks what the pages show, or writes what they should."""
+"""`python -m tools.docs [refresh]`: checks the output shown in the pages, or refreshes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .site import ROOT, fresh_pages, pages
 
 
 def run(arguments: list[str]) -> int:
-    """0 where every page shows what its examples give, or has been made to."""
+    """0 if every page is up to date, or has been refreshed."""
     stale = 0
     for page, new in fresh_pages(pages(), keep_times=True):
         old = page.read_text(encoding="utf-8") if page.exists() else ""

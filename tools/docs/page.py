@@ -1,4 +1,4 @@
-"""One page with everything that it shows computed anew."""
+"""Recomputes the output, numbers and tables of one page."""
 
 from __future__ import annotations
 

@@ -33,5 +33,5 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Code as it is, other text made harmless."""
+    """Code unchanged, other text escaped."""
     return text if text.startswith("`") else for_markdown(text)

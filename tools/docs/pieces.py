@@ -1,4 +1,4 @@
-"""A page cut into fences, unseen code, and the prose between them."""
+"""Splits a page into fences, hidden code and prose."""
 
 from __future__ import annotations
 

@@ -56,16 +56,16 @@ BY_HAND = {
     "11pt": "the tests work it out by hand by the rule of trec_eval 10; pytrec_eval is version 9, which rounds otherwise",
     "Unjudged": "the tests count them by hand",
 }
-"""Measures that none of the tools has, and what stands behind their rows."""
+"""Measures that none of the tools has, and how their values are checked."""
 
 
 def reference_note(measure: str, names: tuple[str, ...]) -> str:
-    """Which tool agrees with the worked rows, in words."""
+    """A sentence that names the tools that give the same values."""
     if measure in BY_HAND:
-        return f"Behind these values: {BY_HAND[measure]}."
+        return f"How they are checked: {BY_HAND[measure]}."
     theirs: dict[str, list[str]] = {}
     for name in names:
         tool, called = REFERENCE_TOOLS[name]
         theirs.setdefault(tool, []).append(f"`{called}`")
-    told = "; ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
-    return f"The tests run other tools on these rows, which give the same: {told}."
+    listed = "; ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
+    return f"The tests check these values against {listed}."

@@ -1,4 +1,4 @@
-"""Where the examples of a page run: one folder, one set of names, one exit code after the other."""
+"""Runs the examples of a page in one folder and one namespace."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _shown(text: str) -> str:
 
 @contextmanager
 def session() -> Iterator[Session]:
-    """A session in an empty folder, with a cache that has WordLlama's weights alone; both are gone afterwards."""
+    """A session in an empty folder, with a cache that holds only WordLlama's weights; both are deleted afterwards."""
     weights = get_wordllama(lambda text: None, lambda done, total: None)
     with ExitStack() as stack:
         folder, cache = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))

@@ -18,28 +18,26 @@ _SHARED = DOCS / "tutorial"
 
 
 def pages() -> list[Path]:
-    """The readme and every page, the pages of one session side by side; those that are made are there before they are written."""
-    made = {
-        *(DOCS / "measures" / file_of(measure) for measure in all_measures()),
-        *(DOCS / "api" / f"{name}.md" for name in PAGES),
-    }
-    return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *made})]
+    """README.md and every page, generated ones included, sorted so that the tutorial is in one piece."""
+    measures = {DOCS / "measures" / file_of(measure) for measure in all_measures()}
+    api = {DOCS / "api" / f"{name}.md" for name in PAGES}
+    return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *measures, *api})]
 
 
 @cache
-def made_pages() -> dict[Path, str]:
-    """The pages that nobody writes, with their text before examples are run."""
+def generated_pages() -> dict[Path, str]:
+    """The generated pages, before their examples are run."""
     measures = {DOCS / "measures" / name: text for name, text in measure_pages().items()}
     return {**measures, **{DOCS / "api" / name: text for name, text in api_pages().items()}}
 
 
 def fresh_pages(wanted: Iterable[Path], *, keep_times: bool) -> Iterator[tuple[Path, str]]:
     """Each page with its fresh text; the tutorial is one session."""
-    made = made_pages()
+    generated = generated_pages()
     for _, group in groupby(wanted, key=lambda page: _SHARED if page.parent == _SHARED else page):
         with session() as running:
             for page in group:
-                yield page, _fresh(page, made.get(page), running, keep_times=keep_times)
+                yield page, _fresh(page, generated.get(page), running, keep_times=keep_times)
 
 
 def _fresh(page: Path, text: str | None, running: Session, *, keep_times: bool) -> str:

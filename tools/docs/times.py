@@ -1,4 +1,4 @@
-"""What may differ from run to run in what a command writes: times, and what the machine decides besides."""
+"""Ignores what differs between two runs of a command: times and sizes in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 
 def settled(text: str) -> str:
-    """The text without times: numbers under a header of times, decimals before a unit of time, and the room that they take."""
+    """The text without times: numbers under a header of times, decimals before a unit of time, and their padding."""
     return re.sub(r"[\s─]+", " ", "\n".join(_settled_lines(text.splitlines())))
 
 

@@ -76,7 +76,7 @@ def answer_rows(measure: Measure) -> str:
 
 
 def _answer_call(name: str) -> str:
-    """One row as a user would ask for it; an encoder is the user's to bring."""
+    """The Python call for one value; the user passes the encoder."""
     encodes = name.startswith("Similarity")
     before = (
         "model = rp.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n" if encodes else ""
