@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rankproof._io.escape import for_markdown
-from rankproof._render.measure_list import KINDS, STAGES, aliases, notation, value_range
+from rankproof._render.grid import RenderOptions
+from rankproof._render.measure_list import KINDS, STAGES, aliases, as_markdown, notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
 from rankproof.measures._registry import advice_of
 
@@ -24,6 +25,11 @@ def file_of(measure: Measure) -> str:
 def measure_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
     return {file_of(measure): _page(measure) for measure in all_measures()}
+
+
+def definitions_table() -> str:
+    """What `rankproof measures --format markdown` prints."""
+    return as_markdown(all_measures(), RenderOptions())
 
 
 def index_table() -> str:
