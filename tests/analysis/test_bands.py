@@ -82,8 +82,8 @@ HEAD = '[shop]\nsource = "x"\n'
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("", None, "there is no profile"),
-        ("shop = 1\n", 1, "shop is no profile"),
+        ("", None, "the file has no profile"),
+        ("shop = 1\n", 1, "shop is not a profile"),
         ('[shop]\n[shop.measures."RR"]\nPoor = 0\n', 1, "shop has no source"),
         (HEAD, 1, "shop has no measure"),
         (f"{HEAD}title = 1\n", 3, "unknown key title"),
@@ -92,7 +92,7 @@ HEAD = '[shop]\nsource = "x"\n'
         (f'{HEAD}[shop.measures."RR"]\nPoor = 0\nGood = "high"\n', 5, "Good has no lower bound"),
         (f'{HEAD}[shop.measures."RR"]\nPoor = nan\n', 4, "Poor has no lower bound"),
         (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nPoor = 0\n', 5, "Poor does not begin above Good"),
-        (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nBest = {{ above = 0.5 }}\n[shop.measures.mrr]\nPoor = 0\n', 6, "mrr is RR"),
+        (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nBest = {{ above = 0.5 }}\n[shop.measures.mrr]\nPoor = 0\n', 6, "mrr means RR"),
         ("[shop\n", 1, "not TOML"),
     ],
 )

@@ -76,7 +76,7 @@ def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:
 def test_a_system_below_chance_that_may_have_been_unlucky_is_told_of_quietly() -> None:
     inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
     table, overview = baselines(inputs, ["nDCG@10"])
-    assert table.sentences[0].startswith("below chance, by luck or fault: one has nDCG@10 .000")
+    assert table.sentences[0].startswith("below random, not significant: one has nDCG@10 .000")
     assert not any("WORSE" in said for said in (*table.sentences, *overview.sentences))
 
 
@@ -115,7 +115,7 @@ def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> Non
     inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
     table, _ = baselines(replace(inputs, read_options=ReadOptions(judged_only=True)))
     assert [row["system"] for row in table.records()] == ["one", "oracle"]
-    assert table.notes == ("unjudged documents were dropped first, so nothing is said of chance",)
+    assert table.notes == ("unjudged documents were removed, so there is no comparison with a random ranking",)
 
 
 @pytest.mark.parametrize("documents", [2, 11])
@@ -127,7 +127,7 @@ def test_a_corpus_smaller_than_a_ranking_is_refused(documents: int) -> None:
 
 def test_points_make_no_sense_for_a_measure_that_is_no_share() -> None:
     inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
-    with pytest.raises(UsageError, match="DCG@10 is no mean from 0 to 1; choose from: RR"):
+    with pytest.raises(UsageError, match="not a mean from 0 to 1: DCG@10; choose from: RR"):
         baselines(inputs, ["DCG@10"])
 
 

@@ -39,7 +39,7 @@ def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
     (real,), (same,) = (table_of(tables, "verdicts", measure).sentences for measure in ("RR", "Success@5"))
     assert real.startswith("System A is better than System B in RR: +64.00 pp (95% interval ")
     assert real.endswith(", p < 0.0001 after Holm, n = 100).")
-    assert same == "System A and System B are the same on every query in Success@5 (n = 100)."
+    assert same == "System A and System B have the same Success@5 on every query (n = 100)."
 
 
 def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
@@ -51,7 +51,7 @@ def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
     assert row["d"] == pytest.approx(apart.mean() / apart.std(ddof=1))
     # Of 16 flips of +.4, 0, -.2, +.3 those of |sum| >= .5: the signs of .4 and .3 agree, four ways, whatever 0 and .2 do.
     assert row["p randomisation"] == row["p"] == 8 / 16
-    assert row["verdict"] == "cannot tell"
+    assert row["verdict"] == "not significant"
 
 
 def test_against_a_baseline_each_system_has_its_verdict() -> None:
@@ -59,16 +59,16 @@ def test_against_a_baseline_each_system_has_its_verdict() -> None:
     assert {row["system"]: row["verdict"] for row in found.records()} == {
         "good": "better",
         "weak": "worse",
-        "near": "cannot tell",
+        "near": "not significant",
     }
-    assert found.title == "nDCG@10: which differences from base are real (n = 60 queries)"
+    assert found.title == "nDCG@10: which differences to base are significant (n = 60 queries)"
 
 
 def test_without_a_baseline_every_pair_is_compared_the_better_system_first() -> None:
     found = table_of(rp.compare(result_of(SYSTEMS), **FAST), "verdicts").records()
     assert len(found) == 6
     assert all(float(row["difference"]) >= 0 for row in found)  # type: ignore[arg-type]
-    assert [row["verdict"] for row in found] == ["better"] * 5 + ["cannot tell"]
+    assert [row["verdict"] for row in found] == ["better"] * 5 + ["not significant"]
 
 
 def test_within_a_margin_systems_are_equivalent() -> None:
@@ -84,22 +84,22 @@ def test_a_real_difference_below_the_margin_is_called_too_small_to_matter() -> N
     values = {"a": {"RR": BASE.tolist()}, "b": {"RR": (BASE + 0.001 + noise(5, 0.001)).tolist()}}
     (sentence,) = table_of(rp.compare(result_of(values), margin=0.05, **FAST), "verdicts").sentences
     assert sentence.startswith("b and a are equivalent within 5.00 pp")
-    assert sentence.endswith("; the difference is real, and too small to matter.")
+    assert sentence.endswith("; the difference is significant, but within the margin.")
 
 
-def test_what_cannot_be_told_says_what_could_be_and_how_many_queries_it_takes() -> None:
+def test_a_difference_that_is_not_significant_comes_with_its_power_and_the_queries_needed() -> None:
     tables = rp.compare(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
     (sentence,) = table_of(tables, "verdicts").sentences
     row = table_of(tables, "details").records()[0]
-    assert f"with these queries {100 * float(row['detectable']):.2f} pp would be found 4 times in 5" in sentence  # type: ignore[arg-type]
-    assert f"to find the one seen 4 times in 5 takes about {row['needed']:,} queries." in sentence
+    assert f"80% power for {100 * float(row['detectable']):.2f} pp;" in sentence  # type: ignore[arg-type]
+    assert f"{row['needed']:,} queries needed for 80% power at the observed difference." in sentence
     assert int(row["needed"]) > 60  # type: ignore[arg-type]
 
 
-def test_a_mean_of_0_is_never_confirmed_and_a_tiny_one_not_within_a_billion_queries() -> None:
+def test_a_difference_of_0_needs_no_number_of_queries_and_a_tiny_one_more_than_a_billion() -> None:
     for last, words in (
-        (0.5, "no number of queries confirms a difference of 0."),
-        (0.500001, "takes more than 1,000,000,000 queries."),
+        (0.5, "the observed difference is 0."),
+        (0.500001, "more than 1,000,000,000 queries needed for 80% power at the observed difference."),
     ):
         values = {"a": {"RR": [0.6, 0.1, 0.9, last] * 5}, "b": {"RR": [0.1, 0.6, 0.5, 0.9] * 5}}
         (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
@@ -143,9 +143,7 @@ def test_queries_that_a_system_lacks_are_left_out_for_all_and_said() -> None:
     row = row_of(tables, "RR", "a", "b")
     assert row["n"] == 8
     assert row["difference"] == pytest.approx(0.1)
-    assert table_of(tables, "letters").notes[0] == (
-        "2 of 10 judged queries are left out, as not every system has them: n = 8 for all"
-    )
+    assert table_of(tables, "letters").notes[0] == ("2 of 10 judged queries are left out because a system lacks them: n = 8")
     assert all("n = 8 queries" in table.title for table in tables)
 
 
@@ -167,7 +165,7 @@ def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:
         "GMAP is a geometric mean and is not compared",
     )
     for name in ("NumRet", "GMAP"):
-        with pytest.raises(rp.UsageError, match="of which there are no paired differences; compare a mean"):
+        with pytest.raises(rp.UsageError, match="and has no paired differences; compare a mean"):
             rp.compare(result_of(values), measures=name)
 
 
@@ -207,7 +205,7 @@ def test_too_few_queries_are_said_to_be_too_few() -> None:
         "the least p that this test can give is 0.25, and one test may need 0.05; take more queries: at least 6"
     )
     (sentence,) = table_of(tables, "verdicts").sentences
-    assert "with so few queries no difference could be told; to find the one seen 4 times in 5 takes about 6 queries" in sentence
+    assert "too few queries for any difference to be significant; 6 queries needed for 80% power" in sentence
 
 
 def test_too_few_samples_are_said_to_be_too_few() -> None:
@@ -226,18 +224,18 @@ def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
     )
 
 
-def test_an_interval_without_0_beside_a_verdict_of_doubt_is_explained() -> None:
+def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained() -> None:
     values = {f"s{at}": {"RR": (BASE + 0.02 * at + noise(at, 0.1)).tolist()} for at in range(6)}
     tables = rp.compare(result_of(values), correction="bonferroni", **FAST)
-    doubtful = [row for row in table_of(tables, "details").records() if row["verdict"] == "cannot tell"]
+    doubtful = [row for row in table_of(tables, "details").records() if row["verdict"] == "not significant"]
     assert any(row["interval"][0] > 0 for row in doubtful)  # type: ignore[index,operator]
-    assert any(note.startswith("an interval is that of its pair alone") for note in table_of(tables, "letters").notes)
+    assert any(note.startswith("an interval is for its pair alone") for note in table_of(tables, "letters").notes)
 
 
 def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
     values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
     (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
-    assert "b in DCG@10: +2.0000 (every query differs by the same: no interval, " in sentence
+    assert "b in DCG@10: +2.0000 (no interval, as every query differs by the same amount, " in sentence
     assert "pp" not in sentence
 
 
@@ -259,12 +257,10 @@ FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
 def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: float | None) -> None:
     tables = rp.compare(result_of(FLAT), test=test, margin=margin, **FAST)
     row = row_of(tables, "RR", "a", "b")
-    assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "cannot tell")
+    assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "not significant")
     assert row["p equivalence"] == (None if margin is None else 1.0)
     notes = table_of(tables, "letters").notes
-    assert any(
-        note.startswith("all queries differ by the same amount (1 test): without a spread there is no interval") for note in notes
-    )
+    assert any(note.startswith("every query differs by the same amount (1 test): no interval") for note in notes)
     assert notes[0].startswith("the least p that this test can give is 0.5")
 
 
@@ -279,9 +275,9 @@ def test_few_queries_have_a_rough_interval_and_are_warned_of() -> None:
     assert "Holm over 1 test;" in table.sentences[0]
     assert table.facts["interval"] == "student"
     assert table.notes[1:] == (
-        "n = 5 queries are few: intervals are Student's t, which takes differences to be about normal, and are rough",
-        "an interval is that of its pair alone, the test is another way to ask:"
-        " an interval without 0 may come with 'cannot tell'",
+        "n = 5 queries is a small sample: intervals are Student's t, which assumes normal differences, and are approximate",
+        "an interval is for its pair alone and p is from a different method, so"
+        " an interval without 0 can come with 'not significant'",
     )
 
 
@@ -291,7 +287,7 @@ def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
     assert all(before["p"] <= after["p"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
     # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
     assert [after["p"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
-    assert "Holm over 6 tests of differences and as many of equivalence together" in table_of(both, "letters").sentences[0]
+    assert "Holm over 6 tests of differences and as many of equivalence jointly" in table_of(both, "letters").sentences[0]
 
 
 def test_benjamini_hochberg_asks_less_of_one_test_where_others_succeed() -> None:
@@ -307,12 +303,16 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
 @pytest.mark.parametrize(
     ("values", "options", "words"),
     [
-        (ONE, {}, "there is one system only; compare two or more"),
-        (ONE | {"b": {"RR": {"x": 1.0}}}, {}, "the systems have 0 queries in common; compare them on two queries or more"),
+        (ONE, {}, "there is only one system; compare two or more"),
+        (
+            ONE | {"b": {"RR": {"x": 1.0}}},
+            {},
+            "the systems have 0 queries in common; compare them on at least two common queries",
+        ),
         (ONE | {"b": {"RR": {"q000": 1.0}}}, {}, "the systems have 1 query in common; "),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"baseline": "c\x1b"}, r"no system is called c\\x1b; choose from: a, b"),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"measures": ["AP"]}, "AP was not evaluated for every system; choose from: RR"),
-        (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no measure whose mean can be compared was evaluated"),
+        (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no evaluated measure is a mean that can be compared"),
         (ONE, {"test": "z"}, "test is 'z'; choose from: randomisation, t"),
         (ONE, {"correction": "sidak"}, "correction is 'sidak'; choose from: holm"),
         (ONE, {"interval": None}, "interval is None; choose from: bca, percentile"),

@@ -66,8 +66,8 @@ def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
 
 def test_a_value_below_chance_that_may_be_bad_luck_is_told_of_quietly() -> None:
     table, _ = systems_tables(at_ranks(None, None, documents=100))
-    assert str(table.records()[1]["diagnosis"]).startswith("below chance, by luck or fault; retrieval")
-    assert table.sentences[0].startswith("below chance, by luck or fault: one is below the expected value")
+    assert str(table.records()[1]["diagnosis"]).startswith("below random, not significant; retrieval")
+    assert table.sentences[0].startswith("below random, not significant: one is below the expected value")
 
 
 def test_without_the_size_of_the_corpus_nothing_is_said_of_chance() -> None:

@@ -37,7 +37,7 @@ def test_a_weak_segment_is_found_lower_than_the_rest_and_stands_first() -> None:
     assert (weak["category"], weak["n"], weak["verdict"]) == ("weak", 20, "lower")
     assert (strong["category"], strong["n"], strong["verdict"]) == ("strong", 30, "higher")
     assert weak["rest"] == strong["value"]
-    assert any("is lower on weak (n = 20)" in sentence for sentence in table.sentences)
+    assert any("is significantly lower on weak (n = 20)" in sentence for sentence in table.sentences)
 
 
 def test_values_of_segments_weighted_by_n_give_the_mean_of_all() -> None:
@@ -53,14 +53,14 @@ def test_a_small_segment_is_shown_and_not_tested() -> None:
     weak = table.records()[0]
     assert weak["p"] is None
     assert weak["verdict"] == "too few queries"
-    assert table.notes == ("segments of fewer than 10 queries, too few to claim anything: 1 (weak)",)
+    assert table.notes == ("segments with fewer than 10 queries are not tested: 1 (weak)",)
 
 
 def test_the_lowest_of_the_larger_segments_is_not_said_to_be_the_lowest_of_all() -> None:
     inputs = weak_and_strong(weak=4, systems=("one", "two"))
     overview, *_ = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
     (said,) = overview.sentences
-    assert said.startswith("strong has the lowest RR@10 of the segments with 10 or more queries for 2 of 2 systems,")
+    assert said.startswith("strong has the lowest RR@10 of the segments with at least 10 queries for 2 of 2 systems,")
 
 
 def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> None:
@@ -70,7 +70,7 @@ def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> N
     runs = {name: ranked_at(ranks) for name in ("one", "two")}
     inputs = evidence_of(one_target(list(ranks)), runs, fields=fields)
     overview, *_ = segments(inputs, group_queries(inputs, "half"), "RR@10", FAST)
-    assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but for none of them beyond chance.",)
+    assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but not significantly for any of them.",)
 
 
 def test_a_segment_of_one_query_or_of_equal_values_has_no_interval() -> None:
@@ -92,7 +92,7 @@ def test_a_segment_of_few_queries_has_an_interval_of_students_t_within_what_a_me
     assert weak == pytest.approx((max(low, 0.0), high))
     assert strong[1] == 1.0  # type: ignore[index]
     assert "(Student's t, as n < 20)" in table.sentences[-1]
-    assert table.notes[-1] == "segments of fewer than 20 queries, whose intervals are rough: 1 (weak)"
+    assert table.notes[-1] == "intervals of segments with fewer than 20 queries are approximate: 1 (weak)"
 
 
 def test_every_segment_of_every_system_is_one_table_for_programs() -> None:
@@ -111,7 +111,7 @@ def test_several_systems_are_overseen_first_and_corrected_together() -> None:
     overview, *details = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
     assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
     assert overview.sentences == (
-        "weak has the lowest RR@10 for 3 of 3 systems, for 3 of them lower than the rest beyond chance.",
+        "weak has the lowest RR@10 for 3 of 3 systems, significantly lower than the rest for 3 of them.",
     )
     assert [table.facts["system"] for table in details] == ["one", "two", "three"]
     assert {table.facts["tests"] for table in details} == {6}
@@ -182,7 +182,7 @@ def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
 
 def test_a_sum_has_no_segments() -> None:
     inputs = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
-    with pytest.raises(UsageError, match="NumRet is no mean"):
+    with pytest.raises(UsageError, match="NumRet is not a mean"):
         segments(inputs, group_queries(inputs, "relevant"), "NumRet", FAST)
 
 
@@ -264,7 +264,7 @@ def test_deals_too_few_to_tell_anything_are_said_to_be() -> None:
     inputs = weak_and_strong(systems=("one", "two", "three"))
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=100, resamples=100))
     assert last.notes == (
-        "no segment can be told from the rest: the least p that this test can give is 0.0099, and one test may need 0.0083;"
+        "no segment can be significantly different from the rest: the least p that this test can give is 0.0099, and one test may need 0.0083;"
         " take more samples: at least 119",
     )
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=119, resamples=100))

@@ -42,7 +42,7 @@ def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
 def test_run_files_are_compared_in_words(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     out, _ = shown(capsys, *files, "-m", "RR", *QUICK)
     assert "first is better than third in RR: +77.50 pp (95% interval " in out
-    assert "Cannot tell first from second in RR: +2.50 pp (95% interval " in out
+    assert "No significant difference between first and second in RR: +2.50 pp (95% interval " in out
     assert "n = 40" in out
     assert "seed 0" in out
 
@@ -68,7 +68,7 @@ def test_json_has_every_table_and_csv_all_numbers(capsys: pytest.CaptureFixture[
     tables = json.loads(out)["tables"]
     assert [table["name"] for table in tables] == ["verdicts", "verdicts", "letters", "details"]
     assert tables[0]["facts"]["seed"] == 0
-    assert {row["verdict"] for row in tables[3]["rows"]} == {"worse", "cannot tell"}
+    assert {row["verdict"] for row in tables[3]["rows"]} == {"worse", "not significant"}
     out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "csv", *QUICK)
     rows = list(csv.DictReader(out.splitlines()))
     assert [float(row["p"]) for row in rows] == [row["p"] for row in tables[3]["rows"]]
@@ -118,7 +118,7 @@ def test_names_that_do_not_fit_the_folders_are_refused(capsys: pytest.CaptureFix
     assert main(["compare", *folders, "--name", "old"]) == 2
     assert capsys.readouterr().err == "1 name for 2 results folders; give each folder a name, or none\n"
     assert main(["compare", *folders, "--name", "old", "--name", "old"]) == 2
-    assert capsys.readouterr().err.startswith("two systems are called old/bm25; name each folder with --name")
+    assert capsys.readouterr().err.startswith("two systems are called old/bm25; give each folder a name with --name")
 
 
 def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
     save_results(small_climb(), tmp_path / "one")
     save_results(replace(small_climb(), rel=1), tmp_path / "two")
     assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
-    assert "were evaluated with --rel 2 and 1; say which grade counts for both: --rel" in capsys.readouterr().err
+    assert "were evaluated with --rel 2 and 1; pass one --rel for both" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),
         (["--baseline", "none"], "no system is called none; choose from: first, second, third"),
-        (["-m", "NumRet"], "no measure whose mean can be compared was evaluated"),
+        (["-m", "NumRet"], "no evaluated measure is a mean that can be compared"),
         (["-o", ""], "the output has no name"),
     ],
 )
@@ -151,7 +151,7 @@ def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], files: list
 
 def test_one_run_alone_cannot_be_compared(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     assert main(["compare", *files[:2]]) == 2
-    assert capsys.readouterr().err.startswith("there is one system only; compare two or more")
+    assert capsys.readouterr().err.startswith("there is only one system; compare two or more")
 
 
 def test_the_output_may_be_a_file_and_never_an_input(

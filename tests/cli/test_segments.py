@@ -133,7 +133,7 @@ def test_run_files_need_the_size_of_the_corpus_for_what_chance_gives(
     assert main(["baselines", *files]) == 0
     said = capsys.readouterr()
     assert "random ranking" not in said.out
-    assert "note: the size of the corpus is not known" in said.err
+    assert "note: the corpus size is unknown" in said.err
     assert main(["baselines", *files, "--documents", "10"]) == 0
     assert "random ranking" in capsys.readouterr().out
     assert main(["diagnose", *files, "--documents", "2"]) == 2

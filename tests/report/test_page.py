@@ -131,7 +131,7 @@ def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> No
     found = sections_of(twin_climb())["verdict"]
     assert found.lead.startswith("good has the highest nDCG@10 of 3 systems")
     assert found.lead.endswith("but these queries cannot tell it from twin.")
-    assert any(sentence.startswith("Cannot tell good from twin in nDCG@10") for sentence in found.sentences)
+    assert any(sentence.startswith("No significant difference between good and twin in nDCG@10") for sentence in found.sentences)
     assert any("pairs of systems cannot be told apart" in warning for warning in found.warnings)
 
 
@@ -196,7 +196,7 @@ def test_one_system_is_neither_the_slowest_nor_in_an_order() -> None:
 def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
     results = climb_of_periods({"a": 40, "b": 20, "c": 13})
     material = ReportContext(results)
-    found = [pair.detectable for pair in material.comparisons if pair.verdict == "cannot tell" and pair.detectable]
+    found = [pair.detectable for pair in material.comparisons if pair.verdict == "not significant" and pair.detectable]
     least, most = (f"{100 * each:.2f}" for each in (min(found), max(found)))
     assert least != most
     assert any(f"under {least} to {most} pp, by the pair," in warning for warning in sections_of(results)["verdict"].warnings)
@@ -204,10 +204,10 @@ def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
 
 def test_an_interval_without_0_beside_cannot_tell_is_explained() -> None:
     results = climb_of_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
-    pairs = [pair for pair in ReportContext(results).comparisons if pair.verdict == "cannot tell" and pair.observed.interval]
+    pairs = [pair for pair in ReportContext(results).comparisons if pair.verdict == "not significant" and pair.observed.interval]
     assert any(pair.observed.interval and pair.observed.interval[0] > 0 for pair in pairs)
     notes = sections_of(results)["verdict"].folded[0].notes
-    assert any("an interval without 0 may come with 'cannot tell'" in note for note in notes)
+    assert any("an interval without 0 can come with 'not significant'" in note for note in notes)
 
 
 def test_a_table_without_rows_explains_no_columns() -> None:

@@ -1,4 +1,4 @@
-"""Quality bands, bands.toml."""
+"""Quality bands of measures: profiles from TOML, and the table of systems by band."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rankproof.measures._parse import parse_measure
 
 @dataclass(frozen=True, slots=True)
 class QualityBand:
-    """A name and its lower bound, which must be reached, or passed where it is strict."""
+    """A named band with its lower bound, which a value must reach, or exceed if it is strict."""
 
     name: str
     bound: float
@@ -44,18 +44,18 @@ Bands = tuple[QualityBand, ...]
 
 @dataclass(frozen=True, slots=True)
 class BandProfile:
-    """Bands by the name of the measure, lowest first, and where they were found."""
+    """Bands by measure, lowest first, with their source."""
 
     name: str
     source: str
     measures: Mapping[str, Bands]
 
     def bands_of(self, measure: Measure | str) -> Bands | None:
-        """The bands of a measure, whatever grade counts as relevant; None where the profile has none."""
+        """The bands of a measure for any relevance threshold; None if the profile has none."""
         return self.measures.get(_without_rel(measure))
 
     def band(self, measure: Measure | str, value: float) -> QualityBand | None:
-        """The band of a value; None where the profile has none for it."""
+        """The band of a value; None if the profile has none for it."""
         bands = self.bands_of(measure)
         return None if bands is None else band_of(value, bands)
 
@@ -66,7 +66,7 @@ def band_of(value: float, bands: Bands) -> QualityBand | None:
 
 
 def is_answer_measure(measure: str) -> bool:
-    """Whether the measure is one of answers and not of rankings."""
+    """Whether the measure evaluates answers instead of rankings."""
     return isinstance(parse_measure(measure), AnswerMeasure)
 
 
@@ -77,73 +77,73 @@ def _without_rel(measure: Measure | str) -> str:
 _EXAMPLE = 'write [name.measures."Success@5"] and below it Poor = 0, Good = 0.8'
 
 
-def profiles_from_toml(page: TomlFile) -> dict[str, BandProfile]:
-    """Every profile of the page by its name."""
-    if not page.values:
-        raise page.error((), "there is no profile", _EXAMPLE)
-    return {name: _profile(page, name, table) for name, table in page.values.items()}
+def profiles_from_toml(file: TomlFile) -> dict[str, BandProfile]:
+    """Every profile of the file by name."""
+    if not file.values:
+        raise file.error((), "the file has no profile", _EXAMPLE)
+    return {name: _profile(file, name, table) for name, table in file.values.items()}
 
 
-def _profile(page: TomlFile, name: str, table: Any) -> BandProfile:
+def _profile(file: TomlFile, name: str, table: Any) -> BandProfile:
     if not isinstance(table, dict):
-        raise page.error((name,), f"{for_message(name)} is no profile", _EXAMPLE)
+        raise file.error((name,), f"{for_message(name)} is not a profile", _EXAMPLE)
     for key in table:
         if key not in ("source", "measures"):
-            raise page.unknown((name, key), "unknown key", key, ("source", "measures"))
+            raise file.unknown((name, key), "unknown key", key, ("source", "measures"))
     source, measures = table.get("source"), table.get("measures")
     if not isinstance(source, str) or not source.strip():
-        raise page.error((name, "source"), f"{for_message(name)} has no source", 'say where its bands come from: source = "…"')
+        raise file.error((name, "source"), f"{for_message(name)} has no source", 'add the source of the bands: source = "…"')
     if not isinstance(measures, dict) or not measures:
-        raise page.error((name, "measures"), f"{for_message(name)} has no measure", _EXAMPLE)
-    return BandProfile(name, source, _measures(page, (name, "measures"), measures))
+        raise file.error((name, "measures"), f"{for_message(name)} has no measure", _EXAMPLE)
+    return BandProfile(name, source, _measures(file, (name, "measures"), measures))
 
 
-def _measures(page: TomlFile, path: KeyPath, tables: Mapping[str, Any]) -> dict[str, Bands]:
+def _measures(file: TomlFile, path: KeyPath, tables: Mapping[str, Any]) -> dict[str, Bands]:
     found: dict[str, Bands] = {}
     for key, table in tables.items():
-        full = _measure(page, (*path, key), key)
+        full = _measure(file, (*path, key), key)
         if full in found:
-            raise page.error((*path, key), f"{for_message(key)} is {full}, which has bands already", "remove one of the two")
-        found[full] = _bands(page, (*path, key), table)
+            raise file.error((*path, key), f"{for_message(key)} means {full}, which already has bands", "remove one of the two")
+        found[full] = _bands(file, (*path, key), table)
     return found
 
 
-def _measure(page: TomlFile, path: KeyPath, name: str) -> str:
+def _measure(file: TomlFile, path: KeyPath, name: str) -> str:
     """The measure's full name."""
     try:
         return str(parse_measure(name))
     except UsageError as error:
-        raise page.error(path, error.what, error.fix) from None
+        raise file.error(path, error.what, error.fix) from None
 
 
-def _bands(page: TomlFile, path: KeyPath, table: Any) -> Bands:
+def _bands(file: TomlFile, path: KeyPath, table: Any) -> Bands:
     if not isinstance(table, dict) or not table:
-        raise page.error(path, f"{for_message(str(path[-1]))} has no band", "write bands below it, as in Poor = 0 and Good = 0.8")
-    bands = tuple(_band(page, (*path, name), name, bound) for name, bound in table.items())
+        raise file.error(path, f"{for_message(str(path[-1]))} has no band", "add bands such as Poor = 0 and Good = 0.8")
+    bands = tuple(_band(file, (*path, name), name, bound) for name, bound in table.items())
     for lower, higher in pairwise(bands):
         if not (lower.bound, lower.strict) < (higher.bound, higher.strict):
             what = f"{for_message(higher.name)} does not begin above {for_message(lower.name)}"
-            raise page.error((*path, higher.name), what, "write the lowest band first, each bound above the one before")
+            raise file.error((*path, higher.name), what, "write the lowest band first, each bound above the one before")
     return bands
 
 
-def _band(page: TomlFile, path: KeyPath, name: str, bound: Any) -> QualityBand:
+def _band(file: TomlFile, path: KeyPath, name: str, bound: Any) -> QualityBand:
     strict = isinstance(bound, dict) and set(bound) == {"above"}
     number = bound["above"] if strict else bound
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-        raise page.error(path, f"{for_message(name)} has no lower bound", "write a number, or { above = 0.65 }")
+        raise file.error(path, f"{for_message(name)} has no lower bound", "write a number, or { above = 0.65 }")
     return QualityBand(name, float(number), strict)
 
 
 @lru_cache(maxsize=1)
 def builtin_profiles() -> Mapping[str, BandProfile]:
-    """Every profile by its name."""
+    """Every built-in profile by name."""
     with as_file(files(__package__).joinpath("bands.toml")) as path:
         return profiles_from_toml(read_toml(str(path)))
 
 
 def bands_table(inputs: AnalysisInput, profile: BandProfile, references: Mapping[str, str] | None = None) -> Table | None:
-    """Every system's value and band in the measures of the profile that rankings have; None where it has no such measure."""
+    """The value and band of every system in the ranking measures of the profile; None if it has no such measure."""
     roles = reference_systems(inputs) if references is None else references
     names = _shown_measures(profile)
     if not names:
@@ -157,7 +157,7 @@ def bands_table(inputs: AnalysisInput, profile: BandProfile, references: Mapping
         random += [None if chance is None else chance.value, None]
     return Table(
         name=f"bands {profile.name}",
-        title=f"Bands of the profile {profile.name}: {counts}",
+        title=f"Quality bands of the profile {profile.name}: {counts}",
         columns=(
             *(Column("system"), *counts.column),
             *(column for name in names for column in (Column(name, "value"), Column(f"{name} band"))),
@@ -167,15 +167,14 @@ def bands_table(inputs: AnalysisInput, profile: BandProfile, references: Mapping
             *(f"{name}: {', '.join(map(str, profile.measures[name]))}." for name in names),
             *(f"{role}: {for_message(name)}." for role, name in roles.items()),
             f"Source: {profile.source}.",
-            "A band is a rule of thumb: how hard the queries are and how large the corpus is decide what a value means,"
-            " so read it beside the baselines.",
+            "A band is a rule of thumb: values depend on the queries and the corpus size, so compare them with the baselines.",
         ),
         facts={**counts.facts, "profile": profile.name, "source": profile.source},
     )
 
 
 def _shown_measures(profile: BandProfile) -> list[str]:
-    """One of those that have the same name and bands, for which the cutoff makes no difference to the source: the last."""
+    """The ranking measures of the profile; of those with the same name and bands but another cutoff only the last."""
     names = [name for name in profile.measures if not is_answer_measure(name)]
     same = {(name.partition("@")[0], profile.measures[name]): name for name in names}
     return list(same.values())

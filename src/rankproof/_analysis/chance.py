@@ -1,4 +1,4 @@
-"""Expected value of a random ranking."""
+"""Expected values of a random ranking, and how likely it is to do as badly as a system."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof.measures._base import BinaryMeasure, CutoffMeasure, Measure, discount_gains, gains
 
-UNKNOWN_CORPUS_SIZE = "the size of the corpus is not known, so nothing is said of chance: pass --documents N"
+UNKNOWN_CORPUS_SIZE = "the corpus size is unknown, so there is no comparison with a random ranking: pass --documents N"
 
 
 @dataclass(frozen=True, slots=True)
 class RandomRanking:
-    """What a random ranking is drawn from: N documents of which R are relevant; `places` are the ranks that count."""
+    """A random ranking of N documents, R of them relevant; `places` are the ranks that count."""
 
     documents: int
     relevant: int
@@ -27,17 +27,17 @@ class RandomRanking:
 
 
 def precision(ranking: RandomRanking, cutoff: int) -> float:
-    """places · R / N found, over the cutoff: a hypergeometric mean."""
+    """places · R / N over the cutoff, by the hypergeometric mean."""
     return ranking.places * ranking.relevant / ranking.documents / cutoff
 
 
 def recall(ranking: RandomRanking) -> float:
-    """Each relevant document stands in one of the places with chance places / N."""
+    """Each relevant document is at one of the places with probability places / N."""
     return ranking.places / ranking.documents if ranking.relevant else 0.0
 
 
 def success(ranking: RandomRanking) -> float:
-    """1 - C(N - R, places) / C(N, places): not all of the places are filled from the others."""
+    """1 - C(N - R, places) / C(N, places): the probability that at least one place is relevant."""
     few, many = sorted((ranking.places, ranking.relevant))
     steps = np.arange(few, dtype=np.float64)
     return float(1.0 - np.prod(np.maximum(ranking.documents - many - steps, 0.0) / (ranking.documents - steps)))
@@ -45,7 +45,7 @@ def success(ranking: RandomRanking) -> float:
 
 @lru_cache(maxsize=4096)
 def reciprocal_rank(ranking: RandomRanking) -> float:
-    """Sum over the ranks r of 1 / r times the chance C(N - r, R - 1) / C(N, R) that the first relevant one stands there."""
+    """The sum over ranks r of 1 / r times C(N - r, R - 1) / C(N, R), the probability of the first relevant rank."""
     total, relevant = ranking.documents, ranking.relevant
     last = min(ranking.places, total - relevant + 1)
     if not relevant:
@@ -67,7 +67,7 @@ def average_precision(ranking: RandomRanking) -> float:
 
 
 def normalised_gain(worth: FloatArray, documents: int, places: int, cutoff: int) -> float:
-    """The mean gain of a document at every rank that counts, over the ideal's, which is the same for every order."""
+    """The mean gain of a document at every counted rank, divided by the ideal DCG."""
     best = np.sort(worth)[::-1][:cutoff]
     ideal = float(discount_gains(best, np.arange(1, len(best) + 1)).sum())
     return float(worth.sum()) / documents * _discounts(places) / ideal if ideal else 0.0
@@ -88,12 +88,12 @@ BINARY_FORMULAS: Mapping[str, Callable[[RandomRanking, int], float]] = {
 
 
 def has_chance_formula(measure: Measure) -> bool:
-    """Whether the measure's expected value has a closed form here."""
+    """Whether the expected value of the measure has a closed form."""
     return measure.name in BINARY_FORMULAS or measure.name == "nDCG"
 
 
 def expected_value(measure: Measure, grades: Sequence[int], documents: int, *, depth: int | None = None) -> float | None:
-    """The expected value for a query with these grades; None for a measure without a closed form; `depth` cuts the ranking."""
+    """The expected value for a query with these grades, None without a closed form; `depth` truncates the ranking."""
     if not has_chance_formula(measure) or not isinstance(measure, CutoffMeasure):
         return None
     cutoff = measure.depth
@@ -107,7 +107,7 @@ def expected_value(measure: Measure, grades: Sequence[int], documents: int, *, d
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChanceValues:
-    """What a random ranking of the whole corpus gives, for each query that the mean runs over."""
+    """Expected values of a random ranking of the whole corpus, by query."""
 
     values: FloatArray
 
@@ -117,7 +117,7 @@ class ChanceValues:
         return math.fsum(self.values.tolist()) / max(len(self.values), 1)
 
     def p_at_most(self, hits: int) -> float:
-        """How likely it is to have so many successes or fewer, the values being chances of success (Poisson binomial)."""
+        """The probability of at most this many successes, if the values are success probabilities (Poisson binomial)."""
         chances = np.ones(1)
         for chance in self.values.tolist():
             chances = np.concatenate([chances * (1 - chance), [0.0]]) + np.concatenate([[0.0], chances * chance])
@@ -125,14 +125,14 @@ class ChanceValues:
 
 
 def chance_notes(inputs: AnalysisInput) -> tuple[str, ...]:
-    """Why nothing is said of chance, where nothing is."""
+    """Why there is no comparison with a random ranking, if there is none."""
     if inputs.read_options.judged_only:
-        return ("unjudged documents were dropped first, so nothing is said of chance",)
+        return ("unjudged documents were removed, so there is no comparison with a random ranking",)
     return () if inputs.documents else (UNKNOWN_CORPUS_SIZE,)
 
 
 def chance_values(inputs: AnalysisInput, measure: Measure, queries: tuple[str, ...]) -> ChanceValues | None:
-    """A random ranking's values; None where the corpus size or a closed form is not known."""
+    """The values of a random ranking; None if the corpus size or a closed form is unknown."""
     if inputs.documents is None or inputs.read_options.judged_only:
         return None
     depth = inputs.read_options.depth
@@ -142,12 +142,12 @@ def chance_values(inputs: AnalysisInput, measure: Measure, queries: tuple[str, .
 
 CHANCE_MEASURE = "Success@10"
 BELOW_CHANCE_ALPHA = 0.01
-"""A random ranking that does as badly this seldom is no explanation."""
-WORSE, BELOW = "WORSE THAN RANDOM", "below chance, by luck or fault"
+"""The significance level for worse than a random ranking."""
+WORSE, BELOW = "WORSE THAN RANDOM", "below random, not significant"
 
 
 def p_below_chance(inputs: AnalysisInput) -> Mapping[str, float]:
-    """System to how likely a random ranking is to have as few queries with a success in the first ten, or fewer."""
+    """System to the probability that a random ranking has as few queries with a relevant document in the top 10."""
     found = {}
     for system, each in measure_results(inputs, [CHANCE_MEASURE]).items():
         one = each[CHANCE_MEASURE]
@@ -158,12 +158,10 @@ def p_below_chance(inputs: AnalysisInput) -> Mapping[str, float]:
 
 
 def below_chance_verdict(probability: float | None) -> str:
-    """What to call a value below chance."""
+    """The verdict on a value below that of a random ranking."""
     return WORSE if probability is not None and probability <= BELOW_CHANCE_ALPHA else BELOW
 
 
 def describe_below_chance(probability: float | None) -> str:
-    """The probability in words, after a semicolon."""
-    return (
-        "" if probability is None else f"; a random ranking does as badly in {CHANCE_MEASURE} with probability {probability:.2g}"
-    )
+    """The probability as text, after a semicolon."""
+    return "" if probability is None else f"; a random ranking is as low in {CHANCE_MEASURE} with probability {probability:.2g}"

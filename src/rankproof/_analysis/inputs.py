@@ -1,4 +1,4 @@
-"""AnalysisInput from runs or results folders."""
+"""The input of every analysis: values, rankings and judgements, from runs or from a results folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from rankproof.errors import UsageError, for_message
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnalysisInput:
-    """Values, rankings and judgements of systems that were asked the same queries.
+    """Values, rankings and judgements of systems that were run on the same queries.
 
-    `fingerprint` and `dataset` are the dataset's, empty where there are only run files, as are `texts`, `snippets` and `rungs`.
-    `runs` may read its files when they are first asked for. `documents` is the size of the corpus, None where it is not known.
-    `skip_missing` says that means run over the queries that a run has. `drawn_up` holds what was made of these runs once
-    and may be asked for again.
+    Run files alone leave `fingerprint`, `dataset`, `texts`, `snippets` and `system_runs` empty. `runs` may read its files on
+    first access. `documents` is the corpus size, None if unknown. With `skip_missing`, means run over the queries that a run has.
     """
 
     name: str
@@ -45,27 +43,27 @@ class AnalysisInput:
 
     @property
     def options(self) -> EvaluateOptions:
-        """How the values came about: other runs that are evaluated with these have values that may be held against them."""
+        """The options of the evaluation; runs evaluated with the same options have comparable values."""
         return EvaluateOptions(self.read_options, rel=self.rel, skip_missing=self.skip_missing, queries=self.result.queries)
 
     @property
     def qrels_fingerprint(self) -> str:
-        """That of the judgements, which every evidence has."""
+        """The fingerprint of the judgements."""
         return self.qrels.fingerprint()
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names, in their order."""
+        """The names of the systems."""
         return tuple(system.name for system in self.result.systems)
 
 
 def checked_system(inputs: AnalysisInput, name: str) -> str:
-    """The name, refused where no system has it."""
+    """The name, or an error if no system has it."""
     return checked_system_name(inputs.systems, name)
 
 
 def checked_system_name(systems: Collection[str], name: str) -> str:
-    """The same where there are names alone."""
+    """The name, or an error if it is not among the systems."""
     if name not in systems:
         raise UsageError(f"no system is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, systems))}")
     return name
@@ -79,7 +77,7 @@ def input_from_runs(
     name: str = "runs",
     options: EvaluateOptions | None = None,
 ) -> AnalysisInput:
-    """The evidence in runs, by the name of their systems; judgements and runs may be ours or dicts of dicts."""
+    """An input from runs by system name; judgements and runs may be dicts of dicts."""
     judged = qrels if isinstance(qrels, Qrels) else Qrels.from_dict(qrels)
     ours = {system: run if isinstance(run, Run) else Run.from_dict(run, name=system) for system, run in runs.items()}
     options = options or EvaluateOptions()
@@ -89,7 +87,7 @@ def input_from_runs(
 def input_from_evaluation(
     result: Result, qrels: Qrels, runs: Mapping[str, Run], options: EvaluateOptions, *, name: str
 ) -> AnalysisInput:
-    """The evidence in what was evaluated with the options, beside the judgements and runs that it was evaluated from."""
+    """An input from an evaluation, with the judgements, runs and options that it used."""
     return AnalysisInput(
         name=name,
         fingerprint="",
@@ -103,7 +101,7 @@ def input_from_evaluation(
 
 
 def input_from_results(results: ExperimentResult) -> AnalysisInput:
-    """The evidence in a climb."""
+    """An input from the results of an experiment."""
     return AnalysisInput(
         name=results.name,
         fingerprint=results.fingerprint,
@@ -124,7 +122,7 @@ def _count(value: object) -> int | None:
 
 
 def different_data(one: tuple[str, str], other: tuple[str, str]) -> str | None:
-    """What differs, with its fingerprints, given those of judgements and dataset; None where nothing is known to."""
+    """Which fingerprints differ, given those of judgements and dataset; None if none is known to."""
     for what, mine, theirs in zip(("judgements", "datasets"), one, other, strict=True):
         if mine and theirs and mine != theirs:
             return f"fingerprints of {what}: {for_message(mine[:12])} and {for_message(theirs[:12])}"
@@ -132,7 +130,7 @@ def different_data(one: tuple[str, str], other: tuple[str, str]) -> str | None:
 
 
 def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
-    """All as one, systems named after their experiment where names meet; refused where they are not about the same data."""
+    """All inputs as one; systems of the same name get their experiment's name as a prefix. Different data is an error."""
     first, *others = found
     for other in others:
         _check_same_data(first, other)
@@ -142,7 +140,7 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
     names = [{name: f"{one.name}/{name}" if times[name] > 1 else name for name in one.systems} for one in found]
     new = Counter(name for one in names for name in one.values())
     if twice := [name for name, count in new.items() if count > 1]:
-        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="name each folder with --name")
+        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
     parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
     return replace(
         first,
@@ -162,11 +160,9 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
             f"{names} are about different data ({differs})", fix="compare systems on the same documents, queries and judgements"
         )
     if first.rel != other.rel:
-        raise UsageError(
-            f"{names} were evaluated with --rel {first.rel} and {other.rel}", fix="say which grade counts for both: --rel"
-        )
+        raise UsageError(f"{names} were evaluated with --rel {first.rel} and {other.rel}", fix="pass one --rel for both")
     if first.result.queries != other.result.queries:
-        raise UsageError(f"{names} were asked different queries", fix="run both on the same queries")
+        raise UsageError(f"{names} were run on different queries", fix="run both on the same queries")
 
 
 def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:

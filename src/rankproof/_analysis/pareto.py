@@ -1,4 +1,4 @@
-"""Pareto front, time by part, gain over a baseline."""
+"""The Pareto front of quality and latency, mean times by stage, and gains over a baseline."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from rankproof._results.experiment_result import SystemRun
 
 
 def ranking_systems(system_runs: Iterable[SystemRun]) -> list[str]:
-    """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+    """The systems with a ranking of their own; an answering system keeps the ranking of its baseline."""
     return [system_run.name for system_run in system_runs if system_run.kind != "answer" or system_run.baseline is None]
 
 
-def pareto_front(times: Mapping[str, float], worths: Mapping[str, float]) -> list[str]:
-    """The systems to which no other is at least equal in both and better in one, the fastest first."""
-    found = [name for name in times if not dominated_by(times, worths, name)]
-    return sorted(found, key=lambda name: (times[name], worths[name]))
+def pareto_front(times: Mapping[str, float], qualities: Mapping[str, float]) -> list[str]:
+    """The systems that no other dominates, fastest first."""
+    found = [name for name in times if not dominated_by(times, qualities, name)]
+    return sorted(found, key=lambda name: (times[name], qualities[name]))
 
 
-def dominated_by(times: Mapping[str, float], worths: Mapping[str, float], name: str) -> list[str]:
-    """The systems that are at least equal to this one in both, and better in one; the best of them first."""
-    found = [other for other in times if _dominates(times, worths, other, name)]
-    return sorted(found, key=lambda other: (-worths[other], times[other]))
+def dominated_by(times: Mapping[str, float], qualities: Mapping[str, float], name: str) -> list[str]:
+    """The systems that are at least as fast and as good as this one and better in one of both, best first."""
+    found = [other for other in times if _dominates(times, qualities, other, name)]
+    return sorted(found, key=lambda other: (-qualities[other], times[other]))
 
 
-def _dominates(times: Mapping[str, float], worths: Mapping[str, float], one: str, other: str) -> bool:
-    as_good = times[one] <= times[other] and worths[one] >= worths[other]
-    return as_good and (times[one] < times[other] or worths[one] > worths[other])
+def _dominates(times: Mapping[str, float], qualities: Mapping[str, float], one: str, other: str) -> bool:
+    as_good = times[one] <= times[other] and qualities[one] >= qualities[other]
+    return as_good and (times[one] < times[other] or qualities[one] > qualities[other])
 
 
 def stage_means(system_run: SystemRun) -> dict[str, float]:
-    """The mean of each stage in ms, in the order of the work; together they are the mean of the whole."""
+    """The mean time of each part in ms, in order of execution; they add up to the mean total."""
     return {part: system_run.time_of(part)["mean"] for part in PARTS}
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a value adds to a base: percentage points, and the part of the base, None where the base is 0."""
+    """The gain of a value over a base value."""
 
     value: float
     base: float
@@ -50,7 +50,7 @@ class Gain:
 
     @property
     def relative(self) -> float | None:
-        """As a part of the base."""
+        """As a fraction of the base, None if the base is 0."""
         return None if self.base == 0 else (self.value - self.base) / self.base
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Which queries belong together: by a field of theirs, by length, by the number of relevant documents, or by a list."""
+"""Groups of queries: by a field, by length, by the number of relevant documents, or by a list."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ MANY_RELEVANT = "more than 10"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Every query in exactly one segment; those without a value have a segment of their own."""
+    """Every query in exactly one segment; queries without a value share one."""
 
     by: str
     segments: Mapping[str, tuple[str, ...]]
 
 
 def group_queries(inputs: AnalysisInput, by: str) -> Grouping:
-    """The queries by `length`, by `relevant` (how many relevant documents they have), or by a field of that name."""
+    """The queries by `length`, by `relevant` (number of relevant documents), or by a field of that name."""
     return _GROUPINGS[by](inputs) if by in _GROUPINGS else by_field(inputs, by)
 
 
 def by_field(inputs: AnalysisInput, field: str) -> Grouping:
-    """By the value that each query's source has for it."""
+    """By the value of a field of each query."""
     texts: Mapping[str, TextRecord] = inputs.texts or {}
     known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
     if field not in known:
         ways = ", ".join([*map(for_message, known), *_GROUPINGS])
-        raise UsageError(f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or name a file with --by-file")
+        raise UsageError(f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or pass a file with --by-file")
     found = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
     return _grouping(field, found, f"no {field}")
 
 
 def by_length(inputs: AnalysisInput) -> Grouping:
-    """By the number of words, as white space separates them."""
+    """By the number of words separated by white space."""
     texts = inputs.texts
     if texts is None:
-        raise UsageError("run files do not hold the queries' text", fix="name a results folder, or a file with --by-file")
+        raise UsageError("run files have no query text", fix="pass a results folder, or a file with --by-file")
     found = {query: _length(texts[query].text) if query in texts else None for query in inputs.result.queries}
     return _grouping("length", found, "no text")
 
 
 def by_relevant(inputs: AnalysisInput) -> Grouping:
-    """By how many relevant documents a query has."""
+    """By the number of relevant documents."""
     counts = {query: sum(grade >= inputs.rel for grade in inputs.qrels[query].values()) for query in inputs.result.queries}
     return _grouping("relevant", {query: _relevant(count) for query, count in counts.items()}, "")
 
 
 def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grouping:
-    """By a list of query and segment; queries that it lacks have a segment of their own."""
+    """By a list of query and segment; queries that it lacks share one segment."""
     if not any(query in listed for query in inputs.result.queries):
         first = ", ".join(for_message(next(iter(ids))) for ids in (listed, inputs.result.queries) if ids)
         raise UsageError(
-            f"{name} names no judged query (first ids: {first})", fix="write a judged query's id and its segment a line"
+            f"{name} names no judged query (first ids: {first})", fix="write one judged query id and its segment per line"
         )
     found = {query: listed.get(query) or None for query in inputs.result.queries}
     return _grouping(name, found, f"not in {name}")
@@ -70,7 +70,7 @@ _GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {"length": by_le
 
 
 def _grouping(by: str, found: Mapping[str, str | None], missing: str) -> Grouping:
-    """The queries of each segment, in their order; the segment of those without one gets a name that no other has."""
+    """The queries of each segment; the segment of queries without a value gets a unique name."""
     names = set(found.values())
     label = f"({missing})"
     while label in names:
@@ -86,8 +86,8 @@ def _field_value(query: TextRecord, field: str) -> str | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, list | dict):
-        what = f"the field {for_message(field)} of query {for_message(query.id)} is a list or a table, not one value"
-        raise UsageError(what, fix="name a field with one text, number or truth a query")
+        what = f"the field {for_message(field)} of query {for_message(query.id)} is a list or an object, not a single value"
+        raise UsageError(what, fix="choose a field with a single string, number or boolean per query")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -101,7 +101,7 @@ def _relevant(count: int) -> str:
 
 
 def default_grouping(inputs: AnalysisInput) -> str:
-    """What queries are grouped by where nothing is said: their category, else their length, else their relevant documents."""
+    """The default grouping: the field category if any query has it, else length, else relevant documents."""
     texts = inputs.texts
     if texts is None:
         return "relevant"

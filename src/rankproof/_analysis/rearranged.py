@@ -1,4 +1,4 @@
-"""One query's hits in many arrangements at once, so that a measure's own code values each of them."""
+"""Values of a measure for hypothetical orders and grades of a query's hits, computed by the measure's own code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankproof.measures._base import Measure
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rearrangement:
-    """A query, by its place, with its hits' ranks and grades, and grades of judged documents that it has besides."""
+    """A query by its index, with ranks and grades of its hits, and the grades of more judged documents."""
 
     query: int
     ranks: IntArray
@@ -22,9 +22,9 @@ class Rearrangement:
     more: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def rearranged_values(measure: Measure, hits: Hits, arrangements: Sequence[Rearrangement]) -> FloatArray:
-    """The measure's value of each arrangement, as if each were a query of its own."""
-    return measure.values(_rearranged_hits(hits, arrangements)) if arrangements else np.zeros(0)
+def rearranged_values(measure: Measure, hits: Hits, rearrangements: Sequence[Rearrangement]) -> FloatArray:
+    """The value of each rearrangement, as if each were a query of its own."""
+    return measure.values(_rearranged_hits(hits, rearrangements)) if rearrangements else np.zeros(0)
 
 
 def query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
@@ -34,20 +34,20 @@ def query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
 
 
 def judged_query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
-    """The same without those of a negative grade, which count as unjudged."""
+    """The ranks and grades of one query's hits without negative grades, which count as unjudged."""
     ranks, grades = query_hits(hits, query)
     return ranks[grades >= 0], grades[grades >= 0]
 
 
-def _rearranged_hits(hits: Hits, arrangements: Sequence[Rearrangement]) -> Hits:
-    queries = np.array([one.query for one in arrangements])
-    lengths = np.array([len(one.ranks) for one in arrangements])
-    owners = np.repeat(np.arange(len(arrangements)), lengths)
-    ranks = np.concatenate([one.ranks for one in arrangements])
-    grades = np.concatenate([one.grades for one in arrangements])
+def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hits:
+    queries = np.array([one.query for one in rearrangements])
+    lengths = np.array([len(one.ranks) for one in rearrangements])
+    owners = np.repeat(np.arange(len(rearrangements)), lengths)
+    ranks = np.concatenate([one.ranks for one in rearrangements])
+    grades = np.concatenate([one.grades for one in rearrangements])
     order = np.lexsort((ranks, owners))
     return Hits(
-        judged=_rearranged_judgements(hits.judged, arrangements),
+        judged=_rearranged_judgements(hits.judged, rearrangements),
         present=hits.present[queries],
         retrieved=hits.retrieved[queries],
         offsets=np.concatenate(([0], np.cumsum(lengths))),
@@ -57,15 +57,15 @@ def _rearranged_hits(hits: Hits, arrangements: Sequence[Rearrangement]) -> Hits:
     )
 
 
-def _rearranged_judgements(judged: JudgedQueries, arrangements: Sequence[Rearrangement]) -> JudgedQueries:
-    own = [judged.grades[judged.offsets[one.query] : judged.offsets[one.query + 1]] for one in arrangements]
-    whole = [np.concatenate((grades, one.more)) for grades, one in zip(own, arrangements, strict=True)]
+def _rearranged_judgements(judged: JudgedQueries, rearrangements: Sequence[Rearrangement]) -> JudgedQueries:
+    own = [judged.grades[judged.offsets[one.query] : judged.offsets[one.query + 1]] for one in rearrangements]
+    whole = [np.concatenate((grades, one.more)) for grades, one in zip(own, rearrangements, strict=True)]
     lengths = np.array([len(grades) for grades in whole])
     owners = np.repeat(np.arange(len(whole)), lengths)
     grades = np.concatenate(whole)
     return replace(
         judged,
-        queries=tuple(judged.queries[one.query] for one in arrangements),
+        queries=tuple(judged.queries[one.query] for one in rearrangements),
         offsets=np.concatenate(([0], np.cumsum(lengths))),
         grades=grades[np.lexsort((-grades, owners))],
         handle=None,

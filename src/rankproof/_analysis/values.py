@@ -1,4 +1,4 @@
-"""Per-query values, rankings, query counts."""
+"""Values of measures, ranked lists, query counts and intervals of means for any analysis."""
 
 from __future__ import annotations
 
@@ -25,71 +25,71 @@ from rankproof.measures._parse import parse_measure
 
 
 def format_points(difference: float, measure: Measure) -> str:
-    """A difference of means in percentage points, or as it is where the measure is no share of 1; never -0.00."""
+    """A difference of means in percentage points, or as a plain number if the range is not 0 to 1; never -0.00."""
     return f"{100 * difference:z.2f} pp" if measure.range == (0.0, 1.0) else f"{difference:z.4f}"
 
 
 MeasureResults = dict[str, dict[str, MeasureResult]]
-"""System to measure, as it was asked for, to values."""
+"""System to measure name to values."""
 
 
 def measure_results(inputs: AnalysisInput, measures: Sequence[str], runs: Mapping[str, Run] | None = None) -> MeasureResults:
-    """The measures of the evidence's systems, or of other runs by the same rules; what is there is not evaluated again."""
-    asked = {name: str(parse_measure(name).with_rel(inputs.rel)) for name in measures}
+    """The measures of the systems, or of other runs with the same options; known values are not evaluated again."""
+    full_names = {name: str(parse_measure(name).with_rel(inputs.rel)) for name in measures}
     result = inputs.result
-    if runs is not None or any(full not in system.measures for full in asked.values() for system in result.systems):
-        result = evaluate_runs(inputs.qrels, inputs.runs if runs is None else runs, list(asked), inputs.options)
-    return {system.name: {name: system.measures[full] for name, full in asked.items()} for system in result.systems}
+    if runs is not None or any(full not in system.measures for full in full_names.values() for system in result.systems):
+        result = evaluate_runs(inputs.qrels, inputs.runs if runs is None else runs, list(full_names), inputs.options)
+    return {system.name: {name: system.measures[full] for name, full in full_names.items()} for system in result.systems}
 
 
 def main_measure(inputs: AnalysisInput) -> str:
-    """The first measure whose value is a share of 1."""
+    """The first measure whose value is a mean from 0 to 1."""
     return fraction_measures(inputs)[0]
 
 
 def fraction_measures(inputs: AnalysisInput) -> list[str]:
-    """Every measure whose value is a mean from 0 to 1, so that percentage points make sense."""
+    """The measures whose value is a mean from 0 to 1, for which percentage points make sense."""
     measures = inputs.result.systems[0].measures
     found = [name for name, one in measures.items() if one.measure.is_fraction]
     if not found:
-        raise UsageError(f"{', '.join(measures)} is no mean from 0 to 1", fix="name one with -m, such as nDCG@10")
+        raise UsageError(f"not a mean from 0 to 1: {', '.join(measures)}", fix="choose such a measure with -m, such as nDCG@10")
     return found
 
 
 def check_fraction(inputs: AnalysisInput, measure: str) -> str:
-    """The measure's name, refused where its value is no share of 1."""
+    """The measure's name, or an error if its value is not a mean from 0 to 1."""
     if not parse_measure(measure).is_fraction:
-        raise UsageError(f"{measure} is no mean from 0 to 1", fix=f"choose from: {', '.join(fraction_measures(inputs))}")
+        raise UsageError(f"not a mean from 0 to 1: {measure}", fix=f"choose from: {', '.join(fraction_measures(inputs))}")
     return measure
 
 
 TIE_TOLERANCE = 1e-12
-"""Means that differ by no more than this differ by the order in which they were summed."""
+"""Means that differ by at most this much count as equal: the order of summation explains the difference."""
 
 
 def oriented_value(one: MeasureResult) -> float:
-    """A value that is higher where it is better."""
+    """The value with its sign such that higher is better."""
     return -one.value if one.measure.higher_is_better is False else one.value
 
 
 def has_winner(measure: Measure) -> bool:
-    """Whether the measure says which system is better: a count does not."""
+    """Whether the measure ranks systems; a count does not."""
     return measure.kind != "count" and measure.higher_is_better is not None
 
 
 def best_systems(values: Mapping[str, float]) -> list[str]:
-    """The systems that have the highest value, more than one where they tie."""
+    """The systems with the highest value, more than one if they tie."""
     highest = max(values.values())
     return [name for name, value in values.items() if value >= highest - TIE_TOLERANCE]
 
 
 def best_system(values: Mapping[str, MeasureResult]) -> str:
-    """The system with the best value; the first of equal ones."""
+    """The system with the best value, the first if several tie."""
     return max(values, key=lambda name: oriented_value(values[name]))
 
 
 def deepest_recall(result: Result) -> str | None:
-    """The recall that looks deepest, the ceiling of what comes after; None where there is none."""
+    """The recall with the deepest cutoff, an upper bound for any reranker; None if no recall was evaluated."""
     measures = result.systems[0].measures
     found = [name for name, one in measures.items() if one.measure.name == "R"]
     return max(found, key=lambda name: measures[name].measure.parameters()["cutoff"] or 0, default=None)
@@ -97,7 +97,7 @@ def deepest_recall(result: Result) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class QueryCounts:
-    """System to the queries that its means run over, and all queries that were asked."""
+    """System to the queries of its means, and all evaluated queries."""
 
     queries: Mapping[str, tuple[str, ...]]
     all_queries: tuple[str, ...]
@@ -109,34 +109,34 @@ class QueryCounts:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """The queries that all means run over, or all that were asked where they differ."""
+        """The queries of all means, or all evaluated queries if the means differ in theirs."""
         return self.all_queries if self.differ else next(iter(self.queries.values()))
 
     @property
     def column(self) -> tuple[Column, ...]:
-        """A column for n, where it takes one."""
+        """A column for n, if n differs between systems."""
         return (Column("n", "count", "queries that the mean runs over"),) if self.differ else ()
 
     def cell(self, system: str | None) -> tuple[int, ...]:
-        """The cell of that column for a system; for none, of a row over the common queries."""
+        """The cell of that column for a system, or for a row over the common queries if None."""
         chosen = self.common if system is None else self.queries[system]
         return (len(chosen),) if self.differ else ()
 
     def of(self, system: str) -> str:
-        """A system's n in words."""
+        """The n of a system as text."""
         return f"n = {len(self.queries[system])}"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The counts for JSON."""
         each = {system: len(queries) for system, queries in self.queries.items()}
         return {"n": len(self.common), **({"n_by_system": each} if self.differ else {})}
 
     @property
     def describe(self) -> tuple[str, ...]:
-        """A sentence with each system's n, where a table has no place for a column."""
+        """A sentence with the n of each system, for a table without a column for it."""
         each = ", ".join(f"{for_message(system)} {len(queries)}" for system, queries in self.queries.items())
-        return (f"Queries that a system lacks are left out of its means: n = {each}.",) if self.differ else ()
+        return (f"A system's means leave out the queries that its run lacks: n = {each}.",) if self.differ else ()
 
     def __str__(self) -> str:
         sizes = sorted({len(queries) for queries in self.queries.values()})
@@ -144,14 +144,14 @@ class QueryCounts:
 
 
 def query_counts(inputs: AnalysisInput) -> QueryCounts:
-    """The counts of an evidence's systems; all measures of a system run over the same queries."""
+    """The queries of each system; all measures of a system have the same."""
     firsts = {system.name: next(iter(system.measures.values())) for system in inputs.result.systems}
     return QueryCounts({name: one.query_ids for name, one in firsts.items()}, inputs.result.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedList:
-    """One query's documents, best first: their scores as they came, and the keys that ordered them."""
+    """The documents of one query, best first, with their scores and the keys that ordered them."""
 
     docs: tuple[str, ...]
     scores: FloatArray
@@ -162,7 +162,7 @@ EMPTY_LIST = RankedList((), np.zeros(0), np.zeros(0))
 
 
 def ranked_lists(inputs: AnalysisInput, system: str, only: Collection[str] | None = None) -> dict[str, RankedList]:
-    """The lists of the judged queries that the system has, or of those among `only`."""
+    """The system's ranked lists by judged query, restricted to `only` if given."""
     if only is None:
         if system not in inputs.ranked_lists_cache:
             inputs.ranked_lists_cache[system] = _ranked_lists(inputs, system, inputs.result.queries)
@@ -176,13 +176,13 @@ def _ranked_lists(inputs: AnalysisInput, system: str, queries: Collection[str]) 
 
 
 def all_hits(inputs: AnalysisInput) -> dict[str, Hits]:
-    """The hits of every system, over one set of judged queries in the order of the result."""
+    """The hits of every system over the same judged queries, in the order of the result."""
     judged = prepare_judgements(inputs.qrels, inputs.options)
     return {name: align(judged, inputs.runs[name], name, inputs.options) for name in inputs.systems}
 
 
 def in_summary(hits: Hits, one: MeasureResult) -> BoolArray:
-    """Which of the judged queries the summary runs over."""
+    """Which of the judged queries are part of the summary."""
     ids = frozenset(one.query_ids)
     return np.array([query in ids for query in hits.queries], dtype=np.bool_)
 
@@ -193,7 +193,7 @@ def measure_result(inputs: AnalysisInput, system: str, measure: str) -> MeasureR
 
 
 def relevant_docs(grades: Mapping[str, int], rel: int) -> list[str]:
-    """The relevant documents, those of the highest grade first."""
+    """The relevant documents, highest grade first."""
     return sorted((doc for doc, grade in grades.items() if grade >= rel), key=lambda doc: -grades[doc])
 
 
@@ -208,19 +208,19 @@ def _ranked_list(inputs: AnalysisInput, query: str, columns: QueryColumns) -> Ra
 
 
 IntervalKey = TypeVar("IntervalKey", bound=Hashable)
-_MOST, _LEAST = 10_000, 1_000
+_MAX_RESAMPLES, _MIN_RESAMPLES = 10_000, 1_000
 _MAX_DRAWS = 10_000_000
 
 
-def resample_count(n: int, most: int = _MOST) -> int:
-    """How often n queries are drawn again: `most`, but no more than ten million drawings, and a thousand at least."""
-    return max(_LEAST, min(most, _MAX_DRAWS // max(n, 1)))
+def resample_count(n: int, most: int = _MAX_RESAMPLES) -> int:
+    """The number of bootstrap resamples of n queries: `most`, but at most ten million draws in all, and at least a thousand."""
+    return max(_MIN_RESAMPLES, min(most, _MAX_DRAWS // max(n, 1)))
 
 
 def mean_intervals(
     values: Mapping[IntervalKey, MeasureResult], *, seed: int = 0, level: float = 0.95
 ) -> dict[IntervalKey, Interval | None]:
-    """The interval of each mean; None for a sum, one query, or values that are all equal."""
+    """The bootstrap interval of each mean; None for a sum, a single query, or equal values."""
     means = {key: one for key, one in values.items() if one.summary == "mean" and one.queries}
     resamples = resample_count(max((one.queries for one in means.values()), default=0))
     found: dict[IntervalKey, Interval | None] = dict.fromkeys(values)
@@ -236,7 +236,7 @@ def mean_intervals(
 def describe_mean_intervals(
     values: Mapping[IntervalKey, MeasureResult], ranges: Mapping[IntervalKey, Interval | None]
 ) -> str | None:
-    """How `intervals_of` made these, the method and its count; None where there is no interval."""
+    """The method of `mean_intervals` and its number of resamples; None if there is no interval."""
     sizes = [one.queries for key, one in values.items() if ranges[key]]
     everything = [one.queries for one in values.values() if one.summary == "mean"]
     return describe_interval_method("bca", resample_count(max(everything)), min(sizes), max(sizes)) if sizes else None

@@ -159,7 +159,7 @@ class ReportContext:
     @cached_property
     def not_distinguishable(self) -> list[str]:
         """The systems that cannot be told from the best."""
-        unsure = ("cannot tell", "same", "equivalent")
+        unsure = ("not significant", "same", "equivalent")
         pairs = {name: self.comparison(self.best, name) for name in self.ranking_systems if name != self.best}
         return [name for name, pair in pairs.items() if pair is not None and pair.verdict in unsure]
 

@@ -1,1 +1,1 @@
-"""Which differences between systems are real, and how sure that is."""
+"""Significance of the differences between systems."""

@@ -1,4 +1,4 @@
-"""Compare(), significance letters."""
+"""`compare`: verdicts on every pair of systems, significance letters, and every number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rankproof._statistics.permutation import least_p, why_not_significant
 
 
 def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
-    """Each system's means, each with the letters of the systems that it is better than."""
+    """The means of each system, each with the letters of the systems that it significantly beats."""
     marks = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
     beaten = _significantly_worse(found)
     between = "" if len(marks) <= len(ascii_lowercase) else ","
@@ -34,7 +34,7 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
     for measure in joined.measures:
         columns += [
             Column(str(measure), "value"),
-            Column(f"{measure} beats", "marks", "letters of the systems it is better than"),
+            Column(f"{measure} beats", "marks", "letters of the systems that this one significantly beats"),
         ]
     rows: list[tuple[CellValue, ...]] = []
     for name in joined.systems:
@@ -43,7 +43,7 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
             for measure in map(str, joined.measures)
         ]
         rows.append((name, marks[name], *(item for pair in cells for item in pair)))
-    title = f"A letter behind a value: the system is better than the one of that letter (n = {facts['n']:,} queries)"
+    title = f"Means, each followed by the letters of the systems that it significantly beats (n = {facts['n']:,} queries)"
     return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
 
 
@@ -52,7 +52,7 @@ def _values(found: PairComparison) -> tuple[tuple[str, float], ...]:
 
 
 def _significantly_worse(found: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:
-    """Measure and system to the systems that it is better than."""
+    """Measure and system to the systems that it significantly beats."""
     beaten: dict[tuple[str, str], set[str]] = {}
     for one in found:
         if one.verdict in ("better", "worse"):
@@ -86,12 +86,12 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Table]:
-    """Every pair of systems, or each against the baseline, under every measure: a table of verdicts for each measure, one of
-    letters for papers, and one of all numbers.
+    """Compares every pair of systems, or each system with the baseline, under every measure.
 
-    `margin` is a difference that does not matter (0.01 is one percentage point) and makes "equivalent" a possible verdict.
+    Returns a table of verdicts per measure, a table of letters for papers, and a table of all numbers. `margin` is the largest
+    difference that does not matter (0.01 is one percentage point); it makes "equivalent" a possible verdict.
     """
-    settings = CompareOptions(
+    options = CompareOptions(
         alpha=alpha,
         samples=samples,
         seed=seed,
@@ -102,37 +102,38 @@ def compare(
         resamples=resamples,
     )
     joined = join_systems(result, measures)
-    found = compare_pairs(joined, baseline, settings)
-    facts, n = comparison_facts(joined, settings, len(found)), len(joined.queries)
-    notes = (*joined.notes, *power_notes(found, n, settings))
+    found = compare_pairs(joined, baseline, options)
+    facts, n = comparison_facts(joined, options, len(found)), len(joined.queries)
+    notes = (*joined.notes, *power_notes(found, n, options))
     shown = [
-        verdict_table(measure, baseline, [one for one in found if one.observed.measure == measure], settings, facts)
+        verdict_table(measure, baseline, [one for one in found if one.observed.measure == measure], options, facts)
         for measure in joined.measures
     ]
     return [
         *shown,
-        letters_table(joined, found, settings.describe(n, len(found)), notes, facts),
+        letters_table(joined, found, options.describe(n, len(found)), notes, facts),
         details_table(found, notes, facts),
     ]
 
 
-def power_notes(found: Sequence[PairComparison], n: int, settings: CompareOptions) -> Iterator[str]:
-    """What the settings cannot show, whatever the systems are."""
+def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:
+    """What these options and this number of queries cannot show."""
     flat = sum(one.observed.t_p is None for one in found)
-    if settings.test == "randomisation" or flat:
-        lacking = why_not_significant(least_p(n, settings.samples), settings.level(len(found), len(found)), n)
+    if options.test == "randomisation" or flat:
+        lacking = why_not_significant(least_p(n, options.samples), options.level(len(found), len(found)), n)
         if lacking is not None:
             yield lacking
     if flat:
         yield (
-            f"all queries differ by the same amount ({pluralise(flat, 'test')}): without a spread there is no interval, no t-test"
-            " and no test of equivalence; p is by sign flips"
+            f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test;"
+            " p is from the sign-flip test"
         )
     if n < SMALL_SAMPLE:
-        yield f"n = {n} queries are few: intervals are {STUDENT}, which takes differences to be about normal, and are rough"
-    if any(one.verdict == "cannot tell" and _excludes_zero(one.observed.interval) for one in found):
-        why = "p is for all tests" if len(found) > 1 and settings.correction != "none" else "the test is another way to ask"
-        yield f"an interval is that of its pair alone, {why}: an interval without 0 may come with 'cannot tell'"
+        yield f"n = {n} queries is a small sample: intervals are {STUDENT}, which assumes normal differences, and are approximate"
+    if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
+        is_corrected = len(found) > 1 and options.correction != "none"
+        why = "p is corrected for all tests" if is_corrected else "p is from a different method"
+        yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"
 
 
 def _excludes_zero(interval: Interval | None) -> bool:

@@ -1,4 +1,4 @@
-"""PairComparison, CompareOptions."""
+"""Paired comparison of systems: tests, intervals, power and the verdict on each pair."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric m
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JoinedValues:
-    """`values` by measure, query and system; queries in the order of their ids, so that the order of input changes nothing."""
+    """Values by measure, query and system; queries are sorted by id, so that the input order does not matter."""
 
     queries: tuple[str, ...]
     systems: tuple[str, ...]
@@ -57,15 +57,16 @@ class JoinedValues:
 
 
 def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
-    """The systems on the queries that every one of them has, under the measures asked for or all whose means can be compared."""
+    """The systems on their common queries, under the given measures or all whose means can be compared."""
     names = tuple(system.name for system in result.systems)
     if len(names) < 2:
-        raise UsageError("there is one system only", fix="compare two or more")
+        raise UsageError("there is only one system", fix="compare two or more")
     chosen, left_out = _selected_measures(result, measures)
     queries = _common(result, chosen)
     if len(queries) < 2:
         raise UsageError(
-            f"the systems have {pluralise(len(queries), 'query', 'queries')} in common", fix="compare them on two queries or more"
+            f"the systems have {pluralise(len(queries), 'query', 'queries')} in common",
+            fix="compare them on at least two common queries",
         )
     values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
@@ -73,14 +74,14 @@ def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
 
 
 def _selected_measures(result: Result, asked: MeasuresLike) -> tuple[list[str], list[str]]:
-    """The measures to compare by name, and a note for each that cannot be."""
+    """The measures to compare by name, and a note for each that cannot be compared."""
     shared = [name for name in result.systems[0].measures if all(name in system.measures for system in result.systems)]
     kinds = {name: result.systems[0].measures[name].summary for name in shared}
     if asked is not None:
         return [_checked(str(measure), kinds) for measure in parse_measures(asked)], []
     able = [name for name in shared if kinds[name] == "mean"]
     if not able:
-        raise UsageError("no measure whose mean can be compared was evaluated", fix="evaluate one, as nDCG@10")
+        raise UsageError("no evaluated measure is a mean that can be compared", fix="evaluate one, such as nDCG@10")
     return able, [f"{name} {_SUMMARY_TEXTS[kinds[name]]} and is not compared" for name in shared if kinds[name] != "mean"]
 
 
@@ -88,9 +89,7 @@ def _checked(name: str, kinds: Mapping[str, str]) -> str:
     if name not in kinds:
         raise UsageError(f"{for_message(name)} was not evaluated for every system", fix=f"choose from: {', '.join(kinds)}")
     if kinds[name] != "mean":
-        raise UsageError(
-            f"{name} {_SUMMARY_TEXTS[kinds[name]]}, of which there are no paired differences", fix="compare a mean, as AP"
-        )
+        raise UsageError(f"{name} {_SUMMARY_TEXTS[kinds[name]]} and has no paired differences", fix="compare a mean, such as AP")
     return name
 
 
@@ -109,7 +108,7 @@ def _missing(result: Result, n: int) -> list[str]:
     if not absent:
         notes = [(system.name, note) for system in result.systems for note in system.notes]
         return [f"{for_message(name)}: {note.text}" for name, note in notes if note.code == "missing-queries"]
-    return [f"{absent:,} of {len(result.queries):,} judged queries are left out, as not every system has them: n = {n:,} for all"]
+    return [f"{absent:,} of {len(result.queries):,} judged queries are left out because a system lacks them: n = {n:,}"]
 
 
 Test = Literal["randomisation", "t"]
@@ -117,7 +116,7 @@ Test = Literal["randomisation", "t"]
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions(SamplingOptions):
-    """`margin` is the greatest difference that does not matter, `resamples` how many draws the intervals rest on."""
+    """Options of a comparison; `margin` is the largest difference that does not matter, `resamples` is for the intervals."""
 
     test: Test = "randomisation"
     correction: Correction = "holm"
@@ -130,26 +129,25 @@ class CompareOptions(SamplingOptions):
             check_choice(name, getattr(self, name), choices)
         SamplingOptions.__post_init__(self)
         if self.margin is not None and (not is_number(self.margin) or not 0 < self.margin < math.inf):
-            raise setting_error("margin", self.margin, "pass a difference above 0, as 0.01 for one percentage point")
+            raise setting_error("margin", self.margin, "pass a difference above 0, such as 0.01 for one percentage point")
         check_samples("resamples", self.resamples)
 
     def level(self, tests: int, succeeded: int = 0) -> float:
-        """The p that is enough for one of so many tests whatever the others show; with `bh` where so many others succeed."""
+        """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
         return level_of(self.alpha, tests, self.correction, succeeded)
 
     def is_exact(self, n: int) -> bool:
-        """Whether every flip is tried."""
+        """Whether the test enumerates all sign flips."""
         return n <= MAX_EXACT_QUERIES
 
     def describe(self, n: int, tests: int) -> str:
-        """How it was done, in a sentence."""
+        """The method in one sentence."""
         flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
         test = "paired t-test" if self.test == "t" else f"sign-flip randomisation test ({flips})"
-        interval = (
-            f"{self.percent} intervals of each pair alone ({describe_interval_method(self.interval, self.resamples, n, n)})"
-        )
-        corrected, many = self._corrected(tests), pluralise(n, "query", "queries")
-        return f"How: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {many}."
+        method = describe_interval_method(self.interval, self.resamples, n, n)
+        interval = f"{self.percent} intervals per pair, not corrected ({method})"
+        corrected, queries = self._corrected(tests), pluralise(n, "query", "queries")
+        return f"Method: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {queries}."
 
     def _corrected(self, tests: int) -> str:
         name, over = CORRECTION_NAMES[self.correction], pluralise(tests, "test")
@@ -158,21 +156,22 @@ class CompareOptions(SamplingOptions):
         if self.margin is None:
             return f"{name} over {over}"
         if self.correction == "holm":
-            return f"{name} over {over} of differences and as many of equivalence together"
+            return f"{name} over {over} of differences and as many of equivalence jointly"
         return f"{name} over {over} of differences, and over as many of equivalence"
 
 
-Verdict = Literal["better", "worse", "equivalent", "same", "cannot tell"]
+Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]
 _SWAPPED = {"better": "worse", "worse": "better"}
 Pair = tuple[int, int, int]
-"""A measure and two systems, by their places."""
+"""A measure and two systems by index."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedDifference:
-    """Two systems under one measure, before it is known how many tests there are.
+    """Two systems under one measure, before correction for multiple tests.
 
-    `p` is by the test that decides; by flips where the t-test has none. `interval` is None where all differences are one number.
+    `p` is that of the chosen test, or of the sign-flip test if there is no t-test. `interval` is None if every query differs by
+    the same amount.
     """
 
     measure: Measure
@@ -190,7 +189,10 @@ class ObservedDifference:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """The same with p-values corrected for the family, what could have been found, and the verdict on the first system."""
+    """An observed difference with corrected p-values, its power, and the verdict on the first system.
+
+    `detectable` is the difference with 80% power at this n, `needed` the queries for 80% power at the observed difference.
+    """
 
     observed: ObservedDifference
     p: float
@@ -201,40 +203,40 @@ class PairComparison:
 
 
 def swapped(verdict: str) -> str:
-    """The same verdict, told of the other system."""
+    """The verdict from the side of the other system."""
     return _SWAPPED.get(verdict, verdict)
 
 
-def compare_pairs(joined: JoinedValues, baseline: str | None, settings: CompareOptions) -> list[PairComparison]:
-    """Each pair, or each system against the baseline, under each measure."""
-    return _compare(joined, _pairs(joined, baseline), settings)
+def compare_pairs(joined: JoinedValues, baseline: str | None, options: CompareOptions) -> list[PairComparison]:
+    """Every pair, or every system against the baseline, under every measure."""
+    return _compare(joined, _pairs(joined, baseline), options)
 
 
-def compare_sides(joined: JoinedValues, side: Collection[str], settings: CompareOptions) -> list[PairComparison]:
-    """Each system of one side with each of the others, under each measure: no other pair counts as a test."""
+def compare_sides(joined: JoinedValues, side: Collection[str], options: CompareOptions) -> list[PairComparison]:
+    """Every system of one side against every other system, under every measure; no other pair counts as a test."""
     pairs = [pair for pair in _pairs(joined, None) if sum(joined.systems[at] in side for at in pair[1:]) == 1]
-    return _compare(joined, pairs, settings)
+    return _compare(joined, pairs, options)
 
 
-def _compare(joined: JoinedValues, pairs: Sequence[Pair], settings: CompareOptions) -> list[PairComparison]:
-    seen = _observe_all(joined, pairs, settings)
-    p, margins = _corrected(seen, settings)
-    level = settings.level(len(seen), sum(each <= settings.alpha for each in p))
-    return [_with_verdict(one, each, margin, settings, level) for one, each, margin in zip(seen, p, margins, strict=True)]
+def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[PairComparison]:
+    observed = _observe_all(joined, pairs, options)
+    p, margins = _corrected(observed, options)
+    level = options.level(len(observed), sum(each <= options.alpha for each in p))
+    return [_with_verdict(one, each, margin, options, level) for one, each, margin in zip(observed, p, margins, strict=True)]
 
 
-def _corrected(observed: Sequence[ObservedDifference], settings: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
-    """The p of differences and of equivalence; no pair can truly be equal and truly differ by the margin."""
-    correct, p = CORRECTIONS[settings.correction], np.array([one.p for one in observed])
-    if settings.margin is None:
+def _corrected(observed: Sequence[ObservedDifference], options: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
+    """The corrected p of differences and of equivalence; at most one of the two hypotheses of a pair is true."""
+    correct, p = CORRECTIONS[options.correction], np.array([one.p for one in observed])
+    if options.margin is None:
         return correct(p).tolist(), [None] * len(observed)
     margins = np.array([one.equivalence_p for one in observed], np.float64)
-    both = holm_of_two(p, margins) if settings.correction == "holm" else (correct(p), correct(margins))
+    both = holm_of_two(p, margins) if options.correction == "holm" else (correct(p), correct(margins))
     return both[0].tolist(), both[1].tolist()
 
 
 def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
-    """All pairs with the better system first, or each system with the baseline second."""
+    """All pairs, better system first, or every system with the baseline second."""
     names, places = joined.systems, range(len(joined.measures))
     if baseline is not None:
         at = names.index(checked_system_name(names, baseline))
@@ -248,22 +250,22 @@ def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pai
     return (place, other, one) if swap else (place, one, other)
 
 
-def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], settings: CompareOptions) -> list[ObservedDifference]:
+def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
     measures, n, systems = joined.values.shape
     columns = joined.values.transpose(1, 0, 2).reshape(n, measures * systems)
-    means = resampled_means(columns, settings.resamples, settings.seed).reshape(-1, measures, systems)
-    chances = [randomisation_p(values, settings.samples, settings.seed) for values in joined.values]
-    return [_observe(joined, pair, chances[pair[0]], means, settings) for pair in pairs]
+    means = resampled_means(columns, options.resamples, options.seed).reshape(-1, measures, systems)
+    flip_p = [randomisation_p(values, options.samples, options.seed) for values in joined.values]
+    return [_observe(joined, pair, flip_p[pair[0]], means, options) for pair in pairs]
 
 
 def _observe(
-    joined: JoinedValues, pair: Pair, chances: FloatArray, means: FloatArray, settings: CompareOptions
+    joined: JoinedValues, pair: Pair, flip_p: FloatArray, means: FloatArray, options: CompareOptions
 ) -> ObservedDifference:
     place, one, other = pair
     values = joined.values[place]
-    apart = differences(values[:, one], values[:, other])
-    short = paired_statistics(apart)
-    by_t, by_flips = t_test_p(short), float(chances[one, other])
+    by_query = differences(values[:, one], values[:, other])
+    statistics = paired_statistics(by_query)
+    by_t, by_flips = t_test_p(statistics), float(flip_p[one, other])
     low, high = joined.measures[place].range
     resampled = means[:, place, one] - means[:, place, other]
     return ObservedDifference(
@@ -272,28 +274,28 @@ def _observe(
         other=joined.systems[other],
         value=math.fsum(values[:, one].tolist()) / len(values),
         other_value=math.fsum(values[:, other].tolist()) / len(values),
-        differences=short,
-        interval=interval_of(apart, resampled, settings.interval, 1 - settings.alpha, (low - high, high - low)),
+        differences=statistics,
+        interval=interval_of(by_query, resampled, options.interval, 1 - options.alpha, (low - high, high - low)),
         t_p=by_t,
         randomisation_p=by_flips,
-        p=by_t if settings.test == "t" and by_t is not None else by_flips,
-        equivalence_p=None if settings.margin is None else equivalence_p(short, settings.margin),
+        p=by_t if options.test == "t" and by_t is not None else by_flips,
+        equivalence_p=None if options.margin is None else equivalence_p(statistics, options.margin),
     )
 
 
 def _with_verdict(
-    observed: ObservedDifference, p: float, margin_p: float | None, settings: CompareOptions, level: float
+    observed: ObservedDifference, p: float, margin_p: float | None, options: CompareOptions, level: float
 ) -> PairComparison:
-    short = observed.differences
-    least = fewest_queries(level) if settings.test == "randomisation" else 2
-    takes = queries_needed(short.mean, short.deviation, level)
+    statistics = observed.differences
+    fewest = fewest_queries(level) if options.test == "randomisation" else 2
+    needed = queries_needed(statistics.mean, statistics.deviation, level)
     return PairComparison(
         observed=observed,
         p=p,
         equivalence_p=margin_p,
-        detectable=detectable_difference(short.deviation, short.n, level) if short.n >= least else None,
-        needed=None if takes is None else max(takes, least),
-        verdict=_verdict(observed, p, margin_p, settings.alpha),
+        detectable=detectable_difference(statistics.deviation, statistics.n, level) if statistics.n >= fewest else None,
+        needed=None if needed is None else max(needed, fewest),
+        verdict=_verdict(observed, p, margin_p, options.alpha),
     )
 
 
@@ -303,5 +305,5 @@ def _verdict(observed: ObservedDifference, p: float, margin_p: float | None, alp
     if margin_p is not None and margin_p <= alpha:
         return "equivalent"
     if p > alpha:
-        return "cannot tell"
+        return "not significant"
     return "better" if (observed.differences.mean > 0) != (observed.measure.higher_is_better is False) else "worse"

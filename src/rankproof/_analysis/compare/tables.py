@@ -1,4 +1,4 @@
-"""Comparison tables and sentences."""
+"""Tables and sentences of a comparison."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from rankproof.measures._base import Measure
 _TOO_MANY = 1_000_000_000
 
 
-def verdict_sentence(found: PairComparison, settings: CompareOptions) -> str:
-    """What can be said of the pair."""
-    seen = found.observed
-    one, other, n = for_message(seen.one), for_message(seen.other), seen.differences.n
+def verdict_sentence(found: PairComparison, options: CompareOptions) -> str:
+    """The verdict on the pair, with its numbers."""
+    observed = found.observed
+    one, other, n = for_message(observed.one), for_message(observed.other), observed.differences.n
     if found.verdict == "same":
-        return f"{one} and {other} are the same on every query in {seen.measure} (n = {n:,})."
-    inputs = f"{_interval(seen, settings)}, {_p(found.p, settings)}, n = {n:,}"
+        return f"{one} and {other} have the same {observed.measure} on every query (n = {n:,})."
+    numbers = f"{_interval(observed, options)}, {_p(found.p, options)}, n = {n:,}"
+    result = f"{observed.measure}: {_signed(observed)}"
     if found.verdict == "equivalent":
-        margin = format_points(settings.margin or 0.0, seen.measure)
-        both = f"both one-sided tests {_p(found.equivalence_p or 0.0, settings)}"
-        real = "; the difference is real, and too small to matter" if found.p <= settings.alpha else ""
-        return f"{one} and {other} are equivalent within {margin} in {seen.measure}: {_signed(seen)} ({inputs}; {both}){real}."
-    if found.verdict == "cannot tell":
-        return f"Cannot tell {one} from {other} in {seen.measure}: {_signed(seen)} ({inputs}){_power_clauses(found)}."
-    return f"{one} is {found.verdict} than {other} in {seen.measure}: {_signed(seen)} ({inputs})."
+        margin = format_points(options.margin or 0.0, observed.measure)
+        both = f"two one-sided tests {_p(found.equivalence_p or 0.0, options)}"
+        small = "; the difference is significant, but within the margin" if found.p <= options.alpha else ""
+        return f"{one} and {other} are equivalent within {margin} in {result} ({numbers}; {both}){small}."
+    if found.verdict == "not significant":
+        return f"No significant difference between {one} and {other} in {result} ({numbers}){_power_clauses(found)}."
+    return f"{one} is {found.verdict} than {other} in {result} ({numbers})."
 
 
 def _signed(observed: ObservedDifference) -> str:
@@ -40,61 +41,56 @@ def _signed(observed: ObservedDifference) -> str:
     return sign + format_points(observed.differences.mean, observed.measure)
 
 
-def _interval(observed: ObservedDifference, settings: CompareOptions) -> str:
+def _interval(observed: ObservedDifference, options: CompareOptions) -> str:
     if observed.interval is None:
-        return "every query differs by the same: no interval"
+        return "no interval, as every query differs by the same amount"
     low, high = (format_points(end, observed.measure).removesuffix(" pp") for end in observed.interval)
-    return f"{settings.percent} interval {low} to {high}"
+    return f"{options.percent} interval {low} to {high}"
 
 
-def _p(p: float, settings: CompareOptions) -> str:
-    return format_p(p) if settings.correction == "none" else f"{format_p(p)} after {CORRECTION_NAMES[settings.correction]}"
+def _p(p: float, options: CompareOptions) -> str:
+    return format_p(p) if options.correction == "none" else f"{format_p(p)} after {CORRECTION_NAMES[options.correction]}"
 
 
 def _power_clauses(found: PairComparison) -> str:
-    """What could have been told with these queries, and how many would tell."""
+    """The difference with 80% power, and the queries needed for 80% power at the observed difference."""
     n, parts = found.observed.differences.n, []
     if found.detectable is None:
-        parts.append("with so few queries no difference could be told")
+        parts.append("too few queries for any difference to be significant")
     elif found.detectable:
-        least = format_points(found.detectable, found.observed.measure)
-        parts.append(f"with these queries {least} would be found 4 times in 5")
+        parts.append(f"{POWER:.0%} power for {format_points(found.detectable, found.observed.measure)}")
     if found.needed is None:
-        parts.append("no number of queries confirms a difference of 0")
+        parts.append("the observed difference is 0")
     elif found.needed > n:
-        many = f"about {found.needed:,}" if found.needed < _TOO_MANY else f"more than {_TOO_MANY:,}"
-        parts.append(f"to find the one seen 4 times in 5 takes {many} queries")
+        queries = f"{found.needed:,}" if found.needed < _TOO_MANY else f"more than {_TOO_MANY:,}"
+        parts.append(f"{queries} queries needed for {POWER:.0%} power at the observed difference")
     return "".join(f"; {part}" for part in parts)
 
 
 Facts = Mapping[str, Any]
-_VERDICT_ORDER: tuple[Verdict, ...] = ("better", "worse", "equivalent", "same", "cannot tell")
+_VERDICT_ORDER: tuple[Verdict, ...] = ("better", "worse", "equivalent", "same", "not significant")
 
 
 def verdict_table(
-    measure: Measure, baseline: str | None, found: Sequence[PairComparison], settings: CompareOptions, facts: Facts
+    measure: Measure, baseline: str | None, found: Sequence[PairComparison], options: CompareOptions, facts: Facts
 ) -> Table:
-    """One measure: what is settled first, larger differences first, a sentence for each row."""
+    """The verdicts under one measure, significant and large differences first, with a sentence for each row."""
     rows = sorted(found, key=lambda one: (_VERDICT_ORDER.index(one.verdict), -abs(one.observed.differences.mean)))
     columns = (
-        Column(
-            "pair" if baseline is None else "system", about="the first system and the second, or the one held to the baseline"
-        ),
-        Column("difference", "difference", "the first system's mean less the second's"),
+        Column("pair" if baseline is None else "system", about="first and second system, or the system against the baseline"),
+        Column("difference", "difference", "mean of the first system minus mean of the second"),
         Column("p", "p", "two-sided, corrected for all tests of the comparison"),
         Column("verdict", about="on the first system"),
         Column(
-            f"{settings.percent} interval",
-            "interval",
-            "of the difference, for this pair alone; none where all differ by the same",
+            f"{options.percent} interval", "interval", "of the difference, for this pair alone; none if all differ by the same"
         ),
     )
     cells = tuple(
         (_name(one, baseline), one.observed.differences.mean, one.p, one.verdict, one.observed.interval) for one in rows
     )
-    against = "" if baseline is None else f" from {for_message(baseline)}"
-    title = f"{measure}: which differences{against} are real (n = {pluralise(facts['n'], 'query', 'queries')})"
-    return Table("verdicts", title, columns, cells, tuple(verdict_sentence(one, settings) for one in rows), facts=dict(facts))
+    against = "" if baseline is None else f" to {for_message(baseline)}"
+    title = f"{measure}: which differences{against} are significant (n = {pluralise(facts['n'], 'query', 'queries')})"
+    return Table("verdicts", title, columns, cells, tuple(verdict_sentence(one, options) for one in rows), facts=dict(facts))
 
 
 def _name(found: PairComparison, baseline: str | None) -> str:
@@ -105,55 +101,63 @@ DETAILS = (
     Column("measure"),
     Column("system"),
     Column("other"),
-    Column("value", "value", "the system's mean"),
-    Column("other value", "value", "the other's mean"),
-    Column("difference", "difference", "the system's mean less the other's"),
+    Column("value", "value", "mean of the system"),
+    Column("other value", "value", "mean of the other system"),
+    Column("difference", "difference", "mean of the system minus mean of the other"),
     Column("interval", "interval", "of the difference, for this pair alone"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
-    Column("p t-test", "p", "paired t-test, two-sided, not corrected; none where all queries differ by the same"),
-    Column("p", "p", "of the test that decides, corrected for all tests"),
-    Column("p equivalence", "p", "two one-sided t-tests within the margin, corrected"),
-    Column("d", "number", "Cohen's d of differences: their mean over their standard deviation"),
+    Column("p t-test", "p", "paired t-test, two-sided, not corrected; none if all queries differ by the same"),
+    Column("p", "p", "of the chosen test, corrected for all tests"),
+    Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
+    Column("d", "number", "Cohen's d: mean difference over its standard deviation"),
     Column("wins", "count", "queries on which the system's value is higher"),
     Column("ties", "count"),
     Column("losses", "count"),
-    Column("detectable", "value", "the least difference found with a power of 80% at this n, spread and number of tests"),
-    Column("needed", "count", "queries that confirm the difference seen with a power of 80%"),
+    Column("detectable", "value", "smallest difference with 80% power at this n, spread and number of tests"),
+    Column("needed", "count", "queries needed for 80% power at the observed difference"),
     Column("n", "count", "queries"),
     Column("verdict"),
 )
 
 
 def details_table(found: Sequence[PairComparison], notes: Sequence[str], facts: Facts) -> Table:
-    """Every number of every pair under every measure."""
+    """All numbers of every pair under every measure."""
     rows = tuple(map(_details_row, found))
-    title = f"Every pair in numbers (n = {pluralise(facts['n'], 'query', 'queries')})"
+    title = f"All numbers of every pair (n = {pluralise(facts['n'], 'query', 'queries')})"
     return Table("details", title, DETAILS, rows, (), tuple(notes), dict(facts))
 
 
 def _details_row(found: PairComparison) -> tuple[CellValue, ...]:
-    seen, short = found.observed, found.observed.differences
+    observed, paired = found.observed, found.observed.differences
     return (
-        *(str(seen.measure), seen.one, seen.other, seen.value, seen.other_value, short.mean, seen.interval),
-        *(seen.randomisation_p, seen.t_p, found.p, found.equivalence_p),
-        *(short.effect, short.wins, short.ties, short.losses, found.detectable, found.needed, short.n, found.verdict),
+        *(
+            str(observed.measure),
+            observed.one,
+            observed.other,
+            observed.value,
+            observed.other_value,
+            paired.mean,
+            observed.interval,
+        ),
+        *(observed.randomisation_p, observed.t_p, found.p, found.equivalence_p),
+        *(paired.effect, paired.wins, paired.ties, paired.losses, found.detectable, found.needed, paired.n, found.verdict),
     )
 
 
-def comparison_facts(joined: JoinedValues, settings: CompareOptions, tests: int) -> dict[str, Any]:
-    """What every table rests on."""
+def comparison_facts(joined: JoinedValues, options: CompareOptions, tests: int) -> dict[str, Any]:
+    """The facts of every table: n, test, correction, interval and seed."""
     n = len(joined.queries)
     return {
         "n": n,
         "tests": tests,
-        "test": settings.test,
-        "exact": settings.test == "randomisation" and settings.is_exact(n),
-        "samples": settings.samples,
-        "correction": settings.correction,
-        "alpha": settings.alpha,
-        "interval": settings.interval if n >= SMALL_SAMPLE else "student",
-        "resamples": settings.resamples,
-        "margin": settings.margin,
+        "test": options.test,
+        "exact": options.test == "randomisation" and options.is_exact(n),
+        "samples": options.samples,
+        "correction": options.correction,
+        "alpha": options.alpha,
+        "interval": options.interval if n >= SMALL_SAMPLE else "student",
+        "resamples": options.resamples,
+        "margin": options.margin,
         "power": POWER,
-        "seed": settings.seed,
+        "seed": options.seed,
     }

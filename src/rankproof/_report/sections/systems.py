@@ -91,7 +91,7 @@ _MAX_SENTENCES = 8
 _VERDICT_SENTENCES = {
     "real gain": "More than chance better than the rung below",
     "real loss": "More than chance worse than the rung below",
-    "cannot tell": "Not to be told from the rung below by these queries",
+    "not significant": "No significant difference to its baseline",
     "same": "The same as the rung below on every query",
 }
 
@@ -131,7 +131,7 @@ def _inconclusive_systems(context: ReportContext) -> list[str] | None:
     """The rungs that the test does not tell from the one below; None where it is not of the first measure."""
     if context.measure != main_measure(context.results) or not context.comparisons:
         return None
-    return [system_run.name for system_run in context.results.system_runs if system_verdict(context, system_run) == "cannot tell"]
+    return [system_run.name for system_run in context.results.system_runs if system_verdict(context, system_run) == "not significant"]
 
 
 def _gain_list(gains: list[str]) -> str:

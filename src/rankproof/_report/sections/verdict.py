@@ -72,7 +72,7 @@ def warning_sentences(context: ReportContext) -> Iterator[str]:
 
 def _power_warnings(context: ReportContext) -> Iterator[str]:
     """The differences that could have been found, from pair to pair, where some could not be told apart."""
-    unsure = [pair for pair in context.comparisons if pair.verdict == "cannot tell" and pair.detectable]
+    unsure = [pair for pair in context.comparisons if pair.verdict == "not significant" and pair.detectable]
     if unsure:
         found = sorted(pair.detectable or 0.0 for pair in unsure)
         least, most = (format_points(each, context.one.measure) for each in (found[0], found[-1]))
