@@ -1,1 +1,83 @@
-"""NEW public names of signature types."""
+"""The types of public signatures that have no constructor of their own at the top level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankproof._analysis.inputs import AnalysisInput as AnalysisInput
+    from rankproof._cli.command import Command as Command
+    from rankproof._cli.terminal import Terminal as Terminal
+    from rankproof._data.answers import Answer as Answer
+    from rankproof._data.answers import Reference as Reference
+    from rankproof._data.answers import References as References
+    from rankproof._data.dataset import Document as Document
+    from rankproof._data.dataset import Query as Query
+    from rankproof._data.ordering import ReadOptions as ReadOptions
+    from rankproof._data.qrels import Judgement as Judgement
+    from rankproof._data.run import RunRow as RunRow
+    from rankproof._data.table import Column as Column
+    from rankproof._data.table import Table as Table
+    from rankproof._evaluation.notes import Note as Note
+    from rankproof._evaluation.result import MeasureResult as MeasureResult
+    from rankproof._evaluation.result import SystemResult as SystemResult
+    from rankproof._experiment.run import RunOptions as RunOptions
+    from rankproof._llm.budget import Budget as Budget
+    from rankproof._llm.budget import Estimate as Estimate
+    from rankproof._registry import Component as Component
+    from rankproof._registry import Option as Option
+    from rankproof._results.experiment_result import SystemRun as SystemRun
+    from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
+    from rankproof.models._base import Encoder as Encoder
+    from rankproof.models._base import EncoderModel as EncoderModel
+    from rankproof.models._chat.base import ChatModel as ChatModel
+    from rankproof.models._chat.base import ChatReply as ChatReply
+    from rankproof.models._chat.base import ChatRequest as ChatRequest
+    from rankproof.stages._base import BuildContext as BuildContext
+    from rankproof.stages._base import Cost as Cost
+    from rankproof.stages._base import Scorer as Scorer
+    from rankproof.stages._base import Searcher as Searcher
+    from rankproof.stages._base import Stage as Stage
+    from rankproof.stores._base import Store as Store
+    from rankproof.stores._base import VectorStore as VectorStore
+else:
+    from rankproof._registry import lazy_names
+
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        AnalysisInput="rankproof._analysis.inputs",
+        Answer="rankproof._data.answers",
+        Budget="rankproof._llm.budget",
+        BuildContext="rankproof.stages._base",
+        ChatModel="rankproof.models._chat.base",
+        ChatReply="rankproof.models._chat.base",
+        ChatRequest="rankproof.models._chat.base",
+        Column="rankproof._data.table",
+        Command="rankproof._cli.command",
+        Component="rankproof._registry",
+        Cost="rankproof.stages._base",
+        CrossEncoderModel="rankproof.models._base",
+        Document="rankproof._data.dataset",
+        Encoder="rankproof.models._base",
+        EncoderModel="rankproof.models._base",
+        Estimate="rankproof._llm.budget",
+        Judgement="rankproof._data.qrels",
+        MeasureResult="rankproof._evaluation.result",
+        Note="rankproof._evaluation.notes",
+        Option="rankproof._registry",
+        Query="rankproof._data.dataset",
+        ReadOptions="rankproof._data.ordering",
+        Reference="rankproof._data.answers",
+        References="rankproof._data.answers",
+        RunOptions="rankproof._experiment.run",
+        RunRow="rankproof._data.run",
+        Scorer="rankproof.stages._base",
+        Searcher="rankproof.stages._base",
+        Stage="rankproof.stages._base",
+        Store="rankproof.stores._base",
+        SystemResult="rankproof._evaluation.result",
+        SystemRun="rankproof._results.experiment_result",
+        Table="rankproof._data.table",
+        Terminal="rankproof._cli.terminal",
+        VectorStore="rankproof.stores._base",
+    )

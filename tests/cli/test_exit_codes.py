@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rankproof import __version__, _evaluation
-from rankproof._cli.main import COMMANDS, main
+from rankproof import __version__
+from rankproof._cli.main import main
+from rankproof._cli.registry import COMMANDS
 
 
 def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
@@ -81,7 +82,7 @@ def test_a_file_that_cannot_be_written_there_is_wrong_usage(capsys: pytest.Captu
     assert "cannot be written" in error
 
 
-@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], *([verb, "--help"] for verb in COMMANDS)])
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], *([verb, "--help"] for verb in COMMANDS.names())])
 def test_every_help_page_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     assert main(argv) == 0
     page = capsys.readouterr().out
@@ -105,7 +106,7 @@ def broken(*_: object, **__: object) -> None:
 def test_a_bug_of_ours_is_one_line_and_a_traceback_only_when_verbose(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_evaluation, "evaluate_runs", broken)
+    monkeypatch.setattr("rankproof._evaluation.evaluate.evaluate_runs", broken)
     line = "internal error: RuntimeError: boom \\x1b[31m; please report it with -v\n"
     assert ending(capsys, "eval", "--sample") == (1, line)
     code, error = ending(capsys, "eval", "--sample", "-v")
@@ -122,13 +123,13 @@ def test_a_bug_of_ours_is_one_line_and_a_traceback_only_when_verbose(
         (BrokenPipeError(), 0, ""),
     ],
 )
-def test_what_the_world_does_ends_with_its_code(
+def test_an_error_of_the_system_has_its_exit_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     def raising(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(_evaluation, "evaluate_runs", raising)
+    monkeypatch.setattr("rankproof._evaluation.evaluate.evaluate_runs", raising)
     assert ending(capsys, "eval", "--sample") == (code, message)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from importlib import import_module
 
 import pytest
 
-from rankproof._cli.completion import Command, all_commands
-from rankproof._cli.main import _EXAMPLES, COMMANDS, main
-from rankproof._cli.parser import command_parser
+from rankproof._cli.completion import CommandWords, all_commands
+from rankproof._cli.main import _EXAMPLES, main
+from rankproof._cli.registry import COMMANDS, command_named, parser_of
 
 SHELL = re.compile(r"\s(?:&&|\||>)\s|^source <\(|\)$")
 
@@ -30,14 +29,12 @@ def commands(examples: str) -> list[list[str]]:
 
 def parsed(command: list[str]) -> argparse.Namespace:
     verb, *arguments = command
-    return command_parser(verb, COMMANDS[verb], import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}")).parse(
-        arguments
-    )
+    return parser_of(verb).parse(arguments)
 
 
-@pytest.mark.parametrize("verb", COMMANDS)
+@pytest.mark.parametrize("verb", COMMANDS.names())
 def test_every_example_of_a_verb_is_taken_by_its_parser(verb: str) -> None:
-    examples = commands(import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}").EXAMPLES)
+    examples = commands(command_named(verb).examples)
     assert [command[0] for command in examples].count(verb) >= 2
     for command in examples:
         parsed(command)
@@ -50,7 +47,7 @@ def test_the_examples_of_the_first_page_are_taken_too() -> None:
         parsed(command)
 
 
-@pytest.mark.parametrize("verb", COMMANDS)
+@pytest.mark.parametrize("verb", COMMANDS.names())
 def test_a_help_page_has_usage_summary_options_examples_and_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
     page = capsys.readouterr().out
@@ -60,5 +57,5 @@ def test_a_help_page_has_usage_summary_options_examples_and_exit_codes(verb: str
 
 
 @pytest.mark.parametrize("verb", all_commands(), ids=lambda verb: verb.name)
-def test_every_argument_says_what_it_is_for(verb: Command) -> None:
+def test_every_argument_says_what_it_is_for(verb: CommandWords) -> None:
     assert [argument for argument in verb.arguments if not argument.summary] == []

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._cli.main import COMMANDS, main
+from rankproof._cli.main import main
 from rankproof._cli.progress import ReadProgress
+from rankproof._cli.registry import COMMANDS
 from rankproof._cli.terminal import Terminal
 from rankproof.measures import MEASURES
 
@@ -163,7 +164,7 @@ def test_one_measure_is_found_by_any_spelling(capsys: pytest.CaptureFixture[str]
 def test_completion_knows_verbs_options_choices_and_measures(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    for word in (*COMMANDS, "skip-missing", "keep-best", "markdown", "nDCG", "NumRelRet", "parquet", "combmnz"):
+    for word in (*COMMANDS.names(), "skip-missing", "keep-best", "markdown", "nDCG", "NumRelRet", "parquet", "combmnz"):
         assert word in script
 
 

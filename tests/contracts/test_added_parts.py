@@ -1,4 +1,4 @@
-"""A fusion method, a normalisation and a check of another package are seen wherever those of this one are."""
+"""A fusion method, a normalisation, a check and a verb of another package are seen wherever those of this one are."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, entries:
         monkeypatch.setattr(table, "_records", dict(table.registered()))
         monkeypatch.setattr(table, "_modules", dict(table._modules))
     monkeypatch.syspath_prepend(str(folder))
+    sys.modules.pop("added_parts", None)
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +239,52 @@ def test_a_table_reads_every_file_of_its_package_in_one_order(tmp_path: Path, mo
     assert len(table) == 3
     with pytest.raises(ValueError, match=r"here: there is a word called apple already, of some_words\.apple"):
         table.add(Word("apple"), "here")
+
+
+VERB = """
+from rankproof.types import Command
+
+def add_arguments(parser):
+    parser.add_argument("name", help="whom to greet")
+
+def greet(args, terminal):
+    terminal.show(f"hello {args.name}\\n")
+    return 0
+
+HELLO = Command(usage="NAME", examples="examples:\\n  rankproof hello you", add_arguments=add_arguments, run=greet, summary="greet")
+NO_COMMAND = "text"
+"""
+VERB_ENTRIES = "[rankproof.commands]\nhello = added_parts:HELLO\n"
+
+
+def test_a_verb_of_another_package_runs_and_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, monkeypatch, VERB, VERB_ENTRIES)
+    assert main(["hello", "world"]) == 0
+    assert capsys.readouterr().out == "hello world\n"
+    assert main(["--help"]) == 0
+    assert "  hello          greet\n" in capsys.readouterr().out
+    assert main(["hello", "--help"]) == 0
+    assert "usage: rankproof hello NAME\n\nGreet.\n" in capsys.readouterr().out
+    assert main(["completion", "bash"]) == 0
+    assert " hello " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "message"),
+    [
+        (VERB, "added_parts:NO_COMMAND", "the verb hello of another package is no rankproof.types.Command"),
+        ("raise RuntimeError('half an installation')", "added_parts:HELLO", "cannot be loaded (half an installation)"),
+    ],
+)
+def test_a_verb_that_cannot_be_loaded_hides_no_other_verb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: str, target: str, message: str
+) -> None:
+    install(tmp_path, monkeypatch, module, f"[rankproof.commands]\nhello = {target}\n")
+    assert main(["hello", "world"]) == 1
+    assert message in capsys.readouterr().err
+    assert main(["--help"]) == 0
+    assert message in capsys.readouterr().out
+    assert main(["completion", "fish"]) == 0
+    assert "-a hello" not in capsys.readouterr().out

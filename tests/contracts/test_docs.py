@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import rankproof
-from rankproof._cli.main import COMMANDS, main
+from rankproof._cli.main import main
+from rankproof._cli.registry import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,7 +30,7 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", ["README.md", "docs/commands.md"])
 def test_the_readme_and_the_page_of_commands_name_every_verb(name: str) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
-    assert [verb for verb in COMMANDS if f"`rankproof {verb}" not in page] == []
+    assert [verb for verb in COMMANDS.names() if f"`rankproof {verb}" not in page] == []
 
 
 def test_every_code_of_a_note_is_documented() -> None:

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -23,8 +22,8 @@ from tools.docs.site import DOCS, ROOT, fresh_pages, pages
 from tools.docs.times import settled
 
 import rankproof
-from rankproof._cli.main import COMMANDS, main
-from rankproof._cli.parser import command_parser
+from rankproof._cli.main import main
+from rankproof._cli.registry import COMMANDS, parser_of
 from rankproof.measures import Measure
 from rankproof.measures._registry import ANSWER_ADVICE, RANKING_ADVICE, advice_of
 
@@ -66,7 +65,7 @@ def test_every_command_that_is_shown_is_one_that_the_program_takes(page: Path) -
     for command in commands(page):
         _, verb, *arguments = shlex.split(command)
         assert verb in COMMANDS, command
-        command_parser(verb, COMMANDS[verb], import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}")).parse(arguments)
+        parser_of(verb).parse(arguments)
 
 
 @pytest.mark.parametrize(

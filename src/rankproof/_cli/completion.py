@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Literal
 
-from rankproof._cli.main import COMMANDS
-from rankproof._cli.parser import command_parser
+from rankproof._cli.command import Command
+from rankproof._cli.registry import loadable_verbs, parser_of
+from rankproof._cli.terminal import Terminal
 
 ValueKind = Literal["nothing", "choice", "file", "measures", "text"]
 _FILE_METAVARS = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "RUN")
@@ -26,7 +26,7 @@ class CommandArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandWords:
     """A verb with all that it takes."""
 
     name: str
@@ -44,15 +44,15 @@ class Command:
         return next(argument for argument in self.arguments if not argument.spellings)
 
 
-def all_commands() -> list[Command]:
-    """Every verb, in the order of the help page."""
-    return [_command(name, summary) for name, summary in COMMANDS.items()]
+def all_commands() -> list[CommandWords]:
+    """Every verb that can be loaded, in the order of the help page."""
+    return [_command(name, summary) for name, summary in loadable_verbs()]
 
 
-def _command(name: str, summary: str) -> Command:
-    parser = command_parser(name, summary, import_module(f"rankproof._cli.commands.{name.replace('-', '_')}"))
+def _command(name: str, summary: str) -> CommandWords:
+    parser = parser_of(name)
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    return Command(name, summary, tuple(map(_argument, actions)))
+    return CommandWords(name, summary, tuple(map(_argument, actions)))
 
 
 def _argument(action: argparse.Action) -> CommandArgument:
@@ -95,7 +95,7 @@ _rankproof() {{
         return
     fi
     case "$verb" in
-{free}
+{positional}
     esac
 }}
 _rankproof_measures() {{
@@ -108,7 +108,7 @@ complete -o default -F _rankproof rankproof
 """
 
 
-def bash(verbs: Sequence[Command]) -> str:
+def bash(verbs: Sequence[CommandWords]) -> str:
     """A script for bash; where it has no words to offer, bash offers files."""
     values = [
         f"        {_patterns(verb, option)}) {_bash_reply(option)}; return ;;"
@@ -126,11 +126,11 @@ def bash(verbs: Sequence[Command]) -> str:
     )
 
 
-def _patterns(verb: Command, option: CommandArgument) -> str:
+def _patterns(verb: CommandWords, option: CommandArgument) -> str:
     return "|".join(f'"{verb.name} {spelling}"' for spelling in option.spellings)
 
 
-def _spellings(verb: Command) -> str:
+def _spellings(verb: CommandWords) -> str:
     return " ".join(spelling for option in verb.options for spelling in option.spellings)
 
 
@@ -142,7 +142,7 @@ def _bash_reply(argument: CommandArgument) -> str:
     }.get(argument.takes, ":")
 
 
-def zsh(verbs: Sequence[Command]) -> str:
+def zsh(verbs: Sequence[CommandWords]) -> str:
     """A script for zsh's completion system."""
     listed = "\n".join(f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in verbs)
     cases = "\n".join(f"        {verb.name})\n            _arguments -s {_zsh_specs(verb)} ;;" for verb in verbs)
@@ -156,7 +156,7 @@ def zsh(verbs: Sequence[Command]) -> str:
     )
 
 
-def _zsh_specs(verb: Command) -> str:
+def _zsh_specs(verb: CommandWords) -> str:
     options = [
         _quoted(f"*{spelling}[{_bracketed(option.summary)}]{_zsh_value(option)}")
         for option in verb.options
@@ -179,7 +179,7 @@ def _bracketed(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
-def fish(verbs: Sequence[Command]) -> str:
+def fish(verbs: Sequence[CommandWords]) -> str:
     """A script for fish."""
     lines = ["# rankproof completion for fish", "complete -c rankproof -f"]
     lines += [f"complete -c rankproof -n __fish_use_subcommand -a {verb.name} -d {_fish_quoted(verb.summary)}" for verb in verbs]
@@ -188,7 +188,7 @@ def fish(verbs: Sequence[Command]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fish_line(verb: Command, argument: CommandArgument) -> str:
+def _fish_line(verb: CommandWords, argument: CommandArgument) -> str:
     flags = " ".join(f"-{'l' if one.startswith('--') else 's'} {one.lstrip('-')}" for one in argument.spellings)
     words = _fish_quoted(" ".join(argument.words))
     comma_list = _fish_quoted(f"(__fish_append , {' '.join(argument.words)})")
@@ -210,3 +210,26 @@ def _quoted(text: str) -> str:
 
 def _fish_quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_SCRIPTS = {"bash": bash, "zsh": zsh, "fish": fish}
+USAGE = "{bash,zsh,fish}"
+EXAMPLES = """\
+examples:
+  source <(rankproof completion bash)                                   # bash, this session
+  rankproof completion zsh > "${fpath[1]}/_rankproof"                   # zsh
+  rankproof completion fish > ~/.config/fish/completions/rankproof.fish # fish"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which shell."""
+    parser.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell that the script is for")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Prints the script."""
+    terminal.show(_SCRIPTS[args.shell](all_commands()))
+    return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -205,7 +205,6 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._evaluation.inputs import name_runs_uniquely
     from rankproof._formats.read import qrels_file, read_qrels
-    # import dropped
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])

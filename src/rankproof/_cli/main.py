@@ -4,39 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from rankproof._cli.parser import EXIT_CODES, GLOBAL_OPTIONS, unknown_name_error
+from rankproof._cli.parser import EXIT_CODES, GLOBAL_OPTIONS, split_command, unknown_name_error
 from rankproof._cli.terminal import Terminal
-
-COMMANDS = {
-    "run": "climb the ladder of an experiment: quality, latency and cost of each system",
-    "init": "write a commented experiment file",
-    "eval": "evaluate run files against judgements",
-    "compare": "say which differences between systems are real, in numbers and in words",
-    "doctor": "look for what may be wrong with data or runs, before a number is believed",
-    "explain": "take one number apart: queries, ranks, gains, terms",
-    "audit": "the same runs by other tools' conventions; ties; holes in the judgements",
-    "segments": "show on which kinds of queries a system is weak, and whether that is chance",
-    "diagnose": "say what is wrong with each system, stage and segment, and which queries fail",
-    "baselines": "show every value beside chance, the simplest search, the best order, and bands",
-    "answers": "measure answers against references, and say what holds them back",
-    "gate": "fail a build on a significant drop, a missed bound, or queries that went missing",
-    "save-baseline": "keep the values of systems as the baseline of the gate",
-    "report": "write one page with the verdict, the ladder and every query, which opens anywhere",
-    "serve": "show results folders in a browser: list, reports, compare, and judging by a person",
-    "plot": "draw charts as PNG, SVG or PDF: quality, latency, recall, differences, segments",
-    "export": "write results as CSV, JSON, Markdown, LaTeX, JUnit or Parquet, or to MLflow",
-    "generate": "make synthetic queries from documents, each with the document it was made from",
-    "judge": "grade pairs of query and document by a language model, and hold it against people",
-    "fuse": "join several runs into one, by reciprocal rank or by score",
-    "convert": "turn a run, judgements or a dataset into another format",
-    "measures": "list the measures, with definition, range, source and aliases",
-    "cache": "show or clear what is kept for the next run",
-    "models": "get and list model weights",
-    "tokenizers": "train and compare encoders that differ in their tokenizer alone",
-    "completion": "print the completion script of a shell",
-}
 
 
 def entry() -> None:
@@ -68,30 +39,13 @@ def exit_code_of(run: Callable[[Sequence[str]], int], arguments: Sequence[str]) 
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from rankproof._cli.parser import split_command
-
     before, verb, rest = split_command(arguments)
     if verb is None:
-        # import dropped
+        return _run_without_verb(before)
+    from rankproof._cli.registry import command_named, parser_of
 
-        return run_without_command(before, COMMANDS)
-    if verb not in COMMANDS:
-        from rankproof._cli.parser import unknown_name_error
-
-        raise unknown_name_error("verb", verb, COMMANDS, see="rankproof --help")
-    return _run_command(verb, [*before, *rest])
-
-
-def _run_command(verb: str, arguments: list[str]) -> int:
-    from importlib import import_module
-
-    from rankproof._cli.parser import command_parser
-    from rankproof._cli.terminal import Terminal
-
-    module = import_module(f"rankproof._cli.commands.{verb.replace('-', '_')}")
-    args = command_parser(verb, COMMANDS[verb], module).parse(arguments)
-    code: int = module.run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
-    return code
+    args = parser_of(verb).parse([*before, *rest])
+    return command_named(verb).run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
 
 
 def _is_verbose(arguments: Sequence[str]) -> bool:
@@ -121,12 +75,12 @@ examples:
   source <(rankproof completion bash)"""
 
 
-def run_without_command(arguments: Sequence[str], verbs: Mapping[str, str]) -> int:
+def _run_without_verb(arguments: Sequence[str]) -> int:
     """Prints the version or the help."""
     asked = [argument for argument in arguments if argument not in GLOBAL_OPTIONS]
     if asked and asked[0] not in ("--version", "-V", "--help", "-h"):
         raise unknown_name_error("option", asked[0], ["--version", "--help", *GLOBAL_OPTIONS], see="rankproof --help")
-    Terminal().show(version() if asked and asked[0] in ("--version", "-V") else _help(verbs))
+    Terminal().show(version() if asked and asked[0] in ("--version", "-V") else _help())
     return 0
 
 
@@ -143,7 +97,10 @@ def version() -> str:
     return f"rankproof {__version__} ({reader})\nPython {platform.python_version()}, numpy {numpy.__version__}\n"
 
 
-def _help(verbs: Mapping[str, str]) -> str:
+def _help() -> str:
+    from rankproof._cli.registry import verb_lines
+
+    verbs = verb_lines()
     width = max(map(len, verbs))
     listed = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in verbs.items())
     return f"{_HEAD}\n\nverbs:\n{listed}\n\n{_OPTIONS}\n\n{_EXAMPLES}\n\n{EXIT_CODES}\n"

@@ -16,6 +16,7 @@ from rankproof._cli.arg_types import (
     query_ids,
     single_character,
 )
+from rankproof._render.registry import RESULT_FORMATS
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from rankproof._analysis.query_groups import Grouping
     from rankproof._data.dataset import Dataset
     from rankproof._evaluation.options import EvaluateOptions, ProgressCallback
-
-
-FORMATS = ("table", "json", "csv", "trec", "latex", "markdown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +41,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
     group.add_argument("-q", "--per-query", action="store_true", help="also the value of every query")
-    group.add_argument("--format", choices=FORMATS, default="table", help="how to show it (table)")
+    group.add_argument("--format", choices=RESULT_FORMATS.names(), default="table", help="output format (table)")
     group.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     group.add_argument("--name", action="append", default=[], metavar="NAME", help="a system's name, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")

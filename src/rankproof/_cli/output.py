@@ -7,19 +7,15 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankproof._data.table import Table
     from rankproof._evaluation.notes import Note
     from rankproof._evaluation.result import Result
-    from rankproof._render.grid import RenderOptions
 
 
 _FOLDER_FILES = (
@@ -76,21 +72,14 @@ def _regular_file(path: str) -> os.stat_result | None:
 
 
 MACHINE_JUDGEMENTS = "machine-judgements"
-_VIEW_MODULES = {"table": "as_text"}
-
-
-def _renderer(name: str) -> Callable[[Result, RenderOptions], str]:
-    if name == "trec":
-        return import_module("rankproof._render.trec").render_trec  # type: ignore[no-any-return]
-    return getattr(import_module("rankproof._render.result"), f"render_{'text' if name == 'table' else name}")  # type: ignore[no-any-return]
 
 
 def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) -> None:
     """Renders the result to standard output or to the file asked for, then says the notes."""
-    text = _renderer(args.format)(
-        result, terminal.render_options(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel)
-    )
-    write_or_show(text, args.output, terminal)
+    from rankproof._render.registry import RESULT_FORMATS
+
+    options = terminal.render_options(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel)
+    write_or_show(RESULT_FORMATS.load(args.format)(result, options), args.output, terminal)
     for line in note_lines(result):
         terminal.note(line)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
 from typing import NoReturn
 
+from rankproof._cli.command import Command
 from rankproof._cli.terminal import Terminal, stream_width
 from rankproof.errors import UsageError, closest_name, for_message
 
 GLOBAL_OPTIONS = ("-v", "--verbose", "--quiet")
-_GATE_COMMANDS = ("rankproof gate", "rankproof doctor")
 EXIT_CODES = """\
 exit codes:
   0  done
@@ -32,16 +31,16 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError and suggests the nearest option.
 
-    `listing` writes the end of the help page, where that takes time: the parts that installed packages add are looked up.
+    `help_tail` writes the end of the help page, where that takes time: the parts that installed packages add are looked up.
     """
 
-    listing: Callable[[], str] | None = None
+    help_tail: Callable[[], str] | None = None
 
     def format_help(self) -> str:
         """The help page."""
-        if self.listing is None:
+        if self.help_tail is None:
             return super().format_help()
-        return f"{super().format_help()}\n{self.listing()}\n"
+        return f"{super().format_help()}\n{self.help_tail()}\n"
 
     def error(self, message: str) -> NoReturn:
         """A wrong argument."""
@@ -71,32 +70,26 @@ def _protect_dash_files(argv: Sequence[str]) -> list[str]:
     return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
 
 
-def command_parser(verb: str, summary: str, module: ModuleType) -> Parser:
-    """The parser of one verb."""
-    return program_parser(f"rankproof {verb}", summary, module)
-
-
-def program_parser(program: str, summary: str, module: ModuleType) -> Parser:
-    """The parser of a command, with what every one has."""
+def command_parser(program: str, summary: str, command: Command) -> Parser:
+    """The parser of a command, with the options that every command has."""
     parser = Parser(
         prog=program,
-        usage=f"{program} {module.USAGE}",
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"{module.EXAMPLES}\n\n{_exit_codes(program)}",
+        usage=f"{program} {command.usage}",
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=f"{command.examples}\n\n{_exit_codes(command)}",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    parser.listing = getattr(module, "listing", None)
-    module.add_arguments(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="say more; show the traceback of an internal error")
-    parser.add_argument("--quiet", action="store_true", help="no notes and no progress, errors only")
+    parser.help_tail = command.help_tail
+    command.add_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="show more, and the traceback of an internal error")
+    parser.add_argument("--quiet", action="store_true", help="show no notes and no progress, only errors")
     return parser
 
 
-def _exit_codes(program: str) -> str:
+def _exit_codes(command: Command) -> str:
     """The exit codes that the command can end with."""
-    lines = EXIT_CODES.splitlines()
-    return "\n".join(line for line in lines if program in _GATE_COMMANDS or not line.startswith("  3 "))
+    return "\n".join(line for line in EXIT_CODES.splitlines() if command.can_fail or not line.startswith("  3 "))
 
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:

@@ -1,17 +1,34 @@
-"""The formats of `rankproof export` that are text, each by the view that makes it."""
+"""The output formats of results: those of `rankproof eval`, and the text formats of `rankproof export`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from rankproof._registry import Component, Registry
 from rankproof._render.grid import RenderOptions
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
+    from rankproof._evaluation.result import Result
     from rankproof._results.experiment_result import ExperimentResult
 
+RenderResult = Callable[["Result", RenderOptions], str]
 ShowNote = Callable[[str], None]
+
+RESULT_FORMATS: Registry[RenderResult] = Registry(
+    "format",
+    "",
+    (
+        Component("table", "rankproof._render.result:render_text", "a table for the terminal"),
+        Component("json", "rankproof._render.result:render_json", "every number, for programs"),
+        Component("csv", "rankproof._render.result:render_csv", "one value a line"),
+        Component("trec", "rankproof._render.trec:render_trec", "the layout of trec_eval"),
+        Component("latex", "rankproof._render.result:render_latex", "a table for a paper"),
+        Component("markdown", "rankproof._render.result:render_markdown", "a table for a web page"),
+    ),
+)
+"""The formats of `rankproof eval`."""
 
 
 def _comparison_table(results: ExperimentResult, show_note: ShowNote, name: Literal["letters", "details"]) -> Table | None:

@@ -39,9 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    from rankproof._cli.parser import program_parser
+    from rankproof._cli.command import Command
+    from rankproof._cli.parser import command_parser
 
-    args = program_parser(PROGRAM, SUMMARY, sys.modules[__name__]).parse(argv)
+    command = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)
+    args = command_parser(PROGRAM, SUMMARY, command).parse(argv)
     return run(args, Terminal(quiet=args.quiet, verbose=args.verbose))
 
 

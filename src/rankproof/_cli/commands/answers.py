@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import FORMATS, encode_texts, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
 from rankproof._cli.output import check_output
@@ -155,3 +156,6 @@ def _segment_tables(subject: AnswerInput, args: argparse.Namespace) -> Iterator[
         for measure in measures:
             tables = segments(inputs, group_queries(inputs, by), measure, settings)
             yield from tables if args.by or args.format in ("csv", "json") else tables[:1]
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.output import add_details_option, is_summary_view, summary_tables
 from rankproof._cli.terminal import Terminal
@@ -75,3 +76,6 @@ def _tables(args: argparse.Namespace, inputs: AnalysisInput) -> list[Table]:
         if args.judge_next or everything:
             tables += [judge_next(holes, name, args.judge_next or FEW_ROWS) for name in first]
     return tables
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import DEFAULT_SPLIT, add_corpus_size_option, set_corpus_size
 from rankproof._cli.terminal import Terminal
@@ -54,8 +55,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = set_corpus_size(read_input(args), args.documents)
     references = reference_systems(inputs)
     if args.dataset is not None:
-        # import dropped
-
         inputs, references = add_reference_systems(inputs, references, args.dataset, args.split)
     measures = list(inputs.result.systems[0].measures) if args.measures else None
     tables = baselines(inputs, measures, references)
@@ -131,3 +130,6 @@ def _match_reading(run: Run, read_options: ReadOptions) -> Run:
     sign = -1.0 if read_options.lower_is_better else 1.0
     rows = (replace(row, score=sign * row.score) for row in ranked_rows(run))
     return Run.from_rows(rows, name=run.name, queries=run.queries)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankproof._cli.arg_types import nonnegative_int
+from rankproof._cli.command import Command
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import ExternalError, escape_invisible
 
@@ -48,7 +49,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import time
 
     from rankproof._io.paths import cache_home
-    # import dropped
 
     home = cache_home()
     before = None if args.older_than is None else time.time() - args.older_than * 86400
@@ -125,3 +125,6 @@ def _stats(path: Path) -> Iterator[os.stat_result]:
 
 def _disk_error(path: Path, error: OSError) -> ExternalError:
     return ExternalError(escape_invisible(f"{path}: {error.strerror or error}; check that this user may read and remove it"))
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

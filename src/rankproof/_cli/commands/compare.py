@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.arg_types import any_float, positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
 from rankproof._cli.output import note_machine_judgements
@@ -68,3 +69,6 @@ def _is_wanted(table: str, args: argparse.Namespace) -> bool:
     if args.format == "csv":
         return table == "details"
     return table != "details" or args.details or args.format == "json"
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

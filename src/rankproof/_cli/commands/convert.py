@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import add_on_duplicate_option, grade_map, single_character
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
@@ -102,3 +103,6 @@ def _blocks(path: str) -> Iterator[bytes]:
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
             yield block
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

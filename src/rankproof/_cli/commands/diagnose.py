@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.arg_types import nonnegative_int, positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings, set_corpus_size
 from rankproof._cli.output import add_details_option, is_summary_view, summary_tables
@@ -54,3 +55,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     tables = diagnose(inputs, groups, system=system, cutoff=args.top, most=most, rules=rules)
     show_tables(summary_tables(tables) if first else tables, args, terminal)
     return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import check_same_dataset, is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
@@ -113,3 +114,6 @@ def _queries(path: str, encoding: str) -> Queries:
     from rankproof._io.open import open_source
 
     return read_queries(open_source(path, encoding=encoding))
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, can_fail=True)

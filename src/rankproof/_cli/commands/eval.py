@@ -7,12 +7,11 @@ from collections.abc import Collection
 from contextlib import ExitStack
 
 from rankproof._cli.arg_types import first_few
+from rankproof._cli.command import Command
 from rankproof._cli.options import add_arguments, evaluate_options
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
-
-__all__ = ["EXAMPLES", "USAGE", "add_arguments", "run"]
 
 USAGE = "QRELS RUN… [-m MEASURES] [-q] [--format F] [options]"
 EXAMPLES = """\
@@ -74,3 +73,6 @@ def _note_unknown_queries(asked: Collection[str], judged: set[str], terminal: Te
     strangers = [query for query in asked if query not in judged]
     if strangers:
         terminal.note(f"queries of --queries that were never judged, and are left out: {first_few(strangers)}")
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, are_answer_measures, read_input, show_tables
 from rankproof._cli.options import check_same_dataset, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
@@ -112,7 +113,6 @@ def _tables(args: argparse.Namespace, inputs: AnalysisInput, system: str, measur
 
 def _score(args: argparse.Namespace, inputs: AnalysisInput, system: str) -> Table:
     from rankproof._analysis.explain.score import explain_score, system_run_of
-    # import dropped
 
     terms = bm25_terms(inputs, system_run_of(inputs, system).stage, args.query, args.doc, args.dataset)
     return explain_score(inputs, system, args.query, args.doc, terms)
@@ -144,3 +144,6 @@ def bm25_from_identity(identity: Mapping[str, Any]) -> BM25:
         depth=identity["depth"],
         tokens=identity.get("tokens", "words"),
     )
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import query_ids
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import MAIN_MEASURES, add_input_options, are_answer_measures, check_results_folder, reevaluate
 from rankproof._cli.output import check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -172,3 +173,6 @@ def _log_to_mlflow(results: ExperimentResult, args: argparse.Namespace, terminal
     if done.already_logged:
         terminal.note(f"already there, and left alone: {', '.join(done.already_logged)}")
     return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

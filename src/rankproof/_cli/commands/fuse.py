@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import add_on_duplicate_option, first_few, float_list, single_character
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -111,3 +112,6 @@ def _note_ranks(runs: Sequence[Run], read_options: ReadOptions, terminal: Termin
     for run in runs:
         if note := rank_note(rank_score_agreement(run.rows(), read_options), lower_is_better=read_options.lower_is_better):
             terminal.note(f"{run.name}: {note} (see --order and --lower-is-better)")
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, help_tail=listing)

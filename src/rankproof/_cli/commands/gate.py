@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.command import Command
+from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, add_input_options, read_input, show_tables
 from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings
-from rankproof._cli.output import check_output
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from rankproof._analysis.gate.rules import GateOptions
 
 
-USAGE = "RESULTS | QRELS RUN… --baseline FILE [--threshold T]… [options]"
-EXAMPLES = """\
+_GATE_USAGE = "RESULTS | QRELS RUN… --baseline FILE [--threshold T]… [options]"
+_GATE_EXAMPLES = """\
 examples:
   rankproof gate results --baseline baseline.json
   rankproof gate results --baseline baseline.json --threshold "nDCG@10>=0.45" --by category
@@ -32,7 +33,7 @@ drop could be significant it fails too: take more, or use --max-drop. See rankpr
 FAILED_EXIT_CODE = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
     """The inputs of every analysis, and what must hold."""
     add_analysis_options(parser)
     group = parser.add_argument_group("what must hold")
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     also.add_argument("--comment", metavar="FILE", help="the decisions as a Markdown comment")
 
 
-def run(args: argparse.Namespace, terminal: Terminal) -> int:
+def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates, decides, shows."""
     from rankproof._analysis.gate.gate import decide, gate_table
 
@@ -112,3 +113,50 @@ def _write(gate: GateResult, args: argparse.Namespace, name: str) -> None:
         write_blocks(args.junit, [as_junit(gate, name=f"rankproof gate {name}", made=utc_now()).encode()])
     if args.comment is not None:
         write_blocks(args.comment, [as_comment(gate).encode()])
+
+
+_SAVE_USAGE = "RESULTS | QRELS RUN… -o FILE [--system NAME] [-m MEASURES] [options]"
+_SAVE_EXAMPLES = """\
+examples:
+  rankproof save-baseline results -o baseline.json
+  rankproof save-baseline results -o baseline.json --system hybrid -m nDCG@10,RR@10
+  rankproof save-baseline qrels.txt bm25.run -o baseline.json
+
+without -m: nDCG@10, RR@10 and R@100. Every measure is one more test of the gate, and its p-values
+are raised for their number: bless what you care about. Keep the file beside your code"""
+
+
+def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
+    """The files, the measures, what counts, and where to write."""
+    group = add_input_options(parser, "what to bless")
+    group.add_argument("-o", "--output", metavar="FILE", help="the baseline to write; - is standard output")
+    group.add_argument("--system", action="append", default=[], metavar="NAME", help="this system only, repeatable (all)")
+
+
+def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Evaluates and writes."""
+    from rankproof._analysis.gate.baseline import baseline_json, make_baseline
+    from rankproof._data.text import pluralise
+    from rankproof._results.provenance import utc_now
+    from rankproof._version import __version__
+
+    if args.output is None:
+        raise UsageError("the baseline has no name", fix="say where to write it: -o baseline.json")
+    args.measures = args.measures or MAIN_MEASURES
+    inputs = read_input(args)
+    baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
+    write_or_show(baseline_json(baseline), args.output, terminal)
+    if args.output in STDOUT:
+        return 0
+    for system in baseline.systems:
+        if system.missing:
+            lacks = pluralise(len(system.missing), "judged query", "judged queries")
+            terminal.note(f"{system.name} lacks {lacks}, and may go on so")
+    systems = ", ".join(system.name for system in baseline.systems)
+    queries = pluralise(len(inputs.result.queries), "query", "queries")
+    terminal.note(f"{args.output}: blessed {systems} with {', '.join(baseline.measures)} on {queries}")
+    return 0
+
+
+GATE = Command(usage=_GATE_USAGE, examples=_GATE_EXAMPLES, add_arguments=_add_gate_arguments, run=_run_gate, can_fail=True)
+SAVE_BASELINE = Command(usage=_SAVE_USAGE, examples=_SAVE_EXAMPLES, add_arguments=_add_save_arguments, run=_run_save)

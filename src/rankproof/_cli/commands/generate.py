@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import name_list, nonnegative_int, positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.terminal import Terminal
@@ -111,3 +112,6 @@ def _corpus(path: str) -> Corpus:
     if is_irds_name(path) or (is_sample(path) and not os.path.exists(path)):
         return read_dataset_or_sample(path).corpus
     return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from rankproof._cli.command import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
 
@@ -42,3 +43,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     write_blocks(args.file, [text.encode()])
     terminal.note(f"{args.file} written; change it, then: rankproof run {args.file}")
     return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

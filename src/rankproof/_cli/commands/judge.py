@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import nonnegative_int, positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
@@ -234,3 +235,6 @@ def _check_output(args: argparse.Namespace) -> None:
     inputs = [*args.files, *(args.runs or ()), args.pairs, args.results, args.qrels, args.model_file]
     check_output(args.output, inputs)
     check_output(report_path(args.output), inputs)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -51,3 +52,6 @@ def _measures_named(text: str, shelf: Sequence[Measure]) -> list[Measure]:
     bare = ALIASES.get(text.lower(), text).partition("(")[0].lower()
     found = [measure for measure in shelf if measure.name.lower() == bare]
     return found or [measure for measure in shelf if measure.name == parse_measure(text).name]
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.progress import ReadProgress
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -79,3 +80,6 @@ def _model_list() -> str:
         (one.model, one.kind, f"{one.bytes / 1e6:.1f} MB", one.revision[:12], str(one.path)) for one in downloaded_models()
     ]
     return "".join(f"{'  '.join(map(escape_invisible, row))}\n" for row in columns)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, get_args
 
 from rankproof._cli.arg_types import any_float, name_list
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_input_options, read_input
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
@@ -55,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates, draws, writes."""
     from rankproof._plots.charts import draw_pdf, draw_plots
-    # import dropped
 
     kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
     inputs = read_input(args)
@@ -162,3 +162,6 @@ def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, forma
     for picture in found:
         if picture.missing:
             terminal.note(f"{picture.name}: {picture.missing}")
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

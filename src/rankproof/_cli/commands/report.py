@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
@@ -52,3 +53,6 @@ def write_report_page(results: ExperimentResult, goal: str) -> None:
     from rankproof._report.page import render_report
 
     write_blocks(goal, [render_report(results).encode(errors="backslashreplace")])
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

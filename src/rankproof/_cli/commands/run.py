@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import budget_limits, name_list, nonnegative_int, positive_int
+from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
@@ -70,12 +71,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
     import os
 
-    # import dropped
     from rankproof._cli.commands.report import write_report_page
     from rankproof._cli.exit_codes import handle_sigterm
-
-    # import dropped
-    # import dropped
     from rankproof._cli.progress import RunProgress
     from rankproof._results.document import REPORT_FILE
     from rankproof._results.folder import save_results
@@ -84,8 +81,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     gc.enable()
     experiment = build_experiment(args, terminal)
     if args.dry_run:
-        # import dropped
-
         show_cost_estimate(experiment, args, terminal)
         return 0
     try:
@@ -362,3 +357,6 @@ def _cached_times_notes(results: ExperimentResult) -> list[str]:
 
 def _result_notes(results: ExperimentResult) -> list[str]:
     return [f"{system_run.name}: {note}" for system_run in results.system_runs for note in system_run.notes]
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options, add_segment_options, requested_groupings
 from rankproof._cli.terminal import Terminal
@@ -49,3 +50,6 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         tables = [table.without("system") if "system" in table.facts else table for table in tables]
     show_tables(tables, args, terminal)
     return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

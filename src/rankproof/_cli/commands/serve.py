@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.options import DEFAULT_SPLIT, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
@@ -136,3 +137,6 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(_MAX_PORT)) and int(text) <= _MAX_PORT):
         raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is no port: a whole number up to {_MAX_PORT}")
     return int(text)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

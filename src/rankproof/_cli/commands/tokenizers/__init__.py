@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.arg_types import name_list, nonnegative_int
+from rankproof._cli.command import Command
 from rankproof._cli.commands.tokenizers import compare, train
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -76,3 +77,6 @@ def _check_options_of_action(args: argparse.Namespace) -> None:
         if given and action != args.action:
             option = f"--{given[0].replace('_', '-')}"
             raise UsageError(f"{option} is an option of tokenizers {action}", fix=f"leave it out of tokenizers {args.action}")
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -1,0 +1,84 @@
+"""The verbs: one line for each, in the order of `rankproof --help`; other packages add verbs by entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rankproof._cli.command import Command
+from rankproof._cli.parser import Parser, command_parser, unknown_name_error
+from rankproof._registry import Component, Registry
+from rankproof.errors import ExternalError
+
+_DIR = "rankproof._cli.commands"
+COMMANDS: Registry[Command] = Registry(
+    "verb",
+    "rankproof.commands",
+    (
+        Component("run", f"{_DIR}.run:COMMAND", "run search systems on a dataset: quality, latency and cost of each"),
+        Component("init", f"{_DIR}.init:COMMAND", "write an example experiment file with comments"),
+        Component("eval", f"{_DIR}.eval:COMMAND", "evaluate run files against relevance judgements"),
+        Component("compare", f"{_DIR}.compare:COMMAND", "test which differences between systems are significant"),
+        Component("doctor", f"{_DIR}.doctor:COMMAND", "check data, runs and encoders for common mistakes"),
+        Component("explain", f"{_DIR}.explain:COMMAND", "show how a value is computed: queries, ranks, gains, terms"),
+        Component("audit", f"{_DIR}.audit:COMMAND", "show how ties, unjudged documents and tools' conventions change values"),
+        Component("segments", f"{_DIR}.segments:COMMAND", "find groups of queries on which a system is significantly weaker"),
+        Component("diagnose", f"{_DIR}.diagnose:COMMAND", "find weak systems, stages and query groups, and list failed queries"),
+        Component("baselines", f"{_DIR}.baselines:COMMAND", "compare values with random, simple and best possible rankings"),
+        Component("answers", f"{_DIR}.answers:COMMAND", "evaluate generated answers against reference answers"),
+        Component("gate", f"{_DIR}.gate:GATE", "fail a build on a significant drop, a missed threshold or missing queries"),
+        Component("save-baseline", f"{_DIR}.gate:SAVE_BASELINE", "save the values of systems as the baseline for gate"),
+        Component("report", f"{_DIR}.report:COMMAND", "write results as one self-contained HTML page"),
+        Component("serve", f"{_DIR}.serve:COMMAND", "browse results and judge documents in a local web page"),
+        Component("plot", f"{_DIR}.plot:COMMAND", "draw charts of results as PNG, SVG or PDF"),
+        Component("export", f"{_DIR}.export:COMMAND", "write results as CSV, JSON, Markdown, LaTeX, JUnit, Parquet or to MLflow"),
+        Component("generate", f"{_DIR}.generate:COMMAND", "generate test queries from documents"),
+        Component("judge", f"{_DIR}.judge:COMMAND", "grade documents with a language model; measure agreement with people"),
+        Component("fuse", f"{_DIR}.fuse:COMMAND", "merge several runs into one by rank or score fusion"),
+        Component("convert", f"{_DIR}.convert:COMMAND", "convert a run, judgements or a dataset to another format"),
+        Component("measures", f"{_DIR}.measures:COMMAND", "list the measures: definition, range, source, aliases"),
+        Component("cache", f"{_DIR}.cache:COMMAND", "show or clear the cache"),
+        Component("models", f"{_DIR}.models:COMMAND", "download and list model weights"),
+        Component("tokenizers", f"{_DIR}.tokenizers:COMMAND", "train and compare encoders that differ only in their tokenizer"),
+        Component("completion", "rankproof._cli.completion:COMMAND", "print a shell completion script"),
+    ),
+)
+
+
+def command_named(name: str) -> Command:
+    """The verb of that name; an unknown name is refused with the nearest known one."""
+    if name not in COMMANDS:
+        raise unknown_name_error("verb", name, COMMANDS.names(), see="rankproof --help")
+    command = COMMANDS.load(name)
+    if not isinstance(command, Command):
+        raise ExternalError(f"the verb {name} of another package is no rankproof.types.Command; update or remove the package")
+    return command
+
+
+def command_summary(name: str) -> str:
+    """What the verb does, in one line."""
+    own = (component.summary for component in COMMANDS.components if component.name == name)
+    return next(own, None) or command_named(name).summary
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a verb."""
+    command = command_named(name)
+    return command_parser(f"rankproof {name}", command_summary(name), command)
+
+
+def loadable_verbs() -> list[tuple[str, str]]:
+    """Every verb that can be loaded, with its summary."""
+    return [(name, summary) for name, summary, is_loadable in _listed() if is_loadable]
+
+
+def verb_lines() -> dict[str, str]:
+    """The summary of every verb, or the reason why it cannot be loaded."""
+    return {name: text for name, text, _ in _listed()}
+
+
+def _listed() -> Iterator[tuple[str, str, bool]]:
+    for name in COMMANDS.names():
+        try:
+            yield name, command_summary(name), True
+        except ExternalError as error:
+            yield name, str(error), False
