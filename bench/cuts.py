@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from unicodedata import normalize
 
-from rankproof import BM25, Dataset, read_dataset
+from rankproof import Dataset, read_dataset
+from rankproof.stages import BM25
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._bm25 import BM25Searcher
 from rankproof.stages._bm25_index import build_inverted_index

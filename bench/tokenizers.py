@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rankproof import RunOptions
 from rankproof._data.text import pluralise
 from rankproof._formats.read import read_dataset
 from rankproof._tokenizer_lab.compare import ComparisonPlan, compare_tokenizers
@@ -27,6 +26,7 @@ from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, system_no
 from rankproof._tokenizer_lab.splits import OWN_LANGUAGE
 from rankproof._tokenizer_lab.systems import encoder_system, lexical_system
 from rankproof.stores._registry import store_by_name
+from rankproof.types import RunOptions
 
 from .strategies import DATA, WORK, data, lstm, nets
 from .tokens import markdown

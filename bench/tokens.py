@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from rankproof import BM25, Dataset, evaluate, read_dataset
+from rankproof import Dataset, evaluate, read_dataset
 from rankproof._statistics.intervals import mean_interval
 from rankproof._tokenizer_lab.splits import read_languages
 from rankproof._tokenizer_lab.systems import stemmer_name
 from rankproof._tokenizer_lab.token_counts import TermCounter
+from rankproof.stages import BM25
 from rankproof.stages._bm25 import BM25Searcher
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

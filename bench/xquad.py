@@ -9,7 +9,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from rankproof import ExperimentResult, read_experiment, run_experiment, save_results
+from rankproof import ExperimentResult, read_experiment, save_results
+from rankproof._experiment.run import run_experiment
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"

@@ -28,7 +28,7 @@ def main() -> None:
 def worked_example() -> str:
     """The two documents: every factor of every term, by hand and as the index has it."""
     # "a" is an English stop word: with the usual list nothing would be left of it.
-    searcher = rp.BM25(K1, B, stop_words=False, stemming=False).index(corpus_of(LETTERS))
+    searcher = rp.stages.BM25(K1, B, stop_words=False, stemming=False).index(corpus_of(LETTERS))
     lengths = {doc: len(text.split()) for doc, text in LETTERS.items()}
     mean = sum(lengths.values()) / len(lengths)
     lines = [f"Two documents, mean length {mean}, and the query {QUERY!r}; k1 = {K1}, b = {B}", ""]
@@ -74,7 +74,7 @@ def real_query() -> str:
     with sample_folder() as folder:
         data = rp.read_dataset(folder)
     query = next(query for query in data.queries.values() if query.text == REAL_QUERY)
-    searcher = rp.BM25().index(data.corpus)
+    searcher = rp.stages.BM25().index(data.corpus)
     lines = [f"The sample's query {query.text!r} over {len(data.corpus)} documents, with stop words and stemming", ""]
     for doc, score in BM25Retriever().fit(data.corpus).rank(query.text, k=3):
         parts = [part for part in searcher.parts(query.text, doc) if part.tf]
@@ -86,7 +86,7 @@ def real_query() -> str:
 
 def corpus_of(texts: dict[str, str]) -> rp.Corpus:
     """Texts by id as a corpus."""
-    return rp.Corpus(rp.Document(doc, text) for doc, text in texts.items())
+    return rp.Corpus(rp.types.Document(doc, text) for doc, text in texts.items())
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:
         "GMAP is a geometric mean and is not compared",
     )
     for name in ("NumRet", "GMAP"):
-        with pytest.raises(rp.UsageError, match="and has no paired differences; compare a mean"):
+        with pytest.raises(rp.errors.UsageError, match="and has no paired differences; compare a mean"):
             rp.compare(result_of(values), measures=name)
 
 
@@ -327,5 +327,5 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
     ],
 )
 def test_what_cannot_be_compared_is_refused(values: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(rp.UsageError, match=words):
+    with pytest.raises(rp.errors.UsageError, match=words):
         rp.compare(result_of(values), **options)

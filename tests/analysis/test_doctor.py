@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof import Corpus, Dataset, Dense, Experiment, RunOptions, parse_measure, run_experiment
+from rankproof import Corpus, Dataset, Experiment, parse_measure
 from rankproof._analysis.chance import expected_value
 from rankproof._analysis.doctor.check import Check, all_checks, doctor_input_from_analysis
 from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
@@ -17,6 +17,9 @@ from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_check
 from rankproof._analysis.doctor.example import DENSE_FACTS, Example, clean_example, subject_of
 from rankproof._analysis.inputs import input_from_results
 from rankproof._data.table import Table
+from rankproof._experiment.run import run_experiment
+from rankproof.stages import Dense
+from rankproof.types import RunOptions
 from support.small_models import HashedWords, OneByOne
 
 CHECKS = {check.name: check for check in all_checks()}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rankproof import Qrels, Run, input_from_runs
+from rankproof import Qrels, Run
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis
 from rankproof._analysis.doctor.checks.grade_order import (
     _has_grades_in_order,
@@ -16,6 +16,7 @@ from rankproof._analysis.doctor.checks.grade_order import (
     reversed_grades,
     zeros_on_top,
 )
+from rankproof._analysis.inputs import input_from_runs
 
 UNJUDGED = None
 

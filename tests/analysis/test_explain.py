@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rankproof import Dataset, Experiment, Qrels, RunOptions, run_experiment
+from rankproof import Dataset, Experiment, Qrels
 from rankproof._analysis.explain.answer import explain_answer
 from rankproof._analysis.explain.mean import explain_difference, explain_mean
 from rankproof._analysis.explain.query import UNJUDGED_TEXT, explain_query, explain_value
@@ -19,6 +19,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._cli.main import main
 from rankproof._data.dataset import Corpus, Document, Queries, Query
 from rankproof._data.run import Run
+from rankproof._experiment.run import run_experiment
 from rankproof._formats.read import write_folder
 from rankproof._fusion.fuse import fuse
 from rankproof._results.folder import save_results
@@ -26,6 +27,7 @@ from rankproof.errors import UsageError
 from rankproof.measures import MEASURES, Measure, parse_measure
 from rankproof.measures._answers import token_set_f1
 from rankproof.stages._bm25 import BM25
+from rankproof.types import RunOptions
 from support.analysis_inputs import evidence_of
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 from support.small_results import small_climb

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rankproof import UsageError, evaluate
+from rankproof import evaluate
 from rankproof._analysis.audit.judge_next import judge_next, unjudged_pairs
 from rankproof._analysis.audit.pool_bias import audit_pool
 from rankproof._analysis.audit.unjudged import COMPLETION_RULES, audit_unjudged, bounds_of, find_unjudged
+from rankproof.errors import UsageError
 from rankproof.measures import Measure, parse_measure
 from support.analysis_inputs import evidence_of
 from support.qrels_and_runs import Grades, Scores

@@ -184,7 +184,8 @@ def test_the_codes_of_cranfield_are_seen_to_run_the_other_way_round(tmp_path: Pa
 
 def _bm25_run(folder: Path) -> str:
     """BM25's rankings of the judged queries, without the timing of an experiment and the compiling of a batch."""
-    from rankproof import BM25, Run, read_dataset
+    from rankproof import Run, read_dataset
+    from rankproof.stages import BM25
     from rankproof.stages._base import QueryTimer
 
     dataset = read_dataset(str(DATA / "cranfield"))

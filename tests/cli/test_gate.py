@@ -8,10 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rankproof import BM25, Experiment, RunOptions, parse_measure, run_experiment
+from rankproof import Experiment, parse_measure
 from rankproof._cli.inputs import FORMATS
 from rankproof._cli.main import main
+from rankproof._experiment.run import run_experiment
 from rankproof._results.folder import save_results
+from rankproof.stages import BM25
+from rankproof.types import RunOptions
 from support.small_results import small_climb
 
 QUERIES = [f"q{at}" for at in range(12)]

@@ -154,5 +154,5 @@ def test_files_and_folders_skip_missing_queries_where_asked(files: Path, capsys:
 def test_a_system_that_nobody_is_called_is_refused_with_those_there_are() -> None:
     inputs = rp.input_from_runs(QRELS, {"one": RUN, "two": RUN}, ["RR"])
     assert checked_system(inputs, "two") == "two"
-    with pytest.raises(rp.UsageError, match=r"no system is called t\\x1b; choose from: one, two"):
+    with pytest.raises(rp.errors.UsageError, match=r"no system is called t\\x1b; choose from: one, two"):
         checked_system(inputs, "t\x1b")

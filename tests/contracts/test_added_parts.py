@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from tools.docs import part_tables
 
-from rankproof import ExternalError, Run, UsageError, fuse, input_from_results, read_experiment
+from rankproof import Run, fuse, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
 from rankproof._analysis.doctor.check import all_checks, check
 from rankproof._analysis.doctor.doctor import run_checks
 from rankproof._analysis.doctor.example import clean_example, subject_of
 from rankproof._analysis.explain.score import explain_score
+from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._experiment.config_write import experiment_toml
@@ -24,6 +25,7 @@ from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._records import RecordTable, summaries
 from rankproof._registry import _settings
+from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
 from support.small_results import small_climb
 

@@ -68,7 +68,7 @@ def test_a_grade_map_counts_for_every_kind_of_judgements(engine: str, tmp_path: 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_grade_map_is_checked_at_every_door(wrong: Any, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for qrels in judged_doors(tmp_path).values():
-        with pytest.raises(rp.UsageError, match="the grade map "):
+        with pytest.raises(rp.errors.UsageError, match="the grade map "):
             by_engine(engine, monkeypatch, qrels, {"q1": {"d1": 1.0}}, grade_map=wrong)
 
 
@@ -77,7 +77,7 @@ def test_letters_of_a_dict_are_mapped_and_others_refused(engine: str, monkeypatc
     run = {"q1": {"d1": 2.0, "d2": 1.0}}
     found = by_engine(engine, monkeypatch, {"q1": {"d1": "E", "d2": "I"}}, run, ["P@1"], grade_map={"E": 3, "I": 0})
     assert found.value("P@1") == 1.0
-    with pytest.raises(rp.InputError, match='grade "X" is not in the grade map'):
+    with pytest.raises(rp.errors.InputError, match='grade "X" is not in the grade map'):
         by_engine(engine, monkeypatch, {"q1": {"d1": "X"}}, run, grade_map={"E": 3})
 
 
@@ -85,7 +85,7 @@ def test_mapped_judgements_keep_their_source_and_their_repeats() -> None:
     qrels = rp.Qrels(iter([Judgement("q1", "d1", 1), Judgement("q1", "d1", 1)]), source="mine")
     notes = rp.evaluate(qrels, {"q1": {"d1": 2.0}}, ["P@1"], grade_map={"1": 2}).notes["run"]
     assert [(note.code, note.count) for note in notes] == [("repeated-judgements", 1)]
-    with pytest.raises(rp.InputError, match="mine"):
+    with pytest.raises(rp.errors.InputError, match="mine"):
         rp.evaluate(qrels, {"q9": {"d1": 2.0}}, ["P@1"], grade_map={"1": 2})
 
 
@@ -136,7 +136,7 @@ def test_a_broken_table_is_refused_alike_at_every_door(
     for name, run in doors_of(columns, tmp_path).items():
         if case == "a score that is no number" and name == "pandas parquet":
             continue  # pandas writes it as a null
-        with pytest.raises(rp.InputError) as error:
+        with pytest.raises(rp.errors.InputError) as error:
             by_engine(engine, monkeypatch, QRELS, {"x": run}, ["RR"], **options)
         said = str(error.value).replace(str(run), "x") if isinstance(run, Path) else str(error.value)
         assert re.match(words, said), (name, said)
@@ -158,5 +158,5 @@ def test_an_encoding_is_for_text_and_leaves_parquet_as_it_is(tmp_path: Path) -> 
 def test_a_document_twice_in_a_json_array_is_told_with_both_lines(tmp_path: Path) -> None:
     one = json.dumps({"qid": "q1", "docid": "d1", "score": 1})
     (tmp_path / "r.json").write_text(f"[{one},\n{one.replace('d1', 'd2')},\n\n{one}]")
-    with pytest.raises(rp.InputError, match=r"r\.json:4: document d1 appears twice for query q1 \(first at line 1;"):
+    with pytest.raises(rp.errors.InputError, match=r"r\.json:4: document d1 appears twice for query q1 \(first at line 1;"):
         rp.evaluate(QRELS, tmp_path / "r.json")

@@ -66,17 +66,20 @@ def test_our_own_types_give_what_dicts_give() -> None:
 def test_several_runs_keep_their_names_and_order() -> None:
     result = rp.evaluate(QRELS, {"b": RUN, "a": RUN}, "RR")
     assert list(result.means) == ["b", "a"]
-    with pytest.raises(rp.UsageError, match="which system"):
+    with pytest.raises(rp.errors.UsageError, match="which system"):
         result.per_query()
 
 
 def test_equal_names_are_refused() -> None:
-    with pytest.raises(rp.UsageError, match="two systems are called run"):
+    with pytest.raises(rp.errors.UsageError, match="two systems are called run"):
         rp.evaluate(QRELS, [rp.Run.from_dict(RUN), rp.Run.from_dict(RUN)])
 
 
 def test_a_measure_may_be_a_value() -> None:
-    assert rp.evaluate(QRELS, RUN, [rp.P @ 2, rp.nDCG(gain="exp") @ 10]).means["run"].keys() == {"P@2", "nDCG(gain='exp')@10"}
+    assert rp.evaluate(QRELS, RUN, [rp.measures.P @ 2, rp.measures.nDCG(gain="exp") @ 10]).means["run"].keys() == {
+        "P@2",
+        "nDCG(gain='exp')@10",
+    }
 
 
 def test_the_default_measures_leave_out_exponential_gain_for_binary_grades() -> None:
@@ -148,7 +151,7 @@ def test_a_depth_beyond_all_numbers_cuts_nothing() -> None:
 
 def test_a_number_and_a_text_that_are_the_same_id_are_refused() -> None:
     for qrels, run in (({1: {"d": 1}, "1": {"d": 1}}, RUN), (QRELS, {"q1": {5: 1.0, "5": 2.0}})):
-        with pytest.raises(rp.InputError, match="twice, as a number and as text"):
+        with pytest.raises(rp.errors.InputError, match="twice, as a number and as text"):
             rp.evaluate(qrels, run)
 
 
@@ -161,12 +164,12 @@ def test_a_subset_of_queries_leaves_the_values_of_each_query_as_they_are() -> No
 def test_queries_asked_for_may_be_numbers_and_must_be_judged() -> None:
     numbers: Any = [1]
     assert rp.evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"1": {"d": 1.0}}, "RR", queries=numbers).value("RR") == 1.0
-    with pytest.raises(rp.InputError, match="none of the 1 queries asked for is judged: q9"):
+    with pytest.raises(rp.errors.InputError, match="none of the 1 queries asked for is judged: q9"):
         rp.evaluate(QRELS, RUN, queries=["q9"])
 
 
 def test_strangers_are_refused_and_both_sides_are_shown() -> None:
-    with pytest.raises(rp.InputError, match=r"the run has 01, the judgements have 1 \(leading zeros differ\)"):
+    with pytest.raises(rp.errors.InputError, match=r"the run has 01, the judgements have 1 \(leading zeros differ\)"):
         rp.evaluate({"1": {"d": 1}}, {"01": {"d": 1.0}})
 
 
@@ -194,7 +197,7 @@ def test_integer_ids_become_their_decimal_text() -> None:
     ],
 )
 def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any, message: str) -> None:
-    with pytest.raises((rp.InputError, rp.UsageError), match=message):
+    with pytest.raises((rp.errors.InputError, rp.errors.UsageError), match=message):
         rp.evaluate(qrels, run)
 
 
@@ -214,7 +217,7 @@ def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any,
     ],
 )
 def test_an_option_that_means_nothing_is_refused(option: str, value: Any) -> None:
-    with pytest.raises(rp.UsageError, match=option if option != "queries" else "quer"):
+    with pytest.raises(rp.errors.UsageError, match=option if option != "queries" else "quer"):
         rp.evaluate(QRELS, RUN, **{option: value})
 
 
@@ -232,7 +235,7 @@ def test_a_faulty_frame_is_refused_alike_by_both_readers(
     told = []
     for name in ("native", "reference"):
         monkeypatch.setattr("rankproof._engine_choice.chosen_name", lambda name=name: name)
-        with pytest.raises(rp.InputError) as error:
+        with pytest.raises(rp.errors.InputError) as error:
             rp.evaluate(QRELS, {"dense": frame})
         told.append(str(error.value))
     assert told[0] == told[1]
@@ -251,13 +254,13 @@ def test_a_fault_in_a_later_batch_is_told_with_its_row() -> None:
     chunks: dict[str, Any] = {"query": [[b"q1"], [b"\xff"]], "doc": [[b"d1"], [b"d2"]], "score": [[2.0], [1.0]]}
     columns: dict[str, Any] = {name: pyarrow.chunked_array(parts) for name, parts in chunks.items()}
     table = pyarrow.table(columns)
-    with pytest.raises(rp.InputError, match="dense:2: not UTF-8"):
+    with pytest.raises(rp.errors.InputError, match="dense:2: not UTF-8"):
         rp.evaluate(QRELS, {"dense": table})
 
 
 def test_a_score_that_is_not_finite_beside_long_integer_ids_is_refused() -> None:
     table = pyarrow.table({"query": [1, 1, 1], "doc": [12345678901234567, 2, 99999999999999], "score": [3.0, 2.0, float("inf")]})
-    with pytest.raises(rp.InputError, match="run:3: score inf is not finite"):
+    with pytest.raises(rp.errors.InputError, match="run:3: score inf is not finite"):
         rp.evaluate({"1": {"2": 1}}, table)
 
 

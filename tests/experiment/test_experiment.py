@@ -72,9 +72,9 @@ def test_what_is_no_experiment_is_refused_at_once(changes: dict[str, Any], what:
 
 
 def test_measures_may_be_names_and_the_dataset_a_path() -> None:
-    named = experiment(measures=["ndcg@10", rp.RR], dataset=Path("my-data"))
-    assert named == experiment(measures=[rp.nDCG @ 10, rp.RR], dataset="my-data")
-    assert experiment(measures="RR,P@5").measures == (rp.RR, rp.P @ 5)
+    named = experiment(measures=["ndcg@10", rp.measures.RR], dataset=Path("my-data"))
+    assert named == experiment(measures=[rp.measures.nDCG @ 10, rp.measures.RR], dataset="my-data")
+    assert experiment(measures="RR,P@5").measures == (rp.measures.RR, rp.measures.P @ 5)
     assert "dataset" in experiment_toml(named)
 
 
@@ -99,10 +99,10 @@ def test_the_systems_of_an_experiment_cannot_be_changed() -> None:
 def test_a_cache_may_be_text_and_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert rp.RunOptions(cache="here").cache == tmp_path / "here"
-    assert rp.RunOptions(cache="~/there").cache == tmp_path / "home" / "there"
-    assert rp.RunOptions().cache == cache_home()
-    assert rp.RunOptions(cache=None).cache is None
+    assert rp.types.RunOptions(cache="here").cache == tmp_path / "here"
+    assert rp.types.RunOptions(cache="~/there").cache == tmp_path / "home" / "there"
+    assert rp.types.RunOptions().cache == cache_home()
+    assert rp.types.RunOptions(cache=None).cache is None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_cache_may_be_text_and_is_made_absolute(tmp_path: Path, monkeypatch: p
 )
 def test_settings_that_are_none_are_refused_at_once(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
-        rp.RunOptions(**changes)
+        rp.types.RunOptions(**changes)
 
 
 def test_a_rung_that_is_not_there_is_refused_with_those_that_are() -> None:

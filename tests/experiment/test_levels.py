@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankproof import BM25, Chunked, Dataset, Dense, InputError, UsageError, WordLlama, read_dataset
+from rankproof import Dataset, read_dataset
 from rankproof._cli.main import main
 from rankproof._data.dataset import Corpus, Document, Queries, Query
 from rankproof._data.qrels import Qrels
@@ -23,7 +23,10 @@ from rankproof._render.systems import systems_markdown
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof._sample import sample_folder
+from rankproof.errors import InputError, UsageError
 from rankproof.ir_eval import compute_recall_at_k
+from rankproof.models import WordLlama
+from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import BuildContext, Searcher, Stage
 from support.paths import DOCS
 
@@ -192,7 +195,7 @@ class _Same:
         return inputs[0]
 
     def cost(self) -> Any:
-        from rankproof import Cost
+        from rankproof.types import Cost
 
         return Cost()
 

@@ -11,29 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof import (
-    BM25,
-    Corpus,
-    Dataset,
-    Document,
-    Experiment,
-    ExperimentResult,
-    KeywordScorer,
-    Qrels,
-    Queries,
-    Query,
-    Rerank,
-    RunOptions,
-    run_experiment,
-)
+from rankproof import Corpus, Dataset, Experiment, ExperimentResult, Qrels, Queries
 from rankproof._data.arrays import FloatArray
 from rankproof._data.identity import identity, identity_key, kind_name
 from rankproof._data.ordering import Ranking
 from rankproof._experiment import run as climbing
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.run import run_experiment
 from rankproof.errors import InputError, UsageError
+from rankproof.stages import BM25, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Searcher, Stage
+from rankproof.types import Document, Query, RunOptions
 
 QUERIES = 20
 

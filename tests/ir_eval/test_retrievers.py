@@ -51,7 +51,7 @@ def test_the_worked_example_of_seed_001_comes_out_of_its_retriever() -> None:
         [{"_id": "d1", "title": "a", "text": "a b"}, {"_id": "d2", "text": "b c"}],
         {"d1": "a a b", "d2": "b c"},
         {"d1": {"title": "a", "text": "a b"}, "d2": {"id": "d2", "text": "b c"}},
-        rp.Corpus([rp.Document("d1", "a a b"), rp.Document("d2", "b c")]),
+        rp.Corpus([rp.types.Document("d1", "a a b"), rp.types.Document("d2", "b c")]),
         iter(LETTERS),
     ],
     ids=["items with titles", "texts by id", "items by id", "a corpus", "an iterator"],
@@ -62,11 +62,11 @@ def test_documents_may_come_in_every_usual_shape(corpus: Any) -> None:
 
 
 def test_a_system_gives_what_the_ladder_gives(sample: rp.Dataset) -> None:
-    bm25, model = rp.BM25(), rp.WordLlama()
-    reranked = rp.Rerank(bm25, rp.BiEncoderScorer(model), top=100)
-    stages = (bm25, rp.Dense(model), reranked, rp.Rerank(reranked, rp.KeywordScorer(), top=100))
+    bm25, model = rp.stages.BM25(), rp.models.WordLlama()
+    reranked = rp.stages.Rerank(bm25, rp.stages.BiEncoderScorer(model), top=100)
+    stages = (bm25, rp.stages.Dense(model), reranked, rp.stages.Rerank(reranked, rp.stages.KeywordScorer(), top=100))
     ladder: dict[str, Any] = dict(zip(MODES, stages, strict=True))
-    results = rp.run_experiment(rp.Experiment(ladder, dataset=sample), rp.RunOptions(cache=None))
+    results = rp.run(rp.Experiment(ladder, dataset=sample), rp.types.RunOptions(cache=None))
     runs = run_systems(sample.queries, sample.corpus, MODES, 10, model="wordllama")
     for system_run in results.system_runs:
         first: dict[str, list[str]] = {query: [] for query in sample.queries}
@@ -104,7 +104,7 @@ def test_prompts_are_read_by_the_encoder_and_part_of_the_stage() -> None:
     plain = EmbeddingRetriever("wordllama").fit(CORPUS)
     asked = EmbeddingRetriever("wordllama", query_prompt="sharpen: ", passage_prompt="text: ").fit(CORPUS)
     assert plain.rank("eggs")[0].score != asked.rank("eggs")[0].score
-    assert asked.stage == rp.Dense(rp.WordLlama(), "sharpen: ", "text: ")
+    assert asked.stage == rp.stages.Dense(rp.models.WordLlama(), "sharpen: ", "text: ")
 
 
 def test_a_retriever_serves_seed_002_as_well() -> None:
@@ -121,12 +121,12 @@ def test_what_a_retriever_ranks_can_be_measured() -> None:
 
 def test_the_encoder_is_minilm_where_its_weights_are_here(minilm_cache: Path) -> None:
     assert default_encoder() == "minilm"
-    assert EmbeddingRetriever().model == rp.MiniLM()
+    assert EmbeddingRetriever().model == rp.models.MiniLM()
 
 
 def test_the_encoder_is_wordllama_elsewhere() -> None:
     assert default_encoder() == "wordllama"
-    assert EmbeddingRetriever().model == rp.WordLlama()
+    assert EmbeddingRetriever().model == rp.models.WordLlama()
 
 
 @pytest.mark.parametrize(

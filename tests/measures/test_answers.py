@@ -156,7 +156,7 @@ def test_worked_examples(name: str, answer: str, reference: str, expected: float
 
 
 def test_the_example_of_seed_003_is_923_to_three_digits() -> None:
-    measure = rankproof.F1(tokens="set")
+    measure = rankproof.measures.F1(tokens="set")
     assert isinstance(measure, AnswerMeasure)
     assert (
         f"{measure.answer_values([AnswerCase('The capital of France is Paris', ('Paris is the capital city of France',))])[0]:.3f}"

@@ -11,19 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof import (
-    BM25,
-    Dataset,
-    Dense,
-    Experiment,
-    ExperimentResult,
-    Memory,
-    PgVector,
-    RunOptions,
-    _extras,
-    read_experiment,
-    run_experiment,
-)
+from rankproof import Dataset, Experiment, ExperimentResult, _extras, read_experiment
 from rankproof._analysis.doctor.check import doctor_input_from_analysis
 from rankproof._analysis.doctor.doctor import run_checks
 from rankproof._analysis.inputs import input_from_results
@@ -32,11 +20,15 @@ from rankproof._cli.options import read_dataset_or_sample
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import identity_key
 from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.run import run_experiment
 from rankproof.errors import ExternalError, MissingExtraError, UsageError
 from rankproof.models._base import TokenEncoder
 from rankproof.models._transformers import ByT5, Canine, TransformersModel, byte_ids, character_ids
+from rankproof.stages import BM25, Dense
+from rankproof.stores import Memory, PgVector
 from rankproof.stores._base import Store
 from rankproof.stores._postgres import EmbeddedPostgres
+from rankproof.types import RunOptions
 from support.small_datasets import ASKED, PAGES, small_dataset
 from support.tiny_bert import write_modules
 from support.torch_oracle import oracle

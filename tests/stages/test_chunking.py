@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankproof import BM25, Chunked, Dense, UsageError, WordLlama
 from rankproof._data.dataset import Corpus, Document, Query, chunk_separator, document_of_chunk
 from rankproof._data.ordering import rank_documents
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof.errors import UsageError
+from rankproof.models import WordLlama
+from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._chunked import collapse_ranking
 from rankproof.stages._chunking import UNITS, Chunking, chunk_corpus, sentences, unit_starts

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankproof import input_from_runs
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._evaluation.options import EvaluateOptions
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankproof import Qrels, Queries, Query, Run, evaluate
+from rankproof import Qrels, Queries, Run, evaluate
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof.types import Query
 
 QUERIES = tuple(f"q{at:02}" for at in range(40))
 CATEGORIES = ("easy", "hard")

@@ -23,7 +23,10 @@ def block(patch: pytest.MonkeyPatch, *libraries: str) -> None:
 
 
 def _bm25(folder: Path) -> None:
-    from rankproof import BM25, Experiment, RunOptions, run_experiment
+    from rankproof import Experiment
+    from rankproof._experiment.run import run_experiment
+    from rankproof.stages import BM25
+    from rankproof.types import RunOptions
 
     run_experiment(Experiment({"bm25": BM25()}, limit=1), RunOptions(cache=None))
 

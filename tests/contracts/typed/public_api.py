@@ -8,12 +8,12 @@ import rankproof as rp
 
 def measured(qrels: Path, run: Path) -> float:
     """Files, dicts, measures as text or values, and what comes back."""
-    result = rp.evaluate(qrels, {"mine": run}, ["nDCG@10", rp.RR @ 10, rp.nDCG(gain="exp") @ 10])
+    result = rp.evaluate(qrels, {"mine": run}, ["nDCG@10", rp.measures.RR @ 10, rp.measures.nDCG(gain="exp") @ 10])
     assert_type(result, rp.Result)
     assert_type(result.means, dict[str, dict[str, float]])
     assert_type(result.per_query("mine"), dict[str, dict[str, float]])
     for note in result.notes["mine"]:
-        assert_type(note, rp.Note)
+        assert_type(note, rp.types.Note)
     judged, ranked = rp.read_qrels(qrels), rp.read_run(run)
     assert_type(judged, rp.Qrels)
     assert_type(rp.fuse([ranked, ranked], "rrf", k=60), rp.Run)
@@ -22,10 +22,10 @@ def measured(qrels: Path, run: Path) -> float:
 
 def climbed(folder: Path) -> rp.ExperimentResult:
     """Stages, models and stores as values, and an experiment of them."""
-    first = rp.BM25(k1=1.2, b=0.75)
-    second = rp.Dense(rp.WordLlama(), store=rp.Memory())
-    experiment = rp.Experiment({"bm25": first, "static": second, "both": rp.RRF([first, second], k=60)}, "sample")
-    results = rp.run_experiment(experiment, rp.RunOptions())
+    first = rp.stages.BM25(k1=1.2, b=0.75)
+    second = rp.stages.Dense(rp.models.WordLlama(), store=rp.stores.Memory())
+    experiment = rp.Experiment({"bm25": first, "static": second, "both": rp.stages.RRF([first, second], k=60)}, "sample")
+    results = rp.run(experiment, rp.types.RunOptions())
     assert_type(results, rp.ExperimentResult)
     rp.save_results(results, folder)
     assert_type(rp.load_results(folder), rp.ExperimentResult)
@@ -36,8 +36,8 @@ def refused(text: str) -> str:
     """Errors form one tree."""
     try:
         return str(rp.parse_measure(text))
-    except rp.UsageError as error:
-        assert_type(error, rp.UsageError)
+    except rp.errors.UsageError as error:
+        assert_type(error, rp.errors.UsageError)
         return str(error)
-    except rp.RankproofError:
+    except rp.errors.RankproofError:
         raise
