@@ -1,58 +1,67 @@
-# Two commands do all the set-up on a machine with Python 3.11 or later and a C compiler: `make demo` and `make test`.
+# `make demo` and `make test` install what they need into .venv; they need Python 3.11 or later and a C compiler.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
+CODE := src tests benchmarks demos tools setup.py
+FAST := not slow and not browser and not torch
 
-.PHONY: demo test oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
 
-demo: $(VENV)/demo.stamp
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
+
+demo: $(VENV)/demo.stamp ## install, then run the sample experiment
 	$(BIN)/rankproof --version
 	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/rankproof run
-	@echo 'To go on: source $(BIN)/activate, then rankproof is a command of this shell; docs/tutorial/index.md explains the numbers.'
+	@echo 'Next: source $(BIN)/activate, then use the command rankproof; docs/tutorial/index.md explains the numbers.'
 
-test: $(VENV)/test.stamp
+test: $(VENV)/test.stamp ## the fast tests, at most 4 minutes on two cores
+	$(BIN)/python -m pytest -n auto -m '$(FAST)' --hypothesis-profile=fast
+
+test-all: $(VENV)/test.stamp ## every test; those of PyTorch need `make oracle`, those of pages need Chromium
 	$(BIN)/python -m pytest -n auto
 
-oracle: $(VENV)/oracle.stamp
+oracle: $(VENV)/oracle.stamp ## install PyTorch, which some tests compare with
 
-check: $(VENV)/check.stamp
-	$(BIN)/ruff format --check src tests bench benchmarks fuzz demos tools release setup.py
-	$(BIN)/ruff check src tests bench benchmarks fuzz demos tools release setup.py
+check: $(VENV)/check.stamp ## format, lint, types, import contracts
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(VENV)/docs.stamp
+docs: $(VENV)/docs.stamp ## build the site of the documentation
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-refresh: $(VENV)/docs.stamp
+docs-refresh: $(VENV)/docs.stamp ## write the output of the examples into the pages
 	$(BIN)/python -m tools.docs refresh
 
-bench: $(VENV)/bench.stamp
+bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 20 minutes
 	$(BIN)/rankproof models get wordllama minilm
-	$(BIN)/python -m bench
-	$(BIN)/python -m bench.lexical
-	$(BIN)/python -m bench.encoding
-	$(BIN)/python -m bench.searching
-	$(BIN)/python -m bench.fusing
-	$(BIN)/python -m bench.flips
-	$(BIN)/python -m bench.loading
-	$(BIN)/python -m bench.page
-	$(BIN)/python -m benchmarks.nulls
+	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.bm25
+	$(BIN)/python -m benchmarks.encoding
+	$(BIN)/python -m benchmarks.vector_search
+	$(BIN)/python -m benchmarks.fusion
+	$(BIN)/python -m benchmarks.permutation_test
+	$(BIN)/python -m benchmarks.load_results
+	$(BIN)/python -m benchmarks.report_page
+	$(BIN)/python -m benchmarks.error_rates
 
-fuzz:
-	bash fuzz/run.sh $(SECONDS)
+fuzz: ## fuzz the native reader for SECONDS (60)
+	bash tools/fuzz/run.sh $(SECONDS)
 
-kills: $(VENV)/test.stamp
+kills: $(VENV)/test.stamp ## kill `run` and `judge` at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama
-	$(BIN)/python -m fuzz.kills 50
-	$(BIN)/python -m fuzz.judge_kills 50
+	$(BIN)/python -m tools.fuzz.kill_run 50
+	$(BIN)/python -m tools.fuzz.kill_judge 50
 
-sanitize: $(VENV)/test.stamp
-	bash fuzz/sanitize.sh
+sanitize: $(VENV)/test.stamp ## tests of the native code under ASan and UBSan
+	bash tools/fuzz/sanitize.sh
 
-package: $(VENV)/release.stamp
+package: $(VENV)/release.stamp ## build and check the wheel and the sdist in dist/
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist/built
 	cp dist/built/*.tar.gz dist
@@ -60,16 +69,16 @@ package: $(VENV)/release.stamp
 	rm -r dist/built
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/abi3audit --strict dist/*.whl
-	$(BIN)/python -m release.contents dist
+	$(BIN)/python -m tools.tools.release.contents dist
 
-package-test:
-	bash release/try.sh $(PYTHON)
+package-test: ## install what is in dist/ into fresh environments and try it
+	bash tools/release/try_install.sh $(PYTHON)
 
-size:
-	$(PYTHON) -m release.size . '.[retrieval]'
+lowest: $(VENV)/release.stamp ## the tests with the lowest versions that pyproject.toml allows
+	bash tools/release/lowest_versions.sh $(BIN)/uv $(PYTHON) -n auto
 
-lowest: $(VENV)/release.stamp
-	bash release/lowest.sh $(BIN)/uv $(PYTHON) -n auto
+size: ## packages and MB of the core and of the extra retrieval
+	$(PYTHON) -m tools.tools.release.size . '.[retrieval]'
 
 NATIVE := $(wildcard src/rankproof/_native/*.c src/rankproof/_native/align_src/*.h)
 
@@ -84,5 +93,5 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-clean:
-	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so bench/work fuzz/work
+clean: ## remove what was built and installed
+	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work

@@ -1,1 +1,1 @@
-"""Programs that check our statistics against worlds whose truth is known."""
+"""Measurements of speed, memory, quality and statistical error rates; `make bench` runs those without downloads."""

@@ -226,7 +226,7 @@ def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pyt
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_judge_that_is_killed_ends_with_one_judgement_a_pair_and_repeats_only_what_was_under_way(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fuzz.judge_kills", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "tools.fuzz.kill_judge", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 kills over ")

@@ -1,10 +1,10 @@
-"""A small part of `python -m benchmarks.nulls`: what happens where the truth is known."""
+"""A small part of `python -m benchmarks.error_rates`: what happens where the truth is known."""
 
 from __future__ import annotations
 
 import pytest
-from benchmarks.nulls import Check, by_flips, by_t, claims_equivalence, covers, detects, errs, rejects
-from benchmarks.worlds import LIFTED, NULLS
+from benchmarks.error_rates import Check, by_flips, by_t, claims_equivalence, covers, detects, errs, rejects
+from benchmarks.simulated_values import LIFTED, NULLS
 
 CHECKS = {
     "a true null is rejected about as often as alpha says": Check(

@@ -1,1 +1,0 @@
-"""Benchmarks against named peers: `make bench`, or `python -m bench --help`."""

@@ -1,0 +1,122 @@
+"""The tables that `python -m benchmarks.language_models` prints, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rankproof._data.arrays import BoolArray, FloatArray
+from rankproof._data.dataset import Dataset
+from rankproof._judge.agreement import RatedPair, Statistic, confusion_counts, exact_agreement, kappa, rated_pairs
+from rankproof._judge.judge import grade_pairs
+from rankproof._judge.judges import Judge, JudgeContext
+from rankproof._judge.rubric import QueryDocPair
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.client import ReplyParseError
+from rankproof._llm.parsing import yes_no_score
+from rankproof._llm.session import LLMSession
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.models._chat.base import ChatReply
+from rankproof.stages import Pointwise
+
+MEASURES = ("nDCG@10", "RR@10", "Success@1")
+ASKED = {"calls": "asks", "tokens_in": "tokens in", "tokens_out": "tokens out", "unreadable": "of no use", "given_up": "given up"}
+STATES = ("answered", "abstained", "failed")
+GRADES = (0, 1, 2, 3)
+
+
+def shown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A Markdown table, the first column to the left."""
+    print(f"| {' | '.join(head)} |\n|---|{'---:|' * (len(head) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(f'{cell:.3f}' if isinstance(cell, float) else str(cell) for cell in row)} |")
+    print()
+
+
+def reranked(climbs: Sequence[ExperimentResult]) -> None:
+    """What each order is worth and what it cost."""
+    rows: list[list[object]] = []
+    for results, system_run in (
+        (each, system_run) for each in climbs for system_run in each.system_runs if system_run.answers is None
+    ):
+        means, seconds = results.result.means[system_run.name], system_run.time_of("total")["p50"] / 1000
+        asked = [f"{system_run.total(name):,}" for name in ASKED]
+        rows.append([system_run.name, *(means[name] for name in MEASURES), f"{seconds:.2f}", *asked])
+    shown(["ranking", *MEASURES, "s a query", *ASKED.values()], rows)
+
+
+def answered(found: ExperimentResult) -> None:
+    """What each answer is worth, and how many there are."""
+    assert found.answers is not None
+    means = found.answers.means
+    rows: list[list[object]] = []
+    for system_run in found.system_runs:
+        if system_run.answers is not None:
+            states = [sum(one.state == state for one in system_run.answers.values()) for state in STATES]
+            seconds = system_run.time_of("generate")["p50"] / 1000
+            rows.append([system_run.name, *means[system_run.name].values(), *states, f"{seconds:.2f}"])
+    shown(["answers by", *next(iter(means.values())), *STATES, "s a query"], rows)
+
+
+def judged(dataset: Dataset, pairs: Sequence[QueryDocPair], judges: Mapping[str, Judge], session: LLMSession) -> None:
+    """How far each judge agrees with people, and which grades it gave for which."""
+    human = {pair: dataset.qrels[pair.query][pair.doc] for pair in pairs if pair.doc in dataset.qrels[pair.query]}
+    context = JudgeContext(dataset.queries, dataset.corpus, session)
+    found = {}
+    for name, judge in judges.items():
+        verdicts = grade_pairs(judge, list(human), context, lambda label, done, total: None)
+        found[name] = rated_pairs(human, {verdict.pair: verdict.grade for verdict in verdicts})
+    shown(
+        ["judge", "pairs", "failed", "mean by people", "mean by it", "the same grade", "kappa", "weighted kappa"],
+        [[name, *_agreement(rated)] for name, rated in found.items()],
+    )
+    rows = [[f"{name}, where people gave {grade}", *row] for name, rated in found.items() for grade, row in _confused(rated)]
+    shown(["grades by", *map(str, GRADES), "failed"], rows)
+
+
+def told_apart(dataset: Dataset, pairs: Sequence[QueryDocPair], value: Pointwise, session: LLMSession) -> None:
+    """How well either reading of the same replies tells relevant pairs from the others, over all queries."""
+    client = session.client(value.model, "rerank")
+    scores: dict[str, list[float]] = {"log-probabilities": [], "text": []}
+    for query, doc in pairs:
+        texts = value.texts(dataset.corpus, [doc])
+        reply = client.request(value.request(dataset.queries[query], texts, labels=["passage"]), CallTotals())
+        scores["log-probabilities"].append(_odds(reply))
+        scores["text"].append(_odds(replace(reply, first=None)))
+    truth = np.array([dataset.qrels[query].get(doc, 0) > 0 for query, doc in pairs])
+    rows = [[name, len(truth), int(truth.sum()), _area(truth, np.array(values))] for name, values in scores.items()]
+    shown(["relevance by", "pairs", "relevant", "area under the ROC curve"], rows)
+
+
+def _odds(reply: ChatReply) -> float:
+    """How much rather Yes than No; half by the text, and even odds, where it is neither."""
+    try:
+        return yes_no_score(reply)[0]
+    except ReplyParseError:
+        return 0.5 if reply.first is None else 0.0
+
+
+def _area(truth: BoolArray, scores: FloatArray) -> float:
+    """The chance that a relevant pair scores higher than another, ties counting half."""
+    apart = scores[truth][:, None] - scores[~truth][None, :]
+    return float(((apart > 0) + (apart == 0) / 2).mean())
+
+
+def _agreement(rated: Sequence[RatedPair]) -> list[object]:
+    graded = [each.judge for each in rated if each.judge is not None]
+    means = [f"{np.mean(grades):.2f}" if grades else "–" for grades in ([each.human for each in rated], graded)]
+    kinds = (exact_agreement(rated, ""), kappa(rated, ""), kappa(rated, "", weighted=True))
+    return [len(rated), len(rated) - len(graded), *means, *map(_with_interval, kinds)]
+
+
+def _with_interval(found: Statistic) -> str:
+    if found.value is None or found.interval is None:
+        return "–" if found.value is None else f"{found.value:.2f}"
+    low, high = found.interval
+    return f"{found.value:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _confused(rated: Sequence[RatedPair]) -> list[tuple[int, list[int]]]:
+    return list(zip(GRADES, confusion_counts(rated, GRADES, GRADES).tolist(), strict=True))

@@ -1,0 +1,72 @@
+"""Quality of BM25 over 4-grams taken across words, within words, and from the text as written, on the shared collections.
+
+Across words is what `characters-4` does. Within words takes each word by itself. As written keeps punctuation. A * means that the
+paired 95% interval of the difference from the first (bootstrap over queries) excludes 0. Does nothing without the collections.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from unicodedata import normalize
+
+from rankproof import Dataset, read_dataset
+from rankproof.stages import BM25
+from rankproof.stages._analyzer import split_words
+from rankproof.stages._bm25 import BM25Searcher
+from rankproof.stages._bm25_index import build_inverted_index
+from rankproof.stages._fields import passage_texts
+
+from .bm25_tokens import COLLECTIONS, DATA, MEASURE, markdown, measured, shown
+
+SIZE = 4
+STAGE = BM25(tokens=f"characters-{SIZE}")
+WAYS: dict[str, Callable[[str], list[str]]] = {
+    "across words": lambda text: [" ".join(split_words(text))],
+    "within words": split_words,
+    "as written": lambda text: [" ".join(normalize("NFKC", text).lower().split())],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The n-grams of each part of a text, with a blank at both its ends."""
+
+    parts: Callable[[str], list[str]]
+
+    def tokenize(self, text: str) -> list[str]:
+        """The n-grams, in the order of the text."""
+        marked = [f" {part} " for part in self.parts(text) if part]
+        return [part[at : at + SIZE] for part in marked for at in range(max(1, len(part) - SIZE + 1))]
+
+    def display(self, token: str) -> str:
+        """The token itself."""
+        return token
+
+
+def searcher(way: str, dataset: Dataset) -> BM25Searcher:
+    """An index of the n-grams that are cut so."""
+    texts, cut = passage_texts(dataset.corpus, STAGE.fields), Cut(WAYS[way])
+    docs = sorted(texts, reverse=True)
+    index = build_inverted_index((cut.tokenize(texts[doc]) for doc in docs), STAGE.k1, STAGE.b)
+    return BM25Searcher(STAGE, dataset.corpus, cut, docs, index, 0.0)
+
+
+def main() -> None:
+    """Prints a row for each way as Markdown."""
+    if not all((DATA / name).is_dir() for name in COLLECTIONS):
+        print("the collections do not lie beside the project: skipped", file=sys.stderr)
+        return
+    rows = [["4-grams", *(f"{name} {MEASURE}" for name in COLLECTIONS)], *([way] for way in WAYS)]
+    for name in COLLECTIONS:
+        dataset = read_dataset(DATA / name)
+        found = [measured(partial(searcher, way, dataset), dataset) for way in WAYS]
+        for row, one in zip(rows[1:], found, strict=True):
+            row.append(shown(one, found[0]))
+    print("\n".join(markdown(rows)))
+
+
+if __name__ == "__main__":
+    main()

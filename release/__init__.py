@@ -1,1 +1,0 @@
-"""What a release is built and tried with."""

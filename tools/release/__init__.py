@@ -1,0 +1,1 @@
+"""Checks of a release: contents of the packages, size, installation, version tag."""
