@@ -69,7 +69,7 @@ package: $(VENV)/release.stamp ## build and check the wheel and the sdist in dis
 	rm -r dist/built
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/abi3audit --strict dist/*.whl
-	$(BIN)/python -m tools.tools.release.contents dist
+	$(BIN)/python -m tools.release.contents dist
 
 package-test: ## install what is in dist/ into fresh environments and try it
 	bash tools/release/try_install.sh $(PYTHON)
@@ -78,7 +78,7 @@ lowest: $(VENV)/release.stamp ## the tests with the lowest versions that pyproje
 	bash tools/release/lowest_versions.sh $(BIN)/uv $(PYTHON) -n auto
 
 size: ## packages and MB of the core and of the extra retrieval
-	$(PYTHON) -m tools.tools.release.size . '.[retrieval]'
+	$(PYTHON) -m tools.release.size . '.[retrieval]'
 
 NATIVE := $(wildcard src/rankproof/_native/*.c src/rankproof/_native/align_src/*.h)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tools.release import tag
-from tools.tools.release.contents import (
+from tools.release.contents import (
     COMMAND,
     NATIVE,
     PACKAGE,
@@ -144,7 +144,7 @@ def test_a_tag_is_published_only_where_it_is_the_version_and_the_tests_pass(caps
         text = workflow.read_text(encoding="utf-8")
         assert "needs: [version, tests, wheels, sdist]" in text
         assert [action for action in re.findall(r"uses: (\S+)", text) if not re.search(r"@[0-9a-f]{40}$", action)] == []
-        assert 'python3 -m tools.tools.release.tag "$GITHUB_REF_NAME"' in text
+        assert 'python3 -m tools.release.tag "$GITHUB_REF_NAME"' in text
 
 
 def test_the_citation_has_what_its_format_asks_for() -> None:

@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Says its port on the first line, and serves until it is ended."""
-    parser = argparse.ArgumentParser(prog="python -m tools.tools.fuzz.counting_chat_server_server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz.counting_chat_server", description=__doc__)
     parser.add_argument("--delay", type=float, default=0.02)
     server = CountingServer(parser.parse_args().delay)
     print(server.server_port, flush=True)

@@ -1,7 +1,7 @@
 """Kills `rankproof judge` with SIGKILL at random moments, restarts it, and checks the result.
 
-`python -m tools.fuzz.kill_judge 50` kills it 50 times. A server in its own process counts the requests. Each
-pair must have exactly one judgement, with the grade of an undisturbed run. No more requests may be repeated than were in progress at a kill.
+`python -m tools.fuzz.kill_judge 50` kills it 50 times. A server in its own process counts the requests. Each pair must have
+exactly one judgement, with the grade of an undisturbed run. No more requests may be repeated than were in progress at a kill.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Campaign:
 @contextmanager
 def server(delay: float) -> Iterator[int]:
     """The port of a server that is there for as long as the block runs."""
-    command = [sys.executable, "-m", "tools.tools.fuzz.counting_chat_server_server", "--delay", str(delay)]
+    command = [sys.executable, "-m", "tools.fuzz.counting_chat_server", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -1,4 +1,4 @@
-"""Packages and MB of an installation: `python -m tools.tools.release.size [WHAT …]`, as in `.` (default), '.[retrieval]' or a wheel.
+"""Packages and MB of an installation: `python -m tools.release.size [WHAT …]`, as in `.` (default), '.[retrieval]' or a wheel.
 
 Each is installed into a fresh environment; pip and setuptools are not counted.
 """

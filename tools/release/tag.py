@@ -1,4 +1,4 @@
-"""Exit code 0 if the tag is the version of the package, else 1: `python -m tools.tools.release.tag TAG`."""
+"""Exit code 0 if the tag is the version of the package, else 1: `python -m tools.release.tag TAG`."""
 
 import re
 import sys
