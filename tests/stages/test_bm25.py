@@ -76,7 +76,7 @@ def test_without_numba_a_batch_is_asked_one_by_one(monkeypatch: pytest.MonkeyPat
 weights = st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, 2.0]), min_size=1, max_size=40)
 
 
-@given(totals=weights, depth=st.integers(1, 45))
+@given(document_scores=weights, depth=st.integers(1, 45))
 def test_the_best_rows_are_the_head_of_a_full_sort(document_scores: list[float], depth: int) -> None:
     rows, scores = best_rows(np.array(document_scores, dtype=np.float32), depth)
     expected = sorted((-score, row) for row, score in enumerate(document_scores) if score)[:depth]

@@ -43,16 +43,15 @@ def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -
     assert keep.made == 4
 
 
-@pytest.mark.parametrize("part", ["__version__", "BLOCK"])
-@pytest.mark.parametrize("kind", ["passage_vectors", "token_vectors"])
-def test_another_version_or_size_of_blocks_takes_no_vectors_that_were_kept(
-    part: str, kind: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("constant", ["__version__", "PASSAGES_PER_BLOCK"])
+@pytest.mark.parametrize("scorer", [BiEncoderScorer(MODEL), MaxSim(MODEL)], ids=["passage vectors", "token vectors"])
+def test_cached_vectors_of_another_version_or_block_size_are_not_used(
+    constant: str, scorer: BiEncoderScorer | MaxSim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = PlainKeep()
-    made = BiEncoderScorer(MODEL) if kind == "passage_vectors" else MaxSim(MODEL)
-    made.build(ground_of(corpus_of(TEXTS), keep))
-    monkeypatch.setattr(f"rankproof.stages.{kind}.{part}", 1)
-    made.build(ground_of(corpus_of(TEXTS), keep))
+    scorer.build(ground_of(corpus_of(TEXTS), keep))
+    monkeypatch.setattr(f"rankproof.stages._vectors.{constant}", 1)
+    scorer.build(ground_of(corpus_of(TEXTS), keep))
     assert len(keep.kept) == 2
 
 

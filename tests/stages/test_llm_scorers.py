@@ -371,7 +371,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong in ({"window": 1}, {"step": 10}, {"step": 0}, {"attempts": 0}, {"prompt": "no place for {query}"}, {"fields": ()}):
         with pytest.raises(UsageError):
             Listwise(model, **wrong)
-    with pytest.raises(UsageError, match="model is a Keywords"):
+    with pytest.raises(UsageError, match="model is a KeywordScorer"):
         Listwise(KeywordScorer())  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="top is 11, and Pairwise compares at most 10 documents; lower top, or raise most"):
         Rerank(BM25(), Pairwise(model), top=11)

@@ -127,7 +127,7 @@ class ChatServer:
 
     def model(self, **settings: Any) -> OpenAIChat:
         """The value that asks this server, without a key."""
-        return OpenAIChat(**{"model": "loopback", "base_url": self.address, "key_env": "", "timeout": 20.0, **settings})
+        return OpenAIChat(**{"model": "loopback", "base_url": self.address, "api_key_env": "", "timeout": 20.0, **settings})
 
     def answered(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Sent:
         """What the test says to this request."""
