@@ -182,7 +182,7 @@ def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
 
 
 def test_a_reranker_tells_of_its_scorer() -> None:
-    facts = {"top": 50, "scorer": {"kind": "similarity", **DENSE_FACTS, "collapse": 0.99}}
+    facts = {"top": 50, "scorer": {"kind": "bi-encoder", **DENSE_FACTS, "collapse": 0.99}}
     assert "mean cosine 0.990" in said(replace(clean_example(), facts=facts), "embedding-collapse")
 
 

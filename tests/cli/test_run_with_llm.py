@@ -249,7 +249,7 @@ def test_a_key_is_found_nowhere_after_a_run(
         assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {CANARY}"}
     files = everything(folder)
     assert b"CHAT_KEY" in files
-    assert (folder / "cache" / "replies").is_dir()
+    assert (folder / "cache" / "responses").is_dir()
     for place in (out, err, caplog.text, files.decode("latin-1")):
         assert CANARY not in place
         assert CANARY.lower() not in place.lower()
@@ -330,7 +330,7 @@ def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixtu
         assert main(["cache", "clear"]) == 0
         ran(capsys)
         assert len(server.requests) == 6
-        assert main(["cache", "clear", "--kind", "replies", "--kind", "stages"]) == 0
+        assert main(["cache", "clear", "--kind", "responses", "--kind", "stages"]) == 0
         ran(capsys)
         assert len(server.requests) == 12
 

@@ -61,7 +61,7 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
         (["--lexical", "none"], "there is no system to compare"),
         (["--lexical", "syllables"], "tokens is syllables"),
         (["--model", "nonsense"], "no model is called nonsense"),
-        (["--model", "trial"], "the model trial lacks its source; write trial:FOLDER"),
+        (["--model", "trained"], "the model trained lacks its source; write trained:FOLDER"),
         (["--model", "bpe:"], "is no checkpoint"),
         (["--model", "wordllama", "--device", "cuda"], "--device is that of checkpoints"),
         (["--checkpoints", "nowhere"], "has no checkpoint"),

@@ -76,12 +76,12 @@ def test_a_finished_training_is_not_trained_again(tmp_path: Path, capsys: pytest
     told = (*SMALL, "--steps", "2", "--repeats", "2", "--tokenizers")
     assert train(tmp_path, *told, "bytes-4") == 0
     assert "bytes-4-2: step 2 of 2, loss" in capsys.readouterr().err
-    before = (tmp_path / "bytes-4-1" / "trial.json").stat().st_mtime_ns
+    before = (tmp_path / "bytes-4-1" / "checkpoint.json").stat().st_mtime_ns
     assert train(tmp_path, *told, "bytes-4,bpe-300") == 0
     shown = capsys.readouterr()
     assert "bytes-4-1: step" not in shown.err
     assert "bpe-300-2: step 2 of 2" in shown.err
-    assert (tmp_path / "bytes-4-1" / "trial.json").stat().st_mtime_ns == before
+    assert (tmp_path / "bytes-4-1" / "checkpoint.json").stat().st_mtime_ns == before
     assert shown.out.count("bpe-300") >= 2
     rows = list(csv.DictReader((tmp_path / "training.csv").read_text().splitlines()))
     assert len({(row["kind"], row["seed"]) for row in rows}) == 4
@@ -125,12 +125,12 @@ def test_what_a_killed_writing_left_is_written_again_and_other_folders_are_refus
 ) -> None:
     told = (*SMALL, "--steps", "0", "--repeats", "1", "--tokenizers", "bytes-4")
     assert train(tmp_path, *told) == 0
-    (tmp_path / "bytes-4-1" / "trial.json").unlink()
+    (tmp_path / "bytes-4-1" / "checkpoint.json").unlink()
     assert train(tmp_path, *told) == 0
     (tmp_path / "training.csv").unlink()
     assert train(tmp_path, *told) == 0
     assert (tmp_path / "training.csv").is_file()
-    (tmp_path / "bytes-4-1" / "trial.json").unlink()
+    (tmp_path / "bytes-4-1" / "checkpoint.json").unlink()
     (tmp_path / "bytes-4-1" / "thesis.tex").write_text("years of work")
     capsys.readouterr()
     assert train(tmp_path, *told) == 2

@@ -27,14 +27,14 @@ from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._io.toml_file import toml_value
 from rankproof._registry import Component, Option, Registry, settings_of
 from rankproof.errors import InputError, MissingExtraError, UsageError
-from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages import BM25
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
 REGISTRIES: dict[str, Registry[Any]] = {
     **{"stages": STAGES, "scorers": SCORERS, "stores": STORES},
-    **{"encoders": ENCODERS, "cross-encoders": PAIR_MODELS, "chats": CHATS, "by source": BY_SOURCE},
+    **{"encoders": ENCODERS, "cross-encoders": CROSS_ENCODERS, "chats": CHATS, "by source": BY_SOURCE},
 }
 COMPONENTS = [
     pytest.param(component, registry, id=f"{kind}-{component.name}")
@@ -46,7 +46,7 @@ PARTS = [
 ]
 BM = '[systems.bm25]\nstage = "bm25"\n'
 NEEDED = {"of": '"bm25"', "by": '"keywords"'}
-MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "pair model": '"acme/cross"'}
+MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
 
 
@@ -162,7 +162,7 @@ def table_of(component: Component, registry: Registry[Any], **more: str) -> str:
 def _needed(setting: Any) -> str:
     if is_systems(setting):
         return '["bm25"]'
-    return {"chat": '"smollm2"', "encoder": '"minilm"', "pair model": '"acme/cross"'}.get(part_kind(setting) or "") or NEEDED[
+    return {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}.get(part_kind(setting) or "") or NEEDED[
         setting.key
     ]
 

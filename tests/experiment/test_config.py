@@ -126,7 +126,7 @@ seed = 7
 [systems.reranked]
 stage = "rerank"
 of = "hybrid"
-by = "similarity"
+by = "bi-encoder"
 model = "wordllama"
 query_prompt = "query: "
 weight = 0.5
@@ -416,12 +416,12 @@ def test_a_cross_encoder_and_a_torch_model_are_named_by_folder_or_hub(tmp_path: 
 [systems.pairs]
 stage = "rerank"
 of = "bm25"
-by = "pairs"
+by = "cross-encoder"
 model = {name = "./weights", max_tokens = 128}
 [systems.hub]
 stage = "rerank"
 of = "bm25"
-by = "pairs"
+by = "cross-encoder"
 model = "cross-encoder/ms-marco-MiniLM-L6-v2"
 [systems.torch]
 stage = "dense"
@@ -439,7 +439,7 @@ model = "torch:weights"
     assert read(tmp_path, experiment_toml(experiment)) == experiment
 
 
-@pytest.mark.parametrize("name", ["trial", "bpe", "byt5", "canine"])
+@pytest.mark.parametrize("name", ["trained", "bpe", "byt5", "canine"])
 def test_a_model_is_named_with_its_source_as_in_a_table(tmp_path: Path, name: str) -> None:
     (tmp_path / "weights").mkdir()
     short = read(tmp_path, f"[systems.d]\nstage = 'dense'\nmodel = '{name}:weights'\n")

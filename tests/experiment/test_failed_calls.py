@@ -68,7 +68,7 @@ def test_a_stage_above_a_failed_one_is_computed_again_when_that_is_well(tmp_path
 
 def test_what_was_kept_is_not_believed_above_what_fails_now(tmp_path: Path) -> None:
     climbed({"ex": ExtractAnswer(listwise(turned))}, tmp_path)
-    for kept in (*(tmp_path / "stages").iterdir(), *(tmp_path / "replies").iterdir()):
+    for kept in (*(tmp_path / "stages").iterdir(), *(tmp_path / "responses").iterdir()):
         if b"words of the query in the sentence" not in kept.read_bytes():
             kept.unlink()
     assert len(list((tmp_path / "stages").iterdir())) == 1

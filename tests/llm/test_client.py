@@ -135,7 +135,7 @@ def test_wishes_that_were_refused_are_dropped_once_and_that_is_remembered() -> N
         client = session.client(model, "u")
         for text in "abc":
             client.request(ask_of(text, logprobs=2), sums)
-        assert client.facts()["wishes_refused"]
+        assert client.facts()["optional_params_rejected"]
     assert [request.logprobs for request in model.log.asks] == [2, 0, 0, 0]
     assert sums.counts["calls"] == 4
 
@@ -151,7 +151,7 @@ def test_messages_that_were_refused_do_not_cost_others_their_wishes() -> None:
         client = session.client(model, "u")
         assert client.read(ask_of("long", logprobs=2), yes, sums) is None
         assert client.read(ask_of("short", logprobs=2), yes, sums) == "yes"
-        assert not client.facts()["wishes_refused"]
+        assert not client.facts()["optional_params_rejected"]
     assert [request.logprobs for request in model.log.asks] == [2, 0, 2]
     assert sums.counts["failed"] == 1
 
@@ -442,7 +442,7 @@ def test_uses_and_models_have_books_of_their_own(tmp_path: Path) -> None:
     _asked(tmp_path, model, "a", "judge")
     _asked(tmp_path, other, "a", "rerank")
     assert (model.log.calls, other.log.calls) == (2, 1)
-    assert len(list((tmp_path / "replies").iterdir())) == 3
+    assert len(list((tmp_path / "responses").iterdir())) == 3
 
 
 def test_a_failed_ask_is_not_kept(tmp_path: Path) -> None:

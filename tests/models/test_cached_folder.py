@@ -81,13 +81,13 @@ def test_a_cache_that_cannot_be_written_names_the_variable(model: Bert, tmp_path
 
 FULL_DISK = """
 import resource, signal, sys
-from rankproof.errors import WorldError
+from rankproof.errors import ExternalError
 from rankproof.models._bert import Bert
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
     Bert(sys.argv[1]).load()
-except WorldError as error:
+except ExternalError as error:
     print(error)
 """
 

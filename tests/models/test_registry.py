@@ -37,11 +37,11 @@ class Outside:
         ("byt5", {}, ByT5("google/byt5-small", 1024)),
         ("byt5", {"source": "./folder", "max_tokens": 64}, ByT5("./folder", 64)),
         ("canine", {}, Canine("google/canine-s", 2048)),
-        ("trial", {"source": "./folder"}, TrainedEncoder("./folder")),
+        ("trained", {"source": "./folder"}, TrainedEncoder("./folder")),
         ("bpe", {"source": "./folder"}, BpeEncoder("./folder")),
         ("byt5:./folder", {"max_tokens": 64}, ByT5("./folder", 64)),
         ("canine:acme/canine", {}, Canine("acme/canine", 2048)),
-        ("trial:./folder", {}, TrainedEncoder("./folder")),
+        ("trained:./folder", {}, TrainedEncoder("./folder")),
         ("bpe:./folder", {"device": "cuda"}, BpeEncoder("./folder", "cuda")),
         ("acme/tiny", {"pooling": "cls"}, Bert("acme/tiny", pooling="cls")),
         ("./folder", {"max_tokens": 64}, Bert("./folder", max_tokens=64)),
@@ -63,7 +63,7 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
     [
         ("minilm", {"precison": "fp32"}, "the model minilm has no setting precison; choose among precision, max_tokens"),
         ("acme/tiny", {"source": "x"}, "has no setting source; choose among precision, max_tokens, pooling"),
-        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, byt5, canine, trial, bpe, torch, NAME:SOURCE"),
+        ("minlm", {}, "no model is called minlm; known: wordllama, minilm, byt5, canine, trained, bpe, torch, NAME:SOURCE"),
         ("", {}, "the model's name is empty; known: wordllama"),
         (" ", {}, "the model's name is empty"),
         ("torch:", {}, "is no model"),
@@ -71,10 +71,10 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
         ("byt5", {"source": ""}, "is no model"),
         ("canine", {"max_tokens": 3}, "max_tokens is 3; choose a whole number of at least 4"),
         ("byt5", {"pooling": "cls"}, "the model byt5 has no setting pooling; choose among source, max_tokens"),
-        ("trial", {}, "the model trial lacks its source; write trial:FOLDER"),
+        ("trained", {}, "the model trained lacks its source; write trained:FOLDER"),
         ("bpe:", {}, "is no checkpoint"),
         ("byt5:", {}, "is no model"),
-        ("trial:./folder", {"source": "./other"}, "has no setting source"),
+        ("trained:./folder", {"source": "./other"}, "has no setting source"),
         (3, {}, "3 is no model's name"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytes
     assert ENCODERS.name_of(Bert) is None
     with pytest.raises(ExternalError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
         encoder_by_name("broken")
-    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trial, bpe, torch, broken, mine, NAME:SOURCE"):
+    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trained, bpe, torch, broken, mine, NAME:SOURCE"):
         encoder_by_name("nobody")
 
 

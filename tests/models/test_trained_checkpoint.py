@@ -1,4 +1,4 @@
-"""Checkpoints of the trial: written whole or not at all, opened or refused, and the models that they are."""
+"""Checkpoints of trained encoders: written atomically, read or refused, and loaded as models."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rankproof._io import files
 from rankproof._io import folders as folder_file
 from rankproof.errors import ExternalError, InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.models import BpeEncoder, TrainedEncoder
-from rankproof.models._trained.checkpoint import initialise_network, open_checkpoint, save_checkpoint
-from rankproof.models._trained.encoder import batches_by_length, pad_ids
+from rankproof.models._trained.checkpoint import is_complete_checkpoint, open_checkpoint, save_checkpoint
+from rankproof.models._trained.encoder import batches_by_length, initialise_network, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, parameter_count
 from support.missing_libraries import block
 from support.paths import TESTS
@@ -106,7 +106,7 @@ def test_the_weights_and_not_their_place_are_the_identity(tmp_path: Path) -> Non
 def test_a_bpe_model_refuses_another_tokenizers_folder(tmp_path: Path) -> None:
     model = BpeEncoder(str(saved(tmp_path / "one", "wordpiece-300")))
     for use in (model.load, model.revision):
-        with pytest.raises(InputError, match="its tokenizer is wordpiece-300; name the model as trial"):
+        with pytest.raises(InputError, match="its tokenizer is wordpiece-300; write trained: before the folder"):
             use()
 
 
@@ -131,7 +131,7 @@ def test_a_checkpoint_that_is_there_is_never_replaced(tmp_path: Path) -> None:
         saved(tmp_path / "one", "bytes")
     assert TrainedEncoder(str(tmp_path / "one")).revision() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "trial.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "checkpoint.json"]
 
 
 @pytest.mark.parametrize("failing", range(1, 7))
@@ -167,21 +167,21 @@ def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_writing_is_whole(
     command = [sys.executable, "-c", code, str(TESTS)]
     assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 9
     left = {path.name for path in (tmp_path / "one").iterdir()}
-    assert "trial.json" not in left
+    assert "checkpoint.json" not in left
     assert any(name.endswith(".tmp") for name in left)
-    with pytest.raises(InputError, match=r"no trial\.json"):
+    with pytest.raises(InputError, match=r"no checkpoint\.json"):
         open_checkpoint(tmp_path / "one")
     assert (
         TrainedEncoder(str(saved(tmp_path / "one", "bpe-300"))).revision() == TrainedEncoder(str(tmp_path / "whole")).revision()
     )
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "trial.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "checkpoint.json"]
 
 
 KILLED = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import test_trial_checkpoint
+from models.test_trained_checkpoint import saved
 real, seen = os.replace, 0
 def replace(*arguments):
     global seen
@@ -190,7 +190,7 @@ def replace(*arguments):
         os._exit(9)
     real(*arguments)
 os.replace = replace
-test_trial_checkpoint.saved(Path({folder!r}), "bpe-300")
+saved(Path({folder!r}), "bpe-300")
 """
 
 
@@ -219,7 +219,7 @@ def test_weights_that_are_not_finite_and_cards_that_are_no_json_are_not_written(
     shape = shape_of("bytes")
     net = initialise_network(shape, 0)
     for card in ({"losses": [[1, math.nan]]}, {"path": tmp_path}):
-        with pytest.raises(UsageError, match="the card cannot be written as JSON"):
+        with pytest.raises(UsageError, match="the metadata cannot be written as JSON"):
             save_checkpoint(tmp_path / "one", net, shape, tokenizer_of("bytes"), card)
     net.norm.weight.data[0] = math.nan
     with pytest.raises(ExternalError, match="weights are not finite, so nothing was written"):
@@ -228,12 +228,12 @@ def test_weights_that_are_not_finite_and_cards_that_are_no_json_are_not_written(
 
 
 def _told(folder: Path, **parts: Any) -> None:
-    told = json.loads((folder / "trial.json").read_text())
-    (folder / "trial.json").write_text(json.dumps({**told, **parts}))
+    told = json.loads((folder / "checkpoint.json").read_text())
+    (folder / "checkpoint.json").write_text(json.dumps({**told, **parts}))
 
 
 def _shape(folder: Path, **parts: Any) -> None:
-    told = json.loads((folder / "trial.json").read_text())
+    told = json.loads((folder / "checkpoint.json").read_text())
     _told(folder, shape={**told["shape"], **parts})
 
 
@@ -248,62 +248,133 @@ def _cut(path: Path, share: float) -> None:
     path.write_bytes(content[: int(len(content) * share)])
 
 
-SPOILT: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "no card file": (lambda f: (f / "trial.json").unlink(), "no trial.json; name a folder"),
-    "no weights": (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors; name a folder"),
-    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "tokenizer.json: not there"),
-    "cut card": (lambda f: _cut(f / "trial.json", 0.5), "no JSON"),
-    "empty card": (lambda f: _cut(f / "trial.json", 0), "no JSON"),
-    "deep card": (lambda f: (f / "trial.json").write_text("[" * 100_000), "no JSON"),
-    "list for card": (lambda f: (f / "trial.json").write_text("[]"), "no JSON object"),
-    "cut tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), "no tokenizer"),
-    "cut weights": (lambda f: _cut(f / "model.safetensors", 0.9), "no whole safetensors file"),
-    "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "no whole safetensors file"),
-    "other format": (lambda f: _told(f, format=1), "format 1, and this version reads 2"),
-    "no card": (lambda f: _told(f, metadata=None), "there is no card"),
-    "list for seed": (lambda f: _told(f, metadata={"seed": [1]}), "the card's part seed is not what training writes"),
-    "text for losses": (lambda f: _told(f, metadata={"losses": "abc"}), "part losses is not"),
-    "losses of one": (lambda f: _told(f, metadata={"losses": [[1]]}), "part losses is not"),
-    "text for operations": (lambda f: _told(f, metadata={"operations": "1e15"}), "part operations is not"),
-    "endless seconds": (lambda f: _told(f, metadata={"seconds": math.inf}), "part seconds is not"),
-    "number for trained": (lambda f: _told(f, metadata={"trained": 1}), "part trained is not"),
-    "list for data": (lambda f: _told(f, metadata={"data": []}), "part data is not"),
-    "numbers for texts": (lambda f: _told(f, metadata={"data": {"texts": [1]}}), "part data.texts is not"),
-    "text for queries": (lambda f: _told(f, metadata={"data": {"queries": "q1"}}), "part data.queries is not"),
-    "no shape": (lambda f: _told(f, shape=[]), "there is no shape"),
-    "unknown part": (lambda f: _shape(f, extra=1), "the shape has the parts"),
-    "absurd width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),
-    "absurd depth": (lambda f: _shape(f, depth=10**9), "depth is 1000000000"),
-    "absurd but allowed": (lambda f: _shape(f, width=8192, hidden=65_536, depth=64), "trial.json says"),
-    "width as text": (lambda f: _shape(f, width="32"), "width is 32"),
-    "other kind": (lambda f: _shape(f, kind="wordpiece-300"), "wordpiece-300 was wanted"),
-    "kind without a name": (lambda f: _shape(f, kind="\x1b[31m"), "no tokenizer is called"),
-    "kind of a list": (lambda f: _shape(f, kind=[]), "no tokenizer is called"),
-    "other vocabulary": (lambda f: _shape(f, vocabulary=299), "the tokenizer has 300 tokens, and the shape says 299"),
-    "other hidden": (lambda f: _shape(f, hidden=16), "trial.json says"),
-    "other depth": (lambda f: _shape(f, depth=1), "is none of the shape in trial.json"),
-    "deeper": (lambda f: _shape(f, depth=3), "there is no tensor layers.2"),
-    "other body": (lambda f: _shape(f, architecture="lstm"), "is none of the shape"),
-    "NaN": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.nan)), "not finite"),
-    "infinite": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.inf)), "not finite"),
-    "one tensor less": (lambda f: _weights(f, lambda state: state.pop("norm.bias")), "there is no tensor norm.bias"),
-    "whole numbers": (
+TRAIN_AGAIN = "train it again with: rankproof tokenizers train"
+WRONG_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no metadata file": (
+        lambda f: (f / "checkpoint.json").unlink(),
+        ": no checkpoint.json; give a folder that rankproof tokenizers train wrote",
+    ),
+    "no weights": (
+        lambda f: (f / "model.safetensors").unlink(),
+        ": no model.safetensors; give a folder that rankproof tokenizers train wrote",
+    ),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), ": tokenizer.json: not there"),
+    "truncated metadata": (lambda f: _cut(f / "checkpoint.json", 0.5), "/checkpoint.json: no JSON"),
+    "empty metadata": (lambda f: _cut(f / "checkpoint.json", 0), "/checkpoint.json: no JSON"),
+    "deep metadata": (lambda f: (f / "checkpoint.json").write_text("[" * 100_000), "/checkpoint.json: no JSON"),
+    "list as metadata": (lambda f: (f / "checkpoint.json").write_text("[]"), "/checkpoint.json: no JSON object"),
+    "truncated tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), ": tokenizer.json: no tokenizer"),
+    "truncated weights": (lambda f: _cut(f / "model.safetensors", 0.9), "/model.safetensors: not a complete safetensors file"),
+    "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "/model.safetensors: not a complete safetensors file"),
+    "other tokenizer": (lambda f: _shape(f, kind="wordpiece-300"), "wordpiece-300 was wanted"),
+    "large sizes": (
+        lambda f: _shape(f, width=8192, hidden=65_536, depth=64),
+        "but checkpoint.json gives 300 x 8192; use weights and settings of the same model",
+    ),
+    "other hidden": (lambda f: _shape(f, hidden=16), "but checkpoint.json gives 16 x 32; use weights and settings"),
+    "deeper": (lambda f: _shape(f, depth=3), "/model.safetensors: no tensor layers.2.attend.weight; use complete weights"),
+    "NaN": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.nan)), "norm.bias has values that are not finite"),
+    "infinite": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.inf)), "norm.bias has values that are not"),
+    "one tensor less": (lambda f: _weights(f, lambda state: state.pop("norm.bias")), "no tensor norm.bias; use complete weights"),
+    "integers": (
         lambda f: _weights(f, lambda state: state.update({"norm.bias": np.zeros(32, dtype=np.int64)})),
-        "norm.bias is I64",
+        "norm.bias has type I64; convert it to F32 or F16 or BF16",
     ),
 }
 
 
-@pytest.mark.parametrize("name", SPOILT)
-def test_a_folder_that_is_not_whole_is_refused_with_the_file_and_what_to_do(name: str, tmp_path: Path) -> None:
-    folder, (spoil, message) = saved(tmp_path / "one", "bpe-300"), SPOILT[name]
-    spoil(folder)
+@pytest.mark.parametrize("name", WRONG_FILES)
+def test_a_missing_or_damaged_file_is_named_with_the_reason_and_the_fix(name: str, tmp_path: Path) -> None:
+    folder, (damage, message) = saved(tmp_path / "one", "bpe-300"), WRONG_FILES[name]
+    damage(folder)
     with pytest.raises((InputError, ExternalError)) as refused:
         TrainedEncoder(str(folder)).load()
+    assert str(refused.value).startswith(f"{folder}{message if message[0] in ':/' else ''}")
     assert message in str(refused.value)
-    assert str(refused.value).startswith(f"{folder}")
     assert "; " in str(refused.value)
-    assert "\x1b" not in str(refused.value)
+
+
+WRONG_METADATA: dict[str, tuple[Any, str]] = {
+    "negative count": ({"seed": -1}, "seed"),
+    "list as count": ({"seed": [1]}, "seed"),
+    "boolean as count": ({"steps": True}, "steps"),
+    "float as count": ({"examples": 1.0}, "examples"),
+    "text as number": ({"flops": "1e15"}, "flops"),
+    "boolean as number": ({"tokens_per_document": True}, "tokens_per_document"),
+    "infinite number": ({"seconds": math.inf}, "seconds"),
+    "NaN": ({"seconds": math.nan}, "seconds"),
+    "number as boolean": ({"trained": 1}, "trained"),
+    "list as object": ({"training_config": []}, "training_config"),
+    "list as data": ({"data": []}, "data"),
+    "numbers as texts": ({"data": {"texts": ["one", 1]}}, "data.texts"),
+    "text as list": ({"data": {"queries": "q1"}}, "data.queries"),
+    "text as losses": ({"losses": "abc"}, "losses"),
+    "loss without a step": ({"losses": [[1]]}, "losses"),
+    "three values for a loss": ({"losses": [[1, 0.5, 2]]}, "losses"),
+    "text as loss": ({"losses": [[1, 0.5], [2, "0.4"]]}, "losses"),
+    "second key wrong": ({"trained": True, "seed": None}, "seed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_METADATA)
+def test_a_wrong_metadata_value_is_refused_with_file_and_key(name: str, tmp_path: Path) -> None:
+    folder, (metadata, key) = saved(tmp_path / "one"), WRONG_METADATA[name]
+    _told(folder, metadata=metadata)
+    expected = "no JSON" if key == "seconds" else f"the value of metadata.{key} is not valid; {TRAIN_AGAIN}"
+    with pytest.raises((InputError, ExternalError)) as refused:
+        open_checkpoint(folder)
+    assert str(refused.value).startswith(f"{folder / 'checkpoint.json'}: {expected}")
+
+
+def test_metadata_of_every_type_is_accepted(tmp_path: Path) -> None:
+    metadata = {
+        **{"trained": False, "steps": 0, "seed": 1, "examples": 2, "flops": 1, "tokens_per_document": 1.5, "seconds": 0.0},
+        **{"training_config": {"batch": 4}, "data": {"queries": ["q1"], "texts": [], "name": "small"}},
+        **{"losses": [[1, 0.5], [2, 1]], "device": "cpu"},
+    }
+    assert open_checkpoint(saved(tmp_path / "one", metadata=metadata)).metadata == metadata
+    assert open_checkpoint(saved(tmp_path / "two", metadata={})).metadata == {}
+
+
+WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "other format": (lambda f: _told(f, format=1), "format 1, this version reads 2"),
+    "no format": (lambda f: _told(f, format=None), "format None, this version reads 2"),
+    "no metadata": (lambda f: _told(f, metadata=None), "no metadata"),
+    "no shape": (lambda f: _told(f, shape=[]), "no shape"),
+    "unknown key": (lambda f: _told(f, shape={"extra": 1, "depth": 2}), "the shape has the keys depth, extra"),
+    "huge width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),
+    "huge depth": (lambda f: _shape(f, depth=10**9), "depth is 1000000000"),
+    "width as text": (lambda f: _shape(f, width="32"), "width is 32"),
+    "unknown tokenizer": (lambda f: _shape(f, kind="\x1b[31m"), "no tokenizer is called \\x1b[31m"),
+    "list as tokenizer": (lambda f: _shape(f, kind=[]), "no tokenizer is called []"),
+    "other vocabulary": (lambda f: _shape(f, vocabulary=299), "the tokenizer has 300 tokens, but the shape has 299"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DOCUMENTS)
+def test_a_wrong_field_of_the_metadata_file_is_refused_with_file_reason_and_fix(name: str, tmp_path: Path) -> None:
+    folder, (damage, message) = saved(tmp_path / "one", "bpe-300"), WRONG_DOCUMENTS[name]
+    damage(folder)
+    with pytest.raises(InputError) as refused:
+        open_checkpoint(folder)
+    assert str(refused.value) == f"{folder / 'checkpoint.json'}: {message}; {TRAIN_AGAIN}"
+
+
+@pytest.mark.parametrize(("change", "tensor"), [({"depth": 1}, "layers.1.attend.bias"), ({"architecture": "lstm"}, "layers.0")])
+def test_a_tensor_that_the_shape_does_not_have_is_refused(change: dict[str, Any], tensor: str, tmp_path: Path) -> None:
+    folder = saved(tmp_path / "one", "bpe-300")
+    _shape(folder, **change)
+    with pytest.raises(InputError) as refused:
+        open_checkpoint(folder).check_weights()
+    assert str(refused.value).startswith(f"{folder / 'model.safetensors'}: tensor {tensor}")
+    assert str(refused.value).endswith(f" does not belong to the shape in checkpoint.json; {TRAIN_AGAIN}")
+
+
+def test_a_checkpoint_is_complete_when_its_metadata_file_exists(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "one")
+    assert is_complete_checkpoint(folder)
+    (folder / "checkpoint.json").unlink()
+    assert not is_complete_checkpoint(folder)
 
 
 def test_the_weights_are_not_read_before_they_are_asked_for(tmp_path: Path) -> None:

@@ -124,16 +124,16 @@ def test_a_wordpiece_never_has_more_tokens_than_asked_for_however_many_letters_t
 TRAINING = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
-from rankproof.models._trained.tokenizers import trained_tokenizer
-from trial_nets import ENGLISH, HOSTILE, TRAINED
+from rankproof.models._trained.tokenizers import train_tokenizer
+from support.trained_encoders import ENGLISH, HOSTILE, TRAINED
 for kind in (name.replace("-300", "-400") for name in TRAINED):
     texts = [*ENGLISH, *HOSTILE.values()]
-    print(hashlib.sha256(b"".join(trained_tokenizer(kind, texts).files().values())).hexdigest())
+    print(hashlib.sha256(b"".join(train_tokenizer(kind, texts).files().values())).hexdigest())
 """
 FORKED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from trial_nets import ENGLISH, TRAINED, tokenizer_of
+from support.trained_encoders import ENGLISH, TRAINED, tokenizer_of
 for kind in TRAINED:
     tokenizer_of(kind).ids(ENGLISH)
 child = os.fork()

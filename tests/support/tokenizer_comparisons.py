@@ -17,7 +17,8 @@ from rankproof._tokenizer_lab.comparison import TokenizerComparison
 from rankproof._tokenizer_lab.measured import MeasuredSystem, QueryCondition
 from rankproof._tokenizer_lab.systems import SystemFamily
 from rankproof._tokenizer_lab.token_counts import TokenCounts, TokenLengths
-from rankproof.models._trained.checkpoint import initialise_network, save_checkpoint
+from rankproof.models._trained.checkpoint import save_checkpoint
+from rankproof.models._trained.encoder import initialise_network
 from rankproof.models._trained.shape import NetShape
 from rankproof.models._trained.tokenizers import train_tokenizer
 from support.small_datasets import small_dataset
@@ -104,7 +105,7 @@ def save_trial(folder: Path, kind: str, seed: int, *, trained: bool = True, quer
         buckets=64 if hashes else 0,
     )
     told = {"name": "kitchen", "queries": list(queries), "texts": [], **data}
-    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "recipe": {"batch": 4}, "data": told}
+    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": {"batch": 4}, "data": told}
     save_checkpoint(folder, initialise_network(shape, seed), shape, tokenizer, card)
     return folder
 

@@ -49,7 +49,7 @@ def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) 
     assert any("2 queries that a trial was trained on are left out" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("before", ["", "trial:", "bpe:"])
+@pytest.mark.parametrize("before", ["", "trained:", "bpe:"])
 def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(tmp_path: Path, before: str) -> None:
     folder = save_trial(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
     plan = ComparisonPlan(
@@ -139,9 +139,9 @@ def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
 def test_a_system_is_called_by_what_stands_before_its_source_and_the_last_part_of_it(tmp_path: Path) -> None:
     for name in ("a", "b"):
         save_trial(tmp_path / name, "bpe-300", 1)
-    specs = (f"bpe:{tmp_path / 'a'}", f"trial:{tmp_path / 'b'}", str(tmp_path / "a"), "wordllama", "byt5:google/byt5-small")
+    specs = (f"bpe:{tmp_path / 'a'}", f"trained:{tmp_path / 'b'}", str(tmp_path / "a"), "wordllama", "byt5:google/byt5-small")
     names = [encoder_system(spec, Memory()).name for spec in specs]
-    assert names == ["bpe:a", "trial:b", "a", "wordllama", "byt5:google/byt5-small"]
+    assert names == ["bpe:a", "trained:b", "a", "wordllama", "byt5:google/byt5-small"]
 
 
 def test_two_systems_never_share_a_name() -> None:

@@ -32,7 +32,7 @@ def part_by_name(kind: PartKind, value: str | Mapping[str, Any], folder: str) ->
     name = name if kind == "chat" else _resolve_model_name(kind, name, folder)
     found = models.find(kind, name)
     settings = _located(found[0] if found else None, given, folder)
-    named = {"encoder": models.encoder_by_name, "pair model": models.cross_encoder_by_name, "chat": models.chat_model_by_name}
+    named = {"encoder": models.encoder_by_name, "cross-encoder": models.cross_encoder_by_name, "chat": models.chat_model_by_name}
     return named[kind](name, **settings)
 
 

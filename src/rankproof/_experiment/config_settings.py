@@ -13,7 +13,7 @@ from rankproof.models._chat.base import ChatModel
 from rankproof.stages._base import Scorer, Stage
 from rankproof.stores._base import Store
 
-PartKind = Literal["encoder", "pair model", "chat", "store"]
+PartKind = Literal["encoder", "cross-encoder", "chat", "store"]
 Takes = tuple[str, Callable[[Any], bool]]
 """What a key takes in words, and whether a value fits."""
 
@@ -87,7 +87,7 @@ def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-_PARTS: Mapping[Any, PartKind] = {EncoderModel: "encoder", CrossEncoderModel: "pair model", ChatModel: "chat", Store: "store"}
+_PARTS: Mapping[Any, PartKind] = {EncoderModel: "encoder", CrossEncoderModel: "cross-encoder", ChatModel: "chat", Store: "store"}
 _PLAIN: Mapping[Any, Takes] = {
     str: ("text", _is_text),
     float: ("a number", _is_number),

@@ -88,7 +88,7 @@ class ResponseCaches:
     """The books under a cache folder."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "replies"
+        self._folder = home / "responses"
 
     def __call__(self, key: str) -> DiskResponseCache:
         return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal")

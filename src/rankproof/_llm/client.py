@@ -197,7 +197,7 @@ class CachedClient:
 
     def facts(self) -> Mapping[str, Any]:
         """The model as a reader should know it; it is not loaded for this."""
-        return {"model": identity(self.model), "wishes_refused": self._retrying_client.rejects_optional_params}
+        return {"model": identity(self.model), "optional_params_rejected": self._retrying_client.rejects_optional_params}
 
 
 def _request_with_error(request: ChatRequest, why: str) -> ChatRequest:

@@ -83,7 +83,7 @@ def _finished_checkpoint(folder: str, repeat: SeedRun, lessons: TrainingData, re
     checkpoint = open_checkpoint(path)
     metadata, data = checkpoint.metadata, checkpoint.metadata.get("data")
     told = (
-        metadata.get("recipe"),
+        metadata.get("training_config"),
         metadata.get("seed"),
         data.get("digest") if isinstance(data, dict) else None,
         checkpoint.shape.kind,
@@ -137,7 +137,7 @@ def training_table(trained: Mapping[SeedRun, Checkpoint]) -> Table:
 def _training_row(repeat: SeedRun, checkpoint: Checkpoint) -> tuple[CellValue, ...]:
     metadata, shape = checkpoint.metadata, checkpoint.shape
     losses = [loss for _, loss in metadata.get("losses", ())]
-    operations = metadata.get("operations")
+    operations = metadata.get("flops")
     return (
         repeat.kind,
         repeat.seed,

@@ -154,7 +154,7 @@ def _system_name(spec: str) -> str:
     return f"{prefix}{os.path.basename(os.path.abspath(source))}" if os.path.isdir(source) else spec
 
 
-_SHARED_KEYS = ("trained", "recipe", "data")
+_SHARED_KEYS = ("trained", "training_config", "data")
 """What the cards of repeats must have in common; under a budget of operations even their steps may differ by one."""
 
 
@@ -229,7 +229,7 @@ def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
     """A note for each thing besides the tokenizer in which the trials differ."""
     firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
-    for key, words in (("recipe", "by different recipes"), ("data", "on different data")):
+    for key, words in (("training_config", "by different recipes"), ("data", "on different data")):
         if len({repr(metadata.get(key)) for metadata in firsts.values()}) > 1:
             yield f"the trials were trained {words}: their differences are not the tokenizer's alone"
     if len({len(each) for each in groups.values()}) > 1:

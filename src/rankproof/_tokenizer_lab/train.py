@@ -179,7 +179,7 @@ def train(
     progress: StepProgress = no_progress,
 ) -> TrainingOutcome:
     """The encoder; on the processor the same material, seed and threads give the same bits."""
-    from rankproof.models._trained.checkpoint import initialise_network
+    from rankproof.models._trained.encoder import initialise_network
 
     place = training_device(device, threads)
     lessons, recipe, queries, documents = tokenized.lessons, tokenized.recipe, tokenized.queries, tokenized.documents
@@ -191,10 +191,10 @@ def train(
         "trained": bool(steps),
         "steps": len(steps),
         "seed": seed,
-        "recipe": recipe.describe(),
+        "training_config": recipe.describe(),
         "data": _data_metadata(lessons),
         "examples": len(steps) * recipe.batch,
-        "operations": operations,
+        "flops": operations,
         "tokens_per_document": float(documents.lengths.mean()),
         "seconds": time.perf_counter() - start,
         "device": device_name(place),

@@ -20,6 +20,6 @@ if TYPE_CHECKING:
     from rankproof.models._wordllama import WordLlama as WordLlama
 else:
     from rankproof._registry import lazy_names
-    from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+    from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 
-    __all__, __getattr__, __dir__ = lazy_names(__name__, ENCODERS, PAIR_MODELS, CHATS, BY_SOURCE)
+    __all__, __getattr__, __dir__ = lazy_names(__name__, ENCODERS, CROSS_ENCODERS, CHATS, BY_SOURCE)

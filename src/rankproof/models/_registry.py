@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankproof.models._chat.base import ChatModel
 
 
-ModelKind = Literal["encoder", "pair model", "chat"]
+ModelKind = Literal["encoder", "cross-encoder", "chat"]
 
 ENCODERS: Registry[EncoderModel] = Registry(
     "model",
@@ -29,15 +29,15 @@ ENCODERS: Registry[EncoderModel] = Registry(
         Component("byt5", "rankproof.models._transformers:ByT5", "ByT5, which reads bytes", "torch"),
         Component("canine", "rankproof.models._transformers:Canine", "CANINE, which reads characters", "torch"),
         Component(
-            "trial", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder that rankproof tokenizers trained", "torch"
+            "trained", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder that rankproof tokenizers trained", "torch"
         ),
         Component("bpe", "rankproof.models._trained.encoder:BpeEncoder", "such an encoder with a BPE tokenizer", "torch"),
         Component("torch", "rankproof.models._torch:SentenceTransformer", "any sentence-transformers model", "torch"),
     ),
 )
-PAIR_MODELS: Registry[CrossEncoderModel] = Registry(
+CROSS_ENCODERS: Registry[CrossEncoderModel] = Registry(
     "model",
-    "rankproof.pair_models",
+    "rankproof.cross_encoders",
     (Component("torch", "rankproof.models._torch:TorchCrossEncoder", "any cross-encoder of sentence-transformers", "torch"),),
 )
 CHATS: Registry[ChatModel] = Registry(
@@ -54,11 +54,11 @@ BY_SOURCE: Registry[Any] = Registry(
     "",
     (
         Component("encoder", "rankproof.models._bert:Bert", "a BERT encoder by its folder or hub name"),
-        Component("pair model", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder by its folder or hub name"),
+        Component("cross-encoder", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder by its folder or hub name"),
     ),
 )
 """What opens a source without a name before it, by kind."""
-MODELS: Mapping[ModelKind, Registry[Any]] = {"encoder": ENCODERS, "pair model": PAIR_MODELS, "chat": CHATS}
+MODELS: Mapping[ModelKind, Registry[Any]] = {"encoder": ENCODERS, "cross-encoder": CROSS_ENCODERS, "chat": CHATS}
 
 
 def encoder_by_name(name: str, **settings: Any) -> EncoderModel:
@@ -69,7 +69,7 @@ def encoder_by_name(name: str, **settings: Any) -> EncoderModel:
 
 def cross_encoder_by_name(name: str, **settings: Any) -> CrossEncoderModel:
     """A cross-encoder by name: registered, torch:NAME, a folder or ORGANISATION/MODEL on the hub."""
-    model: CrossEncoderModel = _built("pair model", name, settings)
+    model: CrossEncoderModel = _built("cross-encoder", name, settings)
     return model
 
 

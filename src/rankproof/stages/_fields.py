@@ -81,8 +81,8 @@ def check_stage(name: str, value: Any) -> Any:
     return _with_methods(name, value, ("inputs", "build"), "pass a stage, such as BM25() or Dense(MiniLM())")
 
 
-def _pair_model(name: str, value: Any) -> Any:
-    return _with_methods(name, value, ("load",), "pass a model that reads pairs, such as CrossEncoder(source)")
+def _cross_encoder(name: str, value: Any) -> Any:
+    return _with_methods(name, value, ("load",), "pass a cross-encoder, such as CrossEncoder(source)")
 
 
 def _store(name: str, value: Any) -> Any:
@@ -91,7 +91,7 @@ def _store(name: str, value: Any) -> Any:
 
 def _scorer(name: str, value: Any) -> Any:
     """Refuses what is not a scorer; a stage finds documents and scores none that it is given."""
-    fix = "pass a scorer, such as Keywords(), Similarity(MiniLM()) or MaxSim(MiniLM())"
+    fix = "pass a scorer, such as KeywordScorer(), BiEncoderScorer(MiniLM()) or MaxSim(MiniLM())"
     _with_methods(name, value, ("build",), fix)
     if callable(getattr(value, "inputs", None)):
         raise UsageError(f"{name} is a stage ({type(value).__name__})", fix=fix)
@@ -110,7 +110,7 @@ def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> 
 
 _CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
     EncoderModel: _model,
-    CrossEncoderModel: _pair_model,
+    CrossEncoderModel: _cross_encoder,
     ChatModel: check_chat_model,
     Store: _store,
     Stage: check_stage,

@@ -142,7 +142,7 @@ class LoadedCrossEncoderScorer:
 
     def facts(self) -> Mapping[str, Any]:
         """The model's."""
-        return {"kind": "pairs", "model": dict(self._model.facts())}
+        return {"kind": "cross-encoder", "model": dict(self._model.facts())}
 
     def notes(self) -> Sequence[str]:
         """Nothing to say: pairs that were cut are counted query by query."""
@@ -200,7 +200,7 @@ class LoadedBiEncoderScorer:
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts, and how the vectors lie."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
-        return {"kind": "similarity", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
+        return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
 
     def notes(self) -> Sequence[str]:
         """As of a dense stage."""

@@ -23,22 +23,22 @@ examples:
   rankproof cache clear --kind stages        finished systems; models stay
 
 everything here can be made again, but replies cost what they cost before: clear removes them only
-where it is told to (--kind replies); RANKPROOF_CACHE names another folder"""
+where it is told to (--kind responses); RANKPROOF_CACHE names another folder"""
 ACTIONS = ("list", "clear")
 KINDS = {
     "models": "weights, as they are run",
     "stages": "finished systems",
     "journals": "unfinished work, vectors of documents",
     "databases": "left behind by runs that were killed",
-    "replies": "what language models said",
+    "responses": "responses of language models",
 }
-PAID_KIND = "replies"
+PAID_KIND = "responses"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """List or clear, and which part."""
     parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="show it (list), or remove it")
-    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all but replies)")
+    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all but responses)")
     parser.add_argument(
         "--older-than", type=nonnegative_int, metavar="DAYS", help="only what was not written to for so many days"
     )

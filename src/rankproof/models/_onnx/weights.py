@@ -1,4 +1,4 @@
-"""Weights out of a safetensors file, as float32 and only where they are asked for."""
+"""Reads tensors from a safetensors file as float32, one at a time."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Weights:
         return name in self.header
 
     def tensor(self, name: str) -> Matrix:
-        """The tensor as float32, whatever its precision on disk."""
+        """The tensor as float32, whatever its type in the file."""
         entry = self.header[name]
         kind, (start, end) = entry["dtype"], entry["data_offsets"]
         if kind not in _NUMPY_TYPES:
             raise ExternalError(
-                escape_invisible(f"{self.path}: tensor {for_message(name)} is {kind}; {' '.join(_NUMPY_TYPES)} can be read")
+                escape_invisible(f"{self.path}: tensor {for_message(name)} has type {kind}; convert it to {' or '.join(_NUMPY_TYPES)}")
             )
         values = np.asarray(self.data[start:end]).view(_NUMPY_TYPES[kind]).reshape(entry["shape"])
         if kind == "BF16":
@@ -44,7 +44,7 @@ class Weights:
 
 
 def open_weights(path: Path) -> Weights:
-    """The file, checked: its header covers it whole, as the safetensors library sees it."""
+    """The file, checked by the safetensors library."""
     with extra("retrieval"):
         from safetensors import SafetensorError, safe_open
 
@@ -56,7 +56,7 @@ def open_weights(path: Path) -> Weights:
             header = json.loads(file.read(length))
         data = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length)
     except (SafetensorError, ValueError) as error:
-        raise ExternalError(escape_invisible(f"{path}: no whole safetensors file ({error}); get it anew")) from None
+        raise ExternalError(escape_invisible(f"{path}: not a complete safetensors file ({error}); get it again")) from None
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     header.pop("__metadata__", None)
@@ -68,29 +68,32 @@ Spelling = Callable[[str], tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TensorReader:
-    """Takes tensors by their names in this code, under whichever spelling the file has, and checks their shapes."""
+    """Reads tensors by their names in this code, under any spelling that the file uses, and checks their shapes."""
 
     weights: Weights
     spellings: Spelling
-    said: str = "config.json"
+    config_file: str = "config.json"
 
     def has(self, name: str) -> bool:
-        """Whether the file has it under any spelling."""
+        """Whether the file has the tensor under any spelling."""
         return any(spelling in self.weights for spelling in self.spellings(name))
 
     def take(self, name: str, *shape: int | None) -> Matrix:
-        """The tensor; None in the shape stands for any size."""
+        """The tensor, checked; None in the shape allows any size."""
         tensor = self.weights.tensor(self._found(name))
         fits = len(tensor.shape) == len(shape) and all(want in (None, got) for want, got in zip(shape, tensor.shape, strict=True))
         if not fits:
             wanted = " x ".join("any" if size is None else str(size) for size in shape)
             got = " x ".join(map(str, tensor.shape))
             raise ExternalError(
-                escape_invisible(f"{self.weights.path}: {name} is {got}, and {self.said} says {wanted}; do they belong together?")
+                escape_invisible(
+                    f"{self.weights.path}: tensor {name} is {got}, but {self.config_file} gives {wanted}; "
+                    "use weights and settings of the same model"
+                )
             )
         if not np.isfinite(tensor).all():
             raise ExternalError(
-                escape_invisible(f"{self.weights.path}: tensor {name} has numbers that are not finite; get it anew")
+                escape_invisible(f"{self.weights.path}: tensor {name} has values that are not finite; get the file again")
             )
         return tensor
 
@@ -101,6 +104,6 @@ class TensorReader:
                 return spelling
         raise ExternalError(
             escape_invisible(
-                f"{self.weights.path}: there is no tensor {spellings[0]}; is it a whole model of the kind in {self.said}?"
+                f"{self.weights.path}: no tensor {spellings[0]}; use complete weights of the model in {self.config_file}"
             )
         )

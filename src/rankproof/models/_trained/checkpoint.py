@@ -1,4 +1,4 @@
-"""Checkpoint folder, trial.json."""
+"""Reads, writes and checks the folder of a trained encoder: weights, tokenizer and checkpoint.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,95 +23,63 @@ from rankproof.models._onnx.weights import TensorReader, open_weights
 from rankproof.models._trained.shape import NetShape, tensor_sizes
 from rankproof.models._trained.tokenizers import TOKENIZER_FILE, Tokenizer, open_trained_tokenizer, tokenizer_files
 
-_BOOLEAN_KEYS = ("trained",)
-_COUNT_KEYS = ("steps", "seed", "examples")
-_NUMBER_KEYS = ("operations", "tokens_per_document", "seconds")
-_OBJECT_KEYS = ("recipe", "data")
-_TEXT_LIST_KEYS = ("queries", "texts")
-
-
-def invalid_metadata_key(metadata: Mapping[str, Any]) -> str | None:
-    """The name of the first part that is not what it should be, None where all are."""
-    for names, is_right in (
-        (_BOOLEAN_KEYS, _is_boolean),
-        (_COUNT_KEYS, _is_count),
-        (_NUMBER_KEYS, _is_number),
-        (_OBJECT_KEYS, _is_object),
-    ):
-        for name in names:
-            if name in metadata and not is_right(metadata[name]):
-                return name
-    if not all(_is_loss(pair) for pair in _list(metadata, "losses")):
-        return "losses"
-    data = metadata.get("data", {})
-    return next((f"data.{name}" for name in _TEXT_LIST_KEYS if not all(isinstance(one, str) for one in _list(data, name))), None)
-
-
-def _list(parts: Mapping[str, Any], name: str) -> list[Any]:
-    """The list of that name, empty where there is none; something else is a list that holds no right part."""
-    found = parts.get(name, [])
-    return found if isinstance(found, list) else [None]
-
-
-def _is_loss(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and _is_count(value[0]) and _is_number(value[1])
-
-
-def _is_boolean(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 StateDict = Mapping[str, NDArray[np.float32]]
 
 
-def initialise_network(shape: NetShape, seed: int) -> Any:
-    """A torch module whose weights follow from the seed alone; no other random numbers of torch are touched.
+class DataMetadata(TypedDict, total=False):
+    """The training queries: their ids, and the digests of their texts."""
 
-    It takes ids as a tensor of sequences x tokens, padded with 0, and gives rows of length 1, or zeros where a sequence is empty.
-    """
-    with extra("torch"):
-        from rankproof.models._trained.torch_net import initialise_torch_network
-
-    return initialise_torch_network(shape, seed)
+    queries: list[str]
+    texts: list[str]
 
 
-def load_network(shape: NetShape, state: StateDict) -> Any:
-    """The net with these weights, for reading."""
-    with extra("torch"):
-        from rankproof.models._trained.torch_net import load_torch_network
+class TrainingMetadata(TypedDict, total=False):
+    """What training records; further keys are not checked."""
 
-    return load_torch_network(shape, state)
-
-
-def torch_device(name: str) -> Any:
-    """Torch's device of that name, which must be there."""
-    with extra("torch"):
-        import torch
-
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UsageError("there is no GPU that torch can use", fix="choose the device cpu")
-    return torch.device(name)
+    trained: bool
+    steps: int
+    seed: int
+    examples: int
+    flops: float
+    tokens_per_document: float
+    seconds: float
+    training_config: dict[str, Any]
+    data: DataMetadata
+    losses: list[tuple[int, float]]
 
 
-METADATA_FILE, CHECKPOINT_WEIGHTS = "trial.json", "model.safetensors"
+def invalid_metadata_key(value: Any, kind: Any = TrainingMetadata, key: str = "") -> str | None:
+    """The first key whose value does not have its type, None if every key is valid."""
+    if not is_typeddict(kind):
+        return None if _has_type(value, kind) else key
+    if not isinstance(value, dict):
+        return key
+    present = ((name, hint) for name, hint in get_type_hints(kind).items() if name in value)
+    found = (invalid_metadata_key(value[name], hint, f"{key}.{name}" if key else name) for name, hint in present)
+    return next((name for name in found if name is not None), None)
+
+
+def _has_type(value: Any, kind: Any) -> bool:
+    """Whether a JSON value has the type: counts are not negative, numbers are finite, tuples are lists."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is list:
+        return isinstance(value, list) and all(_has_type(one, inner[0]) for one in value)
+    if origin is tuple:
+        return isinstance(value, list) and len(value) == len(inner) and all(map(_has_type, value, inner))
+    if kind is int:
+        return type(value) is int and value >= 0
+    if kind is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is (origin or kind)
+
+
+METADATA_FILE, CHECKPOINT_WEIGHTS = "checkpoint.json", "model.safetensors"
 _TRAIN_AGAIN = "train it again with: rankproof tokenizers train"
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A folder, checked but for its weights, which are read where they are asked for; `card` tells of the training."""
+    """A checked folder; the weights are read and checked on first use. `metadata` describes the training."""
 
     folder: Path
     shape: NetShape
@@ -120,17 +88,17 @@ class Checkpoint:
 
     @cached_property
     def state(self) -> StateDict:
-        """Every tensor by its name, of the size that the shape says and finite."""
+        """Every tensor by its name, with the size that the shape gives and finite values."""
         weights, sizes = open_weights(self.folder / CHECKPOINT_WEIGHTS), tensor_sizes(self.shape)
         if more := sorted(set(weights.header) - set(sizes)):
             raise _checkpoint_error(
-                self.folder / CHECKPOINT_WEIGHTS, f"tensor {for_message(more[0])} is none of the shape in {METADATA_FILE}"
+                self.folder / CHECKPOINT_WEIGHTS, f"tensor {for_message(more[0])} does not belong to the shape in {METADATA_FILE}"
             )
-        taker = TensorReader(weights, lambda name: (name,), said=METADATA_FILE)
-        return {name: taker.take(name, *size) for name, size in sizes.items()}
+        reader = TensorReader(weights, lambda name: (name,), config_file=METADATA_FILE)
+        return {name: reader.take(name, *size) for name, size in sizes.items()}
 
     def check_weights(self) -> None:
-        """Refuses weights that are damaged or of another shape."""
+        """Raises an error for weights that are damaged or have another shape."""
         _ = self.state
 
     def digests(self) -> dict[str, str]:
@@ -139,7 +107,7 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: str | Path, net: Any, shape: NetShape, tokenizer: Tokenizer, metadata: Mapping[str, Any]) -> None:
-    """The folder, whole or not at all; a checkpoint that is there already is never replaced."""
+    """Writes the folder atomically; an existing checkpoint is never replaced."""
     with extra("retrieval"):
         from safetensors.numpy import save
 
@@ -148,11 +116,11 @@ def save_checkpoint(folder: str | Path, net: Any, shape: NetShape, tokenizer: To
         raise ExternalError(
             escape_invisible(f"{folder}: the weights are not finite, so nothing was written; train with a lower learning rate")
         )
-    told = {"format": format_versions.CHECKPOINT, "shape": asdict(shape), "card": dict(metadata)}
+    document = {"format": format_versions.CHECKPOINT, "shape": asdict(shape), "metadata": dict(metadata)}
     try:
-        text = json.dumps(told, indent=1, ensure_ascii=True, allow_nan=False)
+        text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the card cannot be written as JSON ({error})", fix="leave out what is no plain finite value") from None
+        raise UsageError(f"the metadata cannot be written as JSON ({error})", fix="use plain values and finite numbers") from None
     check_checkpoint_folder(folder)
     write_folder_atomically(
         _absolute_folder(folder),
@@ -162,28 +130,28 @@ def save_checkpoint(folder: str | Path, net: Any, shape: NetShape, tokenizer: To
 
 
 def check_checkpoint_folder(folder: str | Path) -> None:
-    """Refuses a folder in which no checkpoint can be written."""
+    """Raises an error for a folder in which no checkpoint can be written."""
     check_writable_folder(_absolute_folder(folder), METADATA_FILE, (CHECKPOINT_WEIGHTS, TOKENIZER_FILE))
 
 
 def is_complete_checkpoint(folder: str | Path) -> bool:
-    """Whether a checkpoint was written there to its end."""
+    """Whether the folder holds a completely written checkpoint."""
     return (_absolute_folder(folder) / METADATA_FILE).is_file()
 
 
 def open_checkpoint(folder: str | Path) -> Checkpoint:
-    """The checkpoint; what is missing, cut or does not belong together is named."""
+    """The checkpoint; a missing, damaged or mismatched file is named in the error."""
     path = _absolute_folder(folder)
     for name in (METADATA_FILE, CHECKPOINT_WEIGHTS):
         if not (path / name).is_file():
-            raise InputError(f"no {name}", source=str(path), fix="name a folder that rankproof tokenizers train wrote")
-    told = _read_metadata(path / METADATA_FILE)
-    shape = _read_shape(path / METADATA_FILE, told.get("shape"))
-    metadata = told.get("card")
+            raise InputError(f"no {name}", source=str(path), fix="give a folder that rankproof tokenizers train wrote")
+    document = _read_document(path / METADATA_FILE)
+    shape = _read_shape(path / METADATA_FILE, document.get("shape"))
+    metadata = document.get("metadata")
     if not isinstance(metadata, dict):
-        raise _checkpoint_error(path / METADATA_FILE, "there is no card")
+        raise _checkpoint_error(path / METADATA_FILE, "no metadata")
     if wrong := invalid_metadata_key(metadata):
-        raise _checkpoint_error(path / METADATA_FILE, f"the card's part {wrong} is not what training writes")
+        raise _checkpoint_error(path / METADATA_FILE, f"the value of metadata.{wrong} is not valid")
     return Checkpoint(path, shape, _read_tokenizer(path, shape), metadata)
 
 
@@ -191,24 +159,24 @@ def _absolute_folder(folder: str | Path) -> Path:
     return Path(folder).expanduser().absolute()
 
 
-def _read_metadata(path: Path) -> dict[str, Any]:
-    told = read_json_object(path)
-    if told.get("format") != format_versions.CHECKPOINT:
+def _read_document(path: Path) -> dict[str, Any]:
+    document = read_json_object(path)
+    if document.get("format") != format_versions.CHECKPOINT:
         raise _checkpoint_error(
-            path, f"format {for_message(str(told.get('format')))}, and this version reads {format_versions.CHECKPOINT}"
+            path, f"format {for_message(str(document.get('format')))}, this version reads {format_versions.CHECKPOINT}"
         )
-    return told
+    return document
 
 
-def _read_shape(path: Path, told: Any) -> NetShape:
-    """The shape, whose sizes are bounded before anything is made of them."""
-    if not isinstance(told, dict):
-        raise _checkpoint_error(path, "there is no shape")
+def _read_shape(path: Path, values: Any) -> NetShape:
+    """The shape; its sizes are checked before anything is allocated."""
+    if not isinstance(values, dict):
+        raise _checkpoint_error(path, "no shape")
     try:
-        return NetShape(**told)
+        return NetShape(**values)
     except TypeError:
-        names = ", ".join(sorted(map(str, told)))
-        raise _checkpoint_error(path, f"the shape has the parts {for_message(names)}") from None
+        keys = ", ".join(sorted(map(str, values)))
+        raise _checkpoint_error(path, f"the shape has the keys {for_message(keys)}") from None
     except UsageError as error:
         raise _checkpoint_error(path, error.what) from None
 
@@ -220,8 +188,8 @@ def _read_tokenizer(path: Path, shape: NetShape) -> Tokenizer:
     except ExternalError as error:
         raise ExternalError(escape_invisible(f"{path}: {error}")) from None
     if tokenizer.vocabulary != shape.vocabulary:
-        sizes = f"the tokenizer has {tokenizer.vocabulary} tokens, and the shape says {shape.vocabulary}"
-        raise _checkpoint_error(path / METADATA_FILE, f"{sizes}: do they belong together?")
+        sizes = f"the tokenizer has {tokenizer.vocabulary} tokens, but the shape has {shape.vocabulary}"
+        raise _checkpoint_error(path / METADATA_FILE, sizes)
     return tokenizer
 
 

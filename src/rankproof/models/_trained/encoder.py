@@ -17,11 +17,40 @@ from rankproof._extras import extra
 from rankproof._io.files import combined_sha256
 from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError
-from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, load_network, open_checkpoint, torch_device
-from rankproof.models._trained.shape import parameter_count
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, StateDict, open_checkpoint
+from rankproof.models._trained.shape import NetShape, parameter_count
 from rankproof.models._trained.tokenizers import Ids, parse_tokenizer_kind
 
 _TOKENS_PER_BATCH = 16_384
+
+
+def initialise_network(shape: NetShape, seed: int) -> Any:
+    """A torch module whose weights depend on the seed only; torch's global random state does not change.
+
+    It takes token ids as a tensor of sequences x tokens, padded with 0. It returns rows of length 1, zeros for an empty sequence.
+    """
+    with extra("torch"):
+        from rankproof.models._trained.torch_net import initialise_torch_network
+
+    return initialise_torch_network(shape, seed)
+
+
+def load_network(shape: NetShape, state: StateDict) -> Any:
+    """The network with these weights, for inference."""
+    with extra("torch"):
+        from rankproof.models._trained.torch_net import load_torch_network
+
+    return load_torch_network(shape, state)
+
+
+def torch_device(name: str) -> Any:
+    """The torch device of that name; an error if it is not available."""
+    with extra("torch"):
+        import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UsageError("torch finds no GPU", fix="choose the device cpu")
+    return torch.device(name)
 
 
 class LoadedTrainedEncoder:
@@ -145,7 +174,7 @@ class BpeEncoder(TrainedEncoder):
         found = open_checkpoint(self.source)
         if parse_tokenizer_kind(found.shape.kind).family != "bpe":
             raise InputError(
-                f"its tokenizer is {found.shape.kind}", source=self.source, fix="name the model as trial, or a folder of a bpe"
+                f"its tokenizer is {found.shape.kind}", source=self.source, fix="write trained: before the folder, or name the folder of a bpe encoder"
             )
         return found
 

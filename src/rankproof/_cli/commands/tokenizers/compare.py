@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "markdown")
 CHECKPOINTS_HELP = "checkpoints that `train` wrote; those of one tokenizer are repeats"
-MODELS_HELP = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trial:, bpe:, torch: before a source"
+MODELS_HELP = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trained:, bpe:, torch: before a source"
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
 
 
