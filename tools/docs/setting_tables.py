@@ -8,13 +8,13 @@ from typing import Any
 from rankproof._experiment.config_settings import EVERY, TOP, part_kind, takes
 from rankproof._io.toml_file import toml_value
 from rankproof._registry import Registry, Setting, settings_of
-from rankproof.models._registry import BY_SOURCE, CHATS, ENCODERS, PAIR_MODELS
+from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
 _KINDS: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,
-    "cross-encoder": PAIR_MODELS,
+    "cross-encoder": CROSS_ENCODERS,
     "language model": CHATS,
     "store": STORES,
 }
@@ -45,7 +45,7 @@ def parts_table() -> str:
         for one in registry.components
     ]
     rows += [
-        ("a source", one.name.replace("pair model", "cross-encoder"), one.summary, "–", _settings(one.load()))
+        ("a source", one.name.replace("cross-encoder", "cross-encoder"), one.summary, "–", _settings(one.load()))
         for one in BY_SOURCE.components
     ]
     return _table(("name", "kind", "what it is", "extra", "settings"), rows)

@@ -44,7 +44,9 @@ SCORERS: Registry[Scorer] = Registry(
         Component("maxsim", "rankproof.stages._scorers:MaxSim", "late interaction over the encoder's token vectors"),
         Component("bi-encoder", "rankproof.stages._scorers:BiEncoderScorer", "a bi-encoder: the cosine of query and passage"),
         Component(
-            "cross-encoder", "rankproof.stages._scorers:CrossEncoderScorer", "a cross-encoder, which reads query and passage together"
+            "cross-encoder",
+            "rankproof.stages._scorers:CrossEncoderScorer",
+            "a cross-encoder, which reads query and passage together",
         ),
         Component(
             "listwise", "rankproof.stages._llm_scorers:Listwise", "a language model sorts windows of passages, from the bottom up"

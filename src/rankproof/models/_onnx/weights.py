@@ -35,7 +35,9 @@ class Weights:
         kind, (start, end) = entry["dtype"], entry["data_offsets"]
         if kind not in _NUMPY_TYPES:
             raise ExternalError(
-                escape_invisible(f"{self.path}: tensor {for_message(name)} has type {kind}; convert it to {' or '.join(_NUMPY_TYPES)}")
+                escape_invisible(
+                    f"{self.path}: tensor {for_message(name)} has type {kind}; convert it to {' or '.join(_NUMPY_TYPES)}"
+                )
             )
         values = np.asarray(self.data[start:end]).view(_NUMPY_TYPES[kind]).reshape(entry["shape"])
         if kind == "BF16":

@@ -174,7 +174,9 @@ class BpeEncoder(TrainedEncoder):
         found = open_checkpoint(self.source)
         if parse_tokenizer_kind(found.shape.kind).family != "bpe":
             raise InputError(
-                f"its tokenizer is {found.shape.kind}", source=self.source, fix="write trained: before the folder, or name the folder of a bpe encoder"
+                f"its tokenizer is {found.shape.kind}",
+                source=self.source,
+                fix="write trained: before the folder, or name the folder of a bpe encoder",
             )
         return found
 
