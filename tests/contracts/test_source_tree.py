@@ -1,0 +1,117 @@
+"""The shape of the source tree: sizes of files and folders, one name for one class, no module for one sibling alone."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from support.paths import SOURCE
+
+MOST_FILES_IN_A_FOLDER = 26
+MOST_MODULES = 350
+MEDIAN_LINES = (110, 200)
+LARGEST_FILE = 400
+TOGETHER = 400
+"""A module that only one sibling uses belongs in that sibling, unless the two exceed so many lines."""
+PARTS = {
+    "rankproof._analysis.doctor.checks.rankings": "checks of one subject; the folder is the registry",
+    "rankproof._plots.curves": "one kind of chart; charts.py is the registry",
+    "rankproof._plots.differences": "one kind of chart; charts.py is the registry",
+    "rankproof._plots.segments": "one kind of chart; charts.py is the registry",
+    "rankproof.ir_eval._command": "a command; __main__ only starts it",
+}
+SUBJECTS = {
+    "rankproof._analysis.diagnose.rules": "the rules and their thresholds, apart from how they are applied",
+    "rankproof._analysis.doctor.example": "data that checks are tried on, apart from the checks",
+    "rankproof._fusion.merge": "the native merge and its reference in Python",
+    "rankproof._generate.llm": "queries by a language model; rules.py is the other way",
+    "rankproof._judge.corrected": "the statistics of bias-corrected means",
+    "rankproof._results.answer_files": "the files of answers, which most results folders lack",
+    "rankproof._server.auth": "all that decides who may do what",
+    "rankproof._tokenizer_lab.train": "training of one encoder, which needs PyTorch",
+    "rankproof._tokenizer_lab.typos": "the model of typing errors",
+}
+ALONE = PARTS | SUBJECTS
+"""Module to the reason why it stays apart from the one sibling that uses it."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module with code, by its dotted name."""
+    found = {".".join(("rankproof", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in SOURCE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in found.items()}
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def users() -> dict[str, set[str]]:
+    """Module to the modules that import it; what a registry names is used by everybody who asks the registry."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named = [f"{node.module}.{alias.name}" for alias in node.names]
+                for each in (one if one in modules() else node.module for one in named):
+                    found[each].add(name)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    found[alias.name].add(name)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found[node.value.partition(":")[0]] |= {name, "registry"}
+    return found
+
+
+def folder_of(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def code_modules() -> dict[str, Path]:
+    return {name: path for name, path in modules().items() if path.name not in ("__init__.py", "__main__.py")}
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(name)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_no_folder_has_too_many_files() -> None:
+    folders = {path.parent for path in modules().values()}
+    counts = {folder.relative_to(SOURCE).as_posix(): len(list(folder.glob("*.py"))) for folder in folders}
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES_IN_A_FOLDER} == {}
+
+
+def test_the_number_of_modules_and_their_sizes_stay_readable() -> None:
+    sizes = {name: lines_of(path) for name, path in code_modules().items()}
+    assert sum(1 for path in modules().values() if lines_of(path) > 1) <= MOST_MODULES
+    assert MEDIAN_LINES[0] <= median(sizes.values()) <= MEDIAN_LINES[1]
+    assert {name: size for name, size in sizes.items() if size > LARGEST_FILE} == {}
+
+
+def for_one_sibling() -> dict[str, str]:
+    """Small modules that a single module of the same folder uses."""
+    found = {}
+    for name, path in code_modules().items():
+        using = users()[name] - {name}
+        if len(using) == 1 and folder_of(*using) == folder_of(name) and name not in ALONE:
+            (user,) = using
+            if lines_of(path) + lines_of(modules()[user]) <= TOGETHER:
+                found[name] = user
+    return found
+
+
+def test_no_module_is_there_for_one_sibling_alone() -> None:
+    assert for_one_sibling() == {}
+
+
+def test_every_exception_is_a_module() -> None:
+    assert set(ALONE) <= set(modules())
