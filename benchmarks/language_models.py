@@ -48,7 +48,7 @@ def sample(limit: int, threads: int) -> None:
         "the best sentence": ExtractAnswer(below, top=TOP),
         "SmolLM2": GenerateAnswer(below, model, top=TOP, attempts=ONCE),
     }
-    found = climbed(systems, "sample", limit, threads)
+    found = run_systems(systems, "sample", limit, threads)
     print_model(model, found)
     reranked([found])
     answered(found)
@@ -62,10 +62,10 @@ def xquad(path: Path, limit: int, threads: int) -> None:
     """Reranking by a model that can tell what is relevant: pointwise in two readings of the same replies, and listwise."""
     model, below = Llama(str(path)), BM25()
     ways: dict[str, Stage] = {"pointwise, log-probabilities": Rerank(below, Pointwise(model, attempts=ONCE), top=TOP)}
-    first = climbed({"BM25": below, **ways}, XQUAD, limit, threads)
+    first = run_systems({"BM25": below, **ways}, XQUAD, limit, threads)
     by_text = Rerank(below, Pointwise(TextAlone(model, WORK), attempts=ONCE), top=TOP)
-    second = climbed({"pointwise, text": by_text}, XQUAD, limit, threads)
-    third = climbed({"listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads)
+    second = run_systems({"pointwise, text": by_text}, XQUAD, limit, threads)
+    third = run_systems({"listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads)
     print_model(model, first)
     reranked([first, second, third])
     dataset = load_dataset(Experiment({"BM25": below}, XQUAD))
@@ -73,7 +73,7 @@ def xquad(path: Path, limit: int, threads: int) -> None:
         told_apart(dataset, pool_pairs(first.system_run("BM25").run, TOP), Pointwise(model), session)
 
 
-def climbed(systems: dict[str, Stage], dataset: str, limit: int, threads: int) -> ExperimentResult:
+def run_systems(systems: dict[str, Stage], dataset: str, limit: int, threads: int) -> ExperimentResult:
     """The climb, told step by step on standard error."""
     start = time.monotonic()
 

@@ -32,7 +32,7 @@ def climb() -> ExperimentResult:
         fingerprint="f" * 64,
         queries=queries,
         result=evaluate(qrels, runs, MEASURES),
-        system_runs=tuple(_rung(run, random) for run in runs.values()),
+        system_runs=tuple(_system_run(run, random) for run in runs.values()),
         qrels=qrels,
         texts=Queries([Query(query, f"what is the answer to question {query}?") for query in queries]),
         snippets={doc: f"The text of document {doc} in a few words." for doc in docs},
@@ -50,7 +50,7 @@ def _run(name: str, queries: tuple[str, ...], docs: list[str], random: np.random
     return Run.from_rankings(name, queries, (ranking() for _ in queries))
 
 
-def _rung(run: Run, random: np.random.Generator) -> SystemRun:
+def _system_run(run: Run, random: np.random.Generator) -> SystemRun:
     return SystemRun(
         name=run.name,
         kind="retrieval",
@@ -60,7 +60,7 @@ def _rung(run: Run, random: np.random.Generator) -> SystemRun:
         index_seconds=1.0,
         index_bytes=1,
         throughput=None,
-        over=None,
+        baseline=None,
     )
 
 

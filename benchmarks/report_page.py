@@ -37,7 +37,7 @@ SORTED = """async () => {
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
 
-def climb_of(depth: int) -> ExperimentResult:
+def results_of(depth: int) -> ExperimentResult:
     """Systems that find the one relevant document of a query ever more often, and snippets of 300 characters."""
     draws = np.random.default_rng(SEED)
     ids, docs = [f"q{at}" for at in range(QUERIES)], [f"d{at}" for at in range(DOCUMENTS)]
@@ -49,7 +49,7 @@ def climb_of(depth: int) -> ExperimentResult:
         fingerprint="0" * 64,
         queries=tuple(ids),
         result=evaluate(qrels, runs, list(MEASURES)),
-        system_runs=tuple(_rung(run, at, list(runs), draws) for at, run in enumerate(runs.values())),
+        system_runs=tuple(_system_run(run, at, list(runs), draws) for at, run in enumerate(runs.values())),
         qrels=qrels,
         texts=Queries(
             [Query(query, f"how much {WORDS[at % 12]}?", fields={"kind": WORDS[at % 5]}) for at, query in enumerate(ids)]
@@ -74,7 +74,7 @@ def _run(
     return Run.from_rankings(name, ids, rankings)
 
 
-def _rung(run: Run, at: int, names: list[str], draws: np.random.Generator) -> SystemRun:
+def _system_run(run: Run, at: int, names: list[str], draws: np.random.Generator) -> SystemRun:
     times = draws.gamma(2.0, 1.0 + at, QUERIES)
     return SystemRun(
         name=run.name,
@@ -116,7 +116,7 @@ def rows(rounds: int) -> Sequence[str]:
     """A line of the table for each depth."""
     lines = []
     for depth in DEPTHS:
-        results = climb_of(depth)
+        results = results_of(depth)
         start = time.process_time()
         text = render_report(results).encode(errors="backslashreplace")
         made = time.process_time() - start

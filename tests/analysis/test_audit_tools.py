@@ -25,7 +25,7 @@ from rankproof._analysis.audit.tools import (
 )
 from rankproof._cli.main import main
 from rankproof.measures import parse_measure
-from support.analysis_inputs import evidence_of
+from support.analysis_inputs import input_of
 from support.qrels_and_runs import Grades, Scores
 
 SEEDS = range(12)
@@ -47,7 +47,7 @@ def _collection(seed: int, *, ties: bool, missing: bool, queries: int = 8) -> tu
 
 
 def _ours(convention: Convention, qrels: Grades, run: Scores, cutoff: int = 10) -> float | None:
-    inputs = evidence_of(qrels, {"a": run}, ["nDCG@10"])
+    inputs = input_of(qrels, {"a": run}, ["nDCG@10"])
     hits = tool_hits(convention.tool, inputs, judged_queries(inputs), "a")
     return tool_value(convention, hits, cutoff, 1, has_unknown_queries=systems_with_unknown_queries(inputs)["a"])
 
@@ -89,7 +89,7 @@ def test_scores_that_32_bits_cannot_tell_apart_are_tied_for_pytrec_eval_and_not_
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
     convention = next(one for one in _of("pytrec_eval") if one.ours == "RR")
     assert _ours(convention, qrels, run) == _pytrec_eval("recip_rank", qrels, run) == 0.5
-    assert evidence_of(qrels, {"a": run}, ["RR"]).result.means["a"]["RR"] == 1.0
+    assert input_of(qrels, {"a": run}, ["RR"]).result.means["a"]["RR"] == 1.0
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_ranx_gives_the_value_of_its_row_and_with_ties_one_between_worst_and_bes
         assert _ours(convention, qrels, run) == pytest.approx(theirs, abs=1e-9)
         qrels, run = _collection(seed, ties=True, missing=False)
         measure = parse_measure(convention.measure.format(k=10))
-        inputs = evidence_of(qrels, {"a": run}, [str(measure)])
+        inputs = input_of(qrels, {"a": run}, [str(measure)])
         found = tie_report(measure, all_hits(inputs)["a"], ranked_lists(inputs, "a"))
         theirs = ranx(convention.name_in_tool.format(k=10), qrels, run)
         assert found.worst.mean() - 1e-9 <= theirs <= found.best.mean() + 1e-9
@@ -132,7 +132,7 @@ def test_ranx_refuses_a_run_that_lacks_a_query_and_its_row_says_so(ranx: Callabl
 def test_a_tool_that_does_not_define_ties_has_bounds_where_they_matter_and_names_no_winner() -> None:
     qrels: Grades = {"q": {"c": 1}}
     runs: dict[str, Scores] = {"tied": {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, "plain": {"q": {"c": 2.0, "a": 1.0, "b": 1.0}}}
-    table = audit_tools(evidence_of(qrels, runs, ["RR@10"]))
+    table = audit_tools(input_of(qrels, runs, ["RR@10"]))
     row = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (row["tied"], row["plain"]) == ("0.3333 to 1.0000", 1.0)
     assert (row["winner"], row["winner changes"]) == (None, None)
@@ -168,7 +168,7 @@ def test_the_winner_that_changes_is_marked_and_told() -> None:
         "whole": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "a": 1.0}},
         "half": {"q1": {"a": 1.0}},
     }
-    table = audit_tools(evidence_of(qrels, runs, ["RR@10"]))
+    table = audit_tools(input_of(qrels, runs, ["RR@10"]))
     changed = {str(row["convention"]) for row in table.records() if row["winner changes"]}
     assert changed == {f"{tool} recip_rank" for tool in ("trec_eval 9", "trec_eval 10", "pytrec_eval")}
     assert {str(table.records()[at]["convention"]) for at in table.highlighted} == changed
@@ -191,7 +191,7 @@ def test_equal_systems_win_together() -> None:
 def test_a_measure_that_no_other_tool_has_is_named() -> None:
     assert tool_counterparts(parse_measure("RBP")) == []
     runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
-    table = audit_tools(evidence_of({"q": {"a": 1}}, runs, ["RBP"]))
+    table = audit_tools(input_of({"q": {"a": 1}}, runs, ["RBP"]))
     request = "ask for nDCG@10, RR@10, R@100, P@10, AP"
     assert table.sentences == (f"No other tool's convention is known here for RBP; {request}.",)
 
@@ -201,13 +201,13 @@ def test_measures_with_and_without_a_cutoff_have_their_own_rows(name: str) -> No
     tools = {convention.tool.name for convention in tool_counterparts(parse_measure(name))}
     assert {"trec_eval 9", "trec_eval 10", "pytrec_eval", "ir_measures"} <= tools
     runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
-    table = audit_tools(evidence_of({"q": {"a": 1, "x": 0}}, runs, [name]))
+    table = audit_tools(input_of({"q": {"a": 1, "x": 0}}, runs, [name]))
     assert table.sentences[0] == f"None of {len(table.rows) - 1} conventions of other tools changes the winner."
 
 
 def test_the_value_furthest_from_ours_is_named_with_what_makes_it_so() -> None:
     qrels, runs = {"q1": {"a": 1}, "q2": {"a": 1}}, {"half": {"q1": {"a": 1.0}}}
-    table = audit_tools(evidence_of(qrels, runs, ["R@10"]))
+    table = audit_tools(input_of(qrels, runs, ["R@10"]))
     assert table.sentences == (
         "Furthest from ours: trec_eval 10 recall.10 of half, 1.0000 for 0.5000: missing queries left out.",
     )
@@ -277,6 +277,6 @@ def test_a_sum_is_passed_over_for_what_to_judge_next_unless_it_is_asked_for(
 def test_where_missing_queries_are_left_out_each_systems_n_is_told() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs: dict[str, Scores] = {"whole": {query: {"a": 1.0} for query in qrels}, "half": {"q1": {"a": 1.0}}}
-    table = audit_tools(evidence_of(qrels, runs, ["RR@10"], skip_missing=True))
+    table = audit_tools(input_of(qrels, runs, ["RR@10"], skip_missing=True))
     assert table.sentences[-1] == "Queries that a system lacks are left out of its means: n = whole 2, half 1."
     assert table.facts == {"n": 2, "n_by_system": {"whole": 2, "half": 1}}

@@ -23,13 +23,13 @@ from rankproof._cli.options import known_profiles
 from rankproof._data.arrays import read_only
 from rankproof._data.ordering import ReadOptions
 from rankproof.errors import UsageError
-from support.analysis_inputs_with_texts import evidence_of, one_target, ranked_at
-from support.small_results import small_climb
+from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
+from support.small_results import small_results
 
 
 def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None:
     runs = {"title": ranked_at({"q1": 2, "q2": None}), "full": ranked_at({"q1": 1, "q2": 2})}
-    inputs = evidence_of(one_target(["q1", "q2"]), runs, documents=200, measures=["RR@10", "Success@5"])
+    inputs = input_of(one_target(["q1", "q2"]), runs, documents=200, measures=["RR@10", "Success@5"])
     table, overview = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title", FULL_TEXT: "full"})
     random, title, full, best = table.records()
     assert random["value"] == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 200)
@@ -43,16 +43,16 @@ def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None
 
 def test_systems_that_tie_for_the_best_are_all_named() -> None:
     runs = {name: ranked_at({"q1": 2}) for name in ("a", "b")} | {"c": ranked_at({"q1": 3})}
-    table, overview = baselines(evidence_of(one_target(["q1"]), runs, measures=["RR@10"]))
+    table, overview = baselines(input_of(one_target(["q1"]), runs, measures=["RR@10"]))
     assert table.sentences[0] == "a and b tie for the best RR@10: .500."
     assert overview.records()[0]["best system"] == "a = b"
-    alone, _ = baselines(evidence_of(one_target(["q1"]), {"z": ranked_at({"q1": None})}, measures=["RR@10"]))
+    alone, _ = baselines(input_of(one_target(["q1"]), {"z": ranked_at({"q1": None})}, measures=["RR@10"]))
     assert alone.sentences[0] == "z has RR@10: .000."
 
 
 def test_a_gain_over_a_baseline_says_what_tells_whether_it_is_more_than_chance() -> None:
     runs = {"title": ranked_at({"q1": 2}), "mine": ranked_at({"q1": 1})}
-    inputs = evidence_of(one_target(["q1"]), runs, measures=["RR@10"])
+    inputs = input_of(one_target(["q1"]), runs, measures=["RR@10"])
     table, _ = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title"})
     assert table.sentences[0].endswith("over title-only BM25 (.500) (whether that is more than chance: rankproof compare).")
     bare, _ = baselines(inputs, ["RR@10"], {})
@@ -66,7 +66,7 @@ def test_the_help_says_that_bands_are_shown_here_alone(capsys: pytest.CaptureFix
 
 def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:
     queries = [f"q{at}" for at in range(60)]
-    inputs = evidence_of(one_target(queries), {"one": ranked_at(dict.fromkeys(queries))}, documents=100)
+    inputs = input_of(one_target(queries), {"one": ranked_at(dict.fromkeys(queries))}, documents=100)
     table, overview = baselines(inputs, ["nDCG@10"])
     assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000, a random ranking .045 (n = 60;")
     assert f"with probability {0.9**60:.2g}" in table.sentences[0]
@@ -74,7 +74,7 @@ def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:
 
 
 def test_a_system_below_chance_that_may_have_been_unlucky_is_told_of_quietly() -> None:
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
     table, overview = baselines(inputs, ["nDCG@10"])
     assert table.sentences[0].startswith("below random, not significant: one has nDCG@10 .000")
     assert not any("WORSE" in said for said in (*table.sentences, *overview.sentences))
@@ -83,7 +83,7 @@ def test_a_system_below_chance_that_may_have_been_unlucky_is_told_of_quietly() -
 def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_out() -> None:
     qrels = {"q1": {"target": 1}, "q2": {"target": 1, **{f"y{at}": 1 for at in range(9)}}}
     runs = {"all": ranked_at({"q1": 1, "q2": 1}), "easy": ranked_at({"q2": 1})}
-    inputs = evidence_of(qrels, runs, documents=100, measures=["Success@10"], skip_missing=True)
+    inputs = input_of(qrels, runs, documents=100, measures=["Success@10"], skip_missing=True)
     table, overview = baselines(inputs)
     random, everything, easy, oracle = table.records()
     hard, simple = 0.1, 1 - comb(90, 10) / comb(100, 10)
@@ -98,21 +98,21 @@ def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_o
 
 def test_bands_have_the_n_of_each_system_where_missing_queries_are_left_out() -> None:
     runs = {"all": ranked_at({"q1": 1, "q2": 1}), "half": ranked_at({"q2": 1})}
-    inputs = evidence_of(one_target(["q1", "q2"]), runs, documents=100, skip_missing=True)
+    inputs = input_of(one_target(["q1", "q2"]), runs, documents=100, skip_missing=True)
     table = bands_table(inputs, known_profiles()["tutorial"])
     assert table is not None
     assert [row["n"] for row in table.records()] == [2, 2, 1]
 
 
 def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
     table, _ = baselines(inputs)
     assert [row["system"] for row in table.records()] == ["one", "oracle"]
     assert "pass --documents N" in table.notes[0]
 
 
 def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> None:
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
     table, _ = baselines(replace(inputs, read_options=ReadOptions(judged_only=True)))
     assert [row["system"] for row in table.records()] == ["one", "oracle"]
     assert table.notes == ("unjudged documents were removed, so there is no comparison with a random ranking",)
@@ -120,20 +120,20 @@ def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> Non
 
 @pytest.mark.parametrize("documents", [2, 11])
 def test_a_corpus_smaller_than_a_ranking_is_refused(documents: int) -> None:
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=documents)
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=documents)
     with pytest.raises(UsageError, match=f"{documents} documents are fewer"):
         baselines(inputs)
 
 
 def test_points_make_no_sense_for_a_measure_that_is_no_share() -> None:
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
     with pytest.raises(UsageError, match="not a mean from 0 to 1: DCG@10; choose from: RR"):
         baselines(inputs, ["DCG@10"])
 
 
 def test_the_best_order_keeps_to_the_documents_that_were_retrieved() -> None:
     qrels = {"q": {"a": 1, "b": 3, "c": 2, "d": 3}}
-    inputs = evidence_of(qrels, {"one": {"q": ["x", "a", "b", "c"]}}, measures=["nDCG@10"])
+    inputs = input_of(qrels, {"one": {"q": ["x", "a", "b", "c"]}}, measures=["nDCG@10"])
     assert best_reranking(inputs, "one").docs == ("b", "c", "a", "x")
     assert set(ideal_ranking(inputs).docs) == {"a", "b", "c", "d"}
     most = upper_bounds(inputs, ["nDCG@10"])["nDCG@10"]
@@ -141,13 +141,13 @@ def test_the_best_order_keeps_to_the_documents_that_were_retrieved() -> None:
 
 
 def test_gains_by_hand_have_their_own_best_order() -> None:
-    inputs = evidence_of({"q": {"a": 1, "b": 2}}, {"one": {"q": ["b", "a"]}}, measures=["nDCG(gain={1:9,2:1})@1"])
+    inputs = input_of({"q": {"a": 1, "b": 2}}, {"one": {"q": ["b", "a"]}}, measures=["nDCG(gain={1:9,2:1})@1"])
     (name,) = inputs.result.systems[0].measures
     assert upper_bounds(inputs, [name])[name].by_system == {"one": 1.0}
 
 
 def test_baselines_are_found_among_the_rungs_by_what_they_search() -> None:
-    inputs = input_from_results(small_climb())
+    inputs = input_from_results(small_results())
     title = replace(inputs.system_runs[1], stage={"kind": "BM25", "fields": ["title"]})
     full = replace(inputs.system_runs[2], stage={"kind": "BM25", "fields": ["title", "text"]})
     other = replace(inputs.system_runs[0], stage={"kind": "Dense", "fields": ["title"]})
@@ -163,7 +163,7 @@ def test_the_chance_of_few_successes_is_binomial_where_all_chances_are_equal() -
 
 def test_bands_stand_beside_the_random_ranking() -> None:
     ranks = {f"q{at}": 1 if at < 6 else None for at in range(10)}
-    inputs = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, documents=200)
+    inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, documents=200)
     table = bands_table(inputs, known_profiles()["tutorial"])
     assert table is not None
     random, one = table.records()
@@ -176,5 +176,5 @@ def test_bands_stand_beside_the_random_ranking() -> None:
 def test_a_profile_of_answers_alone_has_no_table_of_rankings() -> None:
     rag = known_profiles()["rag"]
     answers = replace(rag, measures={name: bands for name, bands in rag.measures.items() if name.startswith("F1")})
-    inputs = evidence_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
+    inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
     assert bands_table(inputs, answers) is None

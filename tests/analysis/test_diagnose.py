@@ -18,13 +18,13 @@ from rankproof._analysis.values import query_counts
 from rankproof._cli.main import main
 from rankproof._data.run import Run
 from rankproof.errors import InputError
-from support.analysis_inputs_with_texts import evidence_of, one_target, ranked_at
-from support.small_results import small_climb
+from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
+from support.small_results import small_results
 
 
 def at_ranks(*ranks: int | None, documents: int | None = None) -> AnalysisInput:
     where = {f"q{at}": rank for at, rank in enumerate(ranks)}
-    return evidence_of(one_target(list(where)), {"one": ranked_at(where)}, documents=documents)
+    return input_of(one_target(list(where)), {"one": ranked_at(where)}, documents=documents)
 
 
 def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
@@ -80,7 +80,7 @@ def test_every_segment_has_its_own_diagnosis_unless_it_is_small() -> None:
     ranks: dict[str, int | None] = {f"a{at}": 1 for at in range(10)} | dict.fromkeys([f"b{at}" for at in range(12)])
     ranks |= {"c": 1}
     fields = {query: {"kind": query[0]} for query in ranks}
-    inputs = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
     (table,) = segments_tables(inputs, group_queries(inputs, "kind"))
     found = {row["kind"]: (row["n"], row["diagnosis"]) for row in table.records()}
     assert found == {"b": (12, "retrieval"), "a": (10, "perfect"), "c": (1, "too few queries (under 10)")}
@@ -110,13 +110,13 @@ def test_where_no_query_fails_a_first_screen_says_so() -> None:
 
 
 def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:
-    inputs = evidence_of({"q1": {"d1": 0}, "q2": {"d1": 1}}, {"one": {"q1": ["d1"], "q2": ["d1"]}})
+    inputs = input_of({"q1": {"d1": 0}, "q2": {"d1": 1}}, {"one": {"q1": ["d1"], "q2": ["d1"]}})
     found = failures(inputs, "one", 10)
     assert (found.queries, found.failed, found.without_relevant) == (2, (), 1)
 
 
 def test_a_query_that_the_run_lacks_fails_with_nothing_instead() -> None:
-    inputs = evidence_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1})})
+    inputs = input_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1})})
     (failure,) = failures(inputs, "one", 10).failed
     assert (failure.query, failure.rank, failure.retrieved_instead) == ("q2", None, ())
 
@@ -130,14 +130,14 @@ def test_moves_count_relevant_documents_alone() -> None:
 
 
 def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
-    inputs = input_from_results(small_climb())
+    inputs = input_from_results(small_results())
     pool, late = inputs.system_runs[-2:]
     late = replace(late, stage={"kind": "Rerank", "stage": pool.stage}, baseline=pool.name)
     fine = replace(inputs, system_runs=(*inputs.system_runs[:-1], late))
     most = upper_bounds(fine, ["nDCG@10"])["nDCG@10"]
     table = moves_table(fine, "nDCG@10", most, 10)
     assert any("late reorders hybrid, adding and losing none" in said for said in table.sentences)
-    other = evidence_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
+    other = input_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
     with pytest.raises(InputError, match="late reorders hybrid, but has other documents for query q1"):
         moves_table(replace(fine, runs={**fine.runs, "late": other}), "nDCG@10", most, 10)
 
@@ -147,7 +147,7 @@ NUMBERS = {"value", "difference", "points", "share", "count", "interval", "p"}
 
 @pytest.mark.parametrize("skip_missing", [False, True])
 def test_the_whole_diagnosis_names_its_n_in_every_table_with_values(skip_missing: bool) -> None:
-    results = small_climb()
+    results = small_results()
     inputs = input_from_results(results)
     if skip_missing:
         first = results.system_runs[0].name
@@ -172,7 +172,7 @@ def test_the_whole_diagnosis_names_its_n_in_every_table_with_values(skip_missing
 
 def test_systems_and_rungs_with_different_queries_each_have_their_n() -> None:
     ranks = {"one": ranked_at({"q1": 1, "q2": 1}), "two": ranked_at({"q2": 1})}
-    inputs = evidence_of(one_target(["q1", "q2"]), ranks, documents=100, skip_missing=True)
+    inputs = input_of(one_target(["q1", "q2"]), ranks, documents=100, skip_missing=True)
     table, _ = systems_tables(inputs)
     assert [(row["system"], row["n"]) for row in table.records()] == [("random ranking", 2), ("one", 2), ("two", 1)]
     assert table.title.endswith("n = 1 to 2 queries")

@@ -28,9 +28,9 @@ from rankproof.measures import MEASURES, Measure, parse_measure
 from rankproof.measures._answers import token_set_f1
 from rankproof.stages._bm25 import BM25
 from rankproof.types import RunOptions
-from support.analysis_inputs import evidence_of
+from support.analysis_inputs import input_of
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
-from support.small_results import small_climb
+from support.small_results import small_results
 
 EXPLAINABLE = [
     *("nDCG@3", "nDCG", "nDCG(gain='exp')@5", "nDCG(gain={1:5,2:1})@4", "DCG@3", "DCG(gain='exp')", "RR", "RR@2", "AP", "AP@3"),
@@ -93,7 +93,7 @@ def test_contributions_of_queries_add_up_to_the_mean_and_to_the_difference(
     qrels: Grades, first: Scores, second: Scores, top: int
 ) -> None:
     assume(set(qrels) & set(first) and set(qrels) & set(second))
-    inputs = evidence_of(qrels, {"a": first, "b": second}, ["nDCG@5"])
+    inputs = input_of(qrels, {"a": first, "b": second}, ["nDCG@5"])
     mean = explain_mean(inputs, "a", "nDCG@5", top=top)
     parts = [row["contribution"] for row in mean.records()]
     assert math.fsum(map(float, map(str, parts))) == pytest.approx(inputs.result.means["a"]["nDCG@5"], abs=1e-15)
@@ -104,7 +104,7 @@ def test_contributions_of_queries_add_up_to_the_mean_and_to_the_difference(
 
 
 def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_list() -> None:
-    ranking, ideal = explain_query(evidence_of(QRELS, {"a": RUN}, ["nDCG@10"]), "a", "nDCG@10", "q1")
+    ranking, ideal = explain_query(input_of(QRELS, {"a": RUN}, ["nDCG@10"]), "a", "nDCG@10", "q1")
     rows = ranking.records()
     assert [(row["rank"], row["document"], row["grade"]) for row in rows] == [
         *((1, "d3", 0), (2, "d1", 2), (3, "x", UNJUDGED_TEXT), (4, "d2", 1)),
@@ -115,13 +115,13 @@ def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_l
 
 
 def test_a_relevant_document_that_was_not_retrieved_is_told() -> None:
-    ranking, relevant = explain_query(evidence_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q3")
+    ranking, relevant = explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q3")
     assert "retrieved nothing" in " ".join(ranking.sentences)
     assert relevant.records() == [{"document": "d9", "grade": 1, "stands at": "not retrieved"}]
 
 
 def test_a_measure_that_is_no_sum_is_said_to_be_none() -> None:
-    inputs = evidence_of(QRELS, {"a": RUN}, ["infAP", "GMAP"])
+    inputs = input_of(QRELS, {"a": RUN}, ["infAP", "GMAP"])
     assert "cannot be taken apart by rank" in explain_query(inputs, "a", "infAP", "q1")[0].sentences[0]
     assert "cannot be taken apart" in explain_mean(inputs, "a", "GMAP").sentences[0]
     with pytest.raises(UsageError, match="geometric"):
@@ -130,7 +130,7 @@ def test_a_measure_that_is_no_sum_is_said_to_be_none() -> None:
 
 def test_an_unknown_query_is_refused_with_a_near_one() -> None:
     with pytest.raises(UsageError, match=r"no judged query is called q11; there is, for example, q1"):
-        explain_query(evidence_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q11")
+        explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q11")
 
 
 TEXTS = {"d1": "the red fox sleeps", "d2": "a red wine and a fox fox", "d3": "blue cheese", "d4": "nothing of that"}
@@ -192,7 +192,7 @@ def test_a_fused_ranking_that_is_no_system_of_the_folder_is_said_to_be_unknown()
 
 
 def _with_stages(scores: dict[str, Scores], stages: list[dict[str, object]]) -> AnalysisInput:
-    results = small_climb(tuple(scores), ("q1",), tuple(TEXTS), measures=["nDCG@10"], scores=scores)
+    results = small_results(tuple(scores), ("q1",), tuple(TEXTS), measures=["nDCG@10"], scores=scores)
     system_runs = tuple(replace(system_run, stage=stage) for system_run, stage in zip(results.system_runs, stages, strict=True))
     texts = Queries([Query("q1", "red fox unheard")])
     return input_from_results(replace(results, system_runs=system_runs, texts=texts))
@@ -282,7 +282,7 @@ def test_the_terms_of_a_score_come_from_the_dataset_that_was_searched_and_from_n
 
 
 def test_a_system_is_explained_over_the_queries_that_it_has() -> None:
-    inputs = evidence_of(QRELS, {"a": RUN}, ["RR"], skip_missing=True)
+    inputs = input_of(QRELS, {"a": RUN}, ["RR"], skip_missing=True)
     table = explain_mean(inputs, "a", "RR")
     assert table.facts["n"] == 2
     assert table.facts["value"] == 0.75

@@ -12,7 +12,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._analysis.query_groups import Grouping, by_list, group_queries
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof.errors import UsageError
-from support.gate_inputs import QUERIES, evidence, ranks
+from support.gate_inputs import QUERIES, gate_input, ranks
 
 SAME = ranks(1, 2)
 CLEARLY_WORSE = ranks(2, 3)
@@ -24,7 +24,7 @@ def blessed(one: AnalysisInput) -> Baseline:
 
 
 def gate_of(before: list[int], now: list[int], settings: GateOptions | None = None, *, measure: str = "RR") -> GateResult:
-    old, new = evidence({"s": before}, measures=[measure]), evidence({"s": now}, measures=[measure])
+    old, new = gate_input({"s": before}, measures=[measure]), gate_input({"s": now}, measures=[measure])
     return decide(new, blessed(old), settings or GateOptions())
 
 
@@ -86,14 +86,14 @@ def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
     ("bound", "passes"), [("RR>=0.75", True), ("RR > 0.75", False), ("RR<=0.75", True), ("mrr<0.75", False), ("RR>=.8", False)]
 )
 def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
-    gate = decide(evidence({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
+    gate = decide(gate_input({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
     assert gate.passed is passes
     assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40), ")
     assert gate_table(gate, GateOptions()).records()[0]["n"] == 40
 
 
 def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
-    one = evidence({"s": SAME}, measures=["RR"], rel=2)
+    one = gate_input({"s": SAME}, measures=["RR"], rel=2)
     assert decide(one, None, GateOptions(thresholds=(Threshold("RR", ">=", 0.7),))).passed
 
 
@@ -115,67 +115,67 @@ def test_a_drop_may_be_allowed_for_a_measure_with_parameters() -> None:
 
 def test_queries_that_went_missing_fail_the_gate_whatever_the_mean() -> None:
     places = [1 if query == "q07" else place for query, place in zip(QUERIES, SAME, strict=True)]
-    now = evidence({"s": places}, left_out=["q08"])
-    gate = decide(now, blessed(evidence({"s": SAME})), GateOptions())
+    now = gate_input({"s": places}, left_out=["q08"])
+    gate = decide(now, blessed(gate_input({"s": SAME})), GateOptions())
     assert not gate.passed
     assert sentences(gate, "queries") == ["s: 1 of 40 queries that the baseline answers went missing: q08."]
 
 
 def test_queries_that_were_missing_before_may_stay_so() -> None:
-    old = evidence({"s": SAME}, left_out=["q08"])
-    assert decide(evidence({"s": SAME}, left_out=["q08"]), blessed(old), GateOptions()).passed
-    assert decide(evidence({"s": SAME}), blessed(old), GateOptions()).passed
+    old = gate_input({"s": SAME}, left_out=["q08"])
+    assert decide(gate_input({"s": SAME}, left_out=["q08"]), blessed(old), GateOptions()).passed
+    assert decide(gate_input({"s": SAME}), blessed(old), GateOptions()).passed
 
 
 def test_a_system_that_is_gone_fails_and_a_new_one_is_noted() -> None:
-    old = blessed(evidence({"a": SAME, "b": SAME}))
-    gate = decide(evidence({"b": SAME, "c": SAME}), old, GateOptions())
+    old = blessed(gate_input({"a": SAME, "b": SAME}))
+    gate = decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions())
     assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
     assert gate.notes == ("c is new: there is nothing blessed to measure it against",)
-    assert decide(evidence({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
+    assert decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
 
 
 def test_one_system_is_measured_against_the_only_blessed_one_under_any_name() -> None:
-    gate = decide(evidence({"new": CLEARLY_WORSE}), blessed(evidence({"old": SAME})), GateOptions())
+    gate = decide(gate_input({"new": CLEARLY_WORSE}), blessed(gate_input({"old": SAME})), GateOptions())
     assert not gate.passed
     assert gate.notes == ("new is measured against old, the only system that was blessed",)
 
 
 def test_no_system_in_common_is_refused() -> None:
-    old = blessed(evidence({"a": SAME, "b": SAME}))
+    old = blessed(gate_input({"a": SAME, "b": SAME}))
     with pytest.raises(UsageError, match="no system has the name of a blessed one"):
-        decide(evidence({"c": SAME, "d": SAME}), old, GateOptions())
+        decide(gate_input({"c": SAME, "d": SAME}), old, GateOptions())
 
 
 def test_nothing_measured_is_refused_and_no_pass() -> None:
-    old = blessed(evidence({"s": SAME}))
+    old = blessed(gate_input({"s": SAME}))
     with pytest.raises(UsageError, match="nothing of the baseline is measured; measure some of: RR"):
-        decide(evidence({"s": SAME}, measures=["P@5"]), old, GateOptions())
+        decide(gate_input({"s": SAME}, measures=["P@5"]), old, GateOptions())
 
 
 def test_other_data_is_refused() -> None:
-    old = blessed(evidence({"s": SAME}, fingerprint="b" * 64))
+    old = blessed(gate_input({"s": SAME}, fingerprint="b" * 64))
     with pytest.raises(UsageError, match="is about other data"):
-        decide(evidence({"s": SAME}), old, GateOptions())
+        decide(gate_input({"s": SAME}), old, GateOptions())
 
 
 def test_what_is_not_known_of_the_data_refuses_nothing() -> None:
-    old = blessed(evidence({"s": SAME}, fingerprint=""))
-    assert decide(evidence({"s": SAME}), old, GateOptions()).passed
-    assert decide(evidence({"s": SAME}, fingerprint=""), blessed(evidence({"s": SAME})), GateOptions()).passed
+    old = blessed(gate_input({"s": SAME}, fingerprint=""))
+    assert decide(gate_input({"s": SAME}), old, GateOptions()).passed
+    assert decide(gate_input({"s": SAME}, fingerprint=""), blessed(gate_input({"s": SAME})), GateOptions()).passed
 
 
 def test_other_judgements_are_refused_though_the_dataset_is_said_to_be_the_same() -> None:
-    old = blessed(evidence({"s": SAME[:20]}, queries=QUERIES[:20]))
+    old = blessed(gate_input({"s": SAME[:20]}, queries=QUERIES[:20]))
     with pytest.raises(UsageError, match=r"is about other data than cases \(fingerprints of judgements: "):
-        decide(evidence({"s": SAME}), old, GateOptions())
+        decide(gate_input({"s": SAME}), old, GateOptions())
 
 
 def test_the_table_says_how_changes_were_tested() -> None:
-    new = evidence({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
+    new = gate_input({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
     settings = GateOptions(seed=7, alpha=0.01, samples=5_000)
     gate = decide(
-        new, blessed(evidence({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
+        new, blessed(gate_input({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
     )
     assert gate_table(gate, settings).sentences[-1] == (
         "How: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
@@ -198,17 +198,17 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
 
 def test_another_rel_is_refused() -> None:
     with pytest.raises(UsageError, match="made with --rel 2, this is 1"):
-        decide(evidence({"s": SAME}), blessed(evidence({"s": SAME}, rel=2)), GateOptions())
+        decide(gate_input({"s": SAME}), blessed(gate_input({"s": SAME}, rel=2)), GateOptions())
 
 
 def test_values_are_joined_by_query_and_not_by_place() -> None:
-    backwards = evidence({"s": SAME[::-1]}, queries=QUERIES[::-1])
-    gate = decide(backwards, blessed(evidence({"s": SAME})), GateOptions())
+    backwards = gate_input({"s": SAME[::-1]}, queries=QUERIES[::-1])
+    gate = decide(backwards, blessed(gate_input({"s": SAME})), GateOptions())
     assert "nothing changed" in sentences(gate, "drop")[0]
 
 
 def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
-    old, new = evidence({"s": ranks(1, 3)}), evidence({"s": ranks(2, 1)})
+    old, new = gate_input({"s": ranks(1, 3)}), gate_input({"s": ranks(2, 1)})
     gate = decide(new, blessed(old), GateOptions(), groupings=[group_queries(new, "category")])
     failed = [decision for decision in gate.decisions if not decision.passed]
     assert [(decision.kind, decision.segment) for decision in failed] == [("segment", "category easy")]
@@ -219,25 +219,25 @@ def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
 
 
 def test_p_is_what_compare_finds_for_the_same_tests() -> None:
-    old = evidence({"s": SAME}, measures=["RR", "P@1"])
+    old = gate_input({"s": SAME}, measures=["RR", "P@1"])
     worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
-    gate = decide(evidence({"s": worse}, measures=["RR", "P@1"]), blessed(old), GateOptions(seed=3))
-    both = compare(evidence({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
+    gate = decide(gate_input({"s": worse}, measures=["RR", "P@1"]), blessed(old), GateOptions(seed=3))
+    both = compare(gate_input({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
     theirs = {record["measure"]: record["p"] for record in both[-1].records()}
     mine = {decision.measure: decision.change.p for decision in gate.decisions if decision.change}
     assert mine == theirs
 
 
 def test_sums_are_left_out_and_said_so() -> None:
-    old = blessed(evidence({"s": SAME}, measures=["RR", "NumRet"]))
-    gate = decide(evidence({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
+    old = blessed(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
+    gate = decide(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
     assert gate.notes == ("not tested, being no means that can be better or worse: NumRet",)
 
 
 @pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
 def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
-    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(evidence({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
+    old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
     assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
     assert sentences(gate, "test") == [
         "Cannot be judged: with 3 queries no drop could be significant: the least p that this test can give is 0.25, and one test"
@@ -249,7 +249,7 @@ MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
 
 
 def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
-    old, new = (evidence({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
+    old, new = (gate_input({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
     gate = decide(new, blessed(old), GateOptions(samples=100))
     assert sentences(gate, "test") == [
         "Cannot be judged: with 40 queries no drop could be significant: the least p that this test can give is 0.0099, and one"
@@ -261,8 +261,8 @@ def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
 
 
 def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
-    old = evidence({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(evidence({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateOptions(max_drops={"RR": 0.1}))
+    old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
+    gate = decide(gate_input({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateOptions(max_drops={"RR": 0.1}))
     assert not gate.passed
     assert gate.notes == ()
 
@@ -272,7 +272,7 @@ def by_first(one: AnalysisInput, first: int) -> Grouping:
 
 
 def test_segments_that_cannot_fail_are_told_of() -> None:
-    old, new = evidence({"s": SAME}), evidence({"s": CLEARLY_WORSE})
+    old, new = gate_input({"s": SAME}), gate_input({"s": CLEARLY_WORSE})
     gate = decide(new, blessed(old), GateOptions(), groupings=[by_first(new, 5)])
     assert gate.notes == ("1 of 2 tests of segments have too few queries to fail alone: fewer than 7",)
     none = decide(new, blessed(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])

@@ -15,17 +15,17 @@ from rankproof._analysis.gate.rules import GateOptions, threshold_of
 from rankproof._analysis.query_groups import group_queries
 from rankproof._render.ci import MAX_LISTED, as_comment, as_junit
 from rankproof.errors import InputError
-from support.gate_inputs import evidence, ranks
+from support.gate_inputs import gate_input, ranks
 
 EVIL = "<b>&\"'@team ]]> `x` \x00\x1b[31m\u202e\ufffe\ud7ff |"
 
 
 def baseline(name: str = "s") -> Baseline:
-    return make_baseline(evidence({name: ranks(1, 2)}, measures=["RR", "P@5"]), version="0.1", made="2026-01-01T00:00:00Z")
+    return make_baseline(gate_input({name: ranks(1, 2)}, measures=["RR", "P@5"]), version="0.1", made="2026-01-01T00:00:00Z")
 
 
 def failed_gate(name: str = "s") -> GateResult:
-    now = evidence({name: ranks(2, 3)}, measures=["RR", "P@5"])
+    now = gate_input({name: ranks(2, 3)}, measures=["RR", "P@5"])
     return decide(
         now, baseline(name), GateOptions(thresholds=(threshold_of("RR>=0.5"),)), groupings=[group_queries(now, "category")]
     )
@@ -148,7 +148,7 @@ def test_the_comment_says_what_failed_first_and_calls_nobody() -> None:
 
 
 def test_the_comment_of_a_gate_that_passed_names_no_failure() -> None:
-    one = evidence({"s": ranks(1, 2)}, measures=["RR", "P@5"])
+    one = gate_input({"s": ranks(1, 2)}, measures=["RR", "P@5"])
     text = as_comment(decide(one, baseline(), GateOptions()))
     assert text.startswith("### rankproof: The gate passed: 3 decisions\n")
     assert "**Failed**" not in text

@@ -17,7 +17,7 @@ from rankproof._cli.options import read_segments
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.permutation import label_p
 from rankproof.errors import InputError, UsageError
-from support.analysis_inputs_with_texts import evidence_of, one_target, ranked_at
+from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 
 FAST = SegmentOptions(samples=500, resamples=200)
 
@@ -27,7 +27,7 @@ def weak_and_strong(weak: int = 20, strong: int = 30, *, systems: tuple[str, ...
     ranks: dict[str, int | None] = {f"w{at}": 6 + at % 5 if at % 3 else None for at in range(weak)}
     ranks |= {f"s{at}": 1 + at % 2 for at in range(strong)}
     fields = {query: {"category": "weak" if query[0] == "w" else "strong"} for query in ranks}
-    return evidence_of(one_target(list(ranks)), {name: ranked_at(ranks) for name in systems}, fields=fields)
+    return input_of(one_target(list(ranks)), {name: ranked_at(ranks) for name in systems}, fields=fields)
 
 
 def test_a_weak_segment_is_found_lower_than_the_rest_and_stands_first() -> None:
@@ -68,7 +68,7 @@ def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> N
     ranks["q00"] = 2
     fields = {query: {"half": "first" if query < "q20" else "second"} for query in ranks}
     runs = {name: ranked_at(ranks) for name in ("one", "two")}
-    inputs = evidence_of(one_target(list(ranks)), runs, fields=fields)
+    inputs = input_of(one_target(list(ranks)), runs, fields=fields)
     overview, *_ = segments(inputs, group_queries(inputs, "half"), "RR@10", FAST)
     assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but not significantly for any of them.",)
 
@@ -76,7 +76,7 @@ def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> N
 def test_a_segment_of_one_query_or_of_equal_values_has_no_interval() -> None:
     ranks = {f"q{at:02}": 1 + at % 3 for at in range(30)} | {"alone": 5, "x1": 2, "x2": 2}
     fields = {query: {"kind": query if query == "alone" else query[0]} for query in ranks}
-    inputs = evidence_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
+    inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
     (table,) = segments(inputs, group_queries(inputs, "kind"), "RR@10", FAST)
     intervals = {str(row["kind"]): row["interval"] for row in table.records()}
     assert intervals["alone"] is intervals["x"] is None
@@ -122,7 +122,7 @@ def test_several_systems_are_overseen_first_and_corrected_together() -> None:
 def test_queries_without_a_value_are_a_segment_that_no_other_is_called_like() -> None:
     kinds = {"q1": "(no kind)", "q2": "", "q3": None, "q4": 7, "q5": True}
     fields = {query: {"kind": kind} for query, kind in kinds.items()}
-    inputs = evidence_of(one_target(list(fields)), {"one": ranked_at(dict.fromkeys(fields, 1))}, fields=fields)
+    inputs = input_of(one_target(list(fields)), {"one": ranked_at(dict.fromkeys(fields, 1))}, fields=fields)
     assert group_queries(inputs, "kind").segments == {
         "(no kind)": ("q1",),
         "((no kind))": ("q2", "q3"),
@@ -144,14 +144,14 @@ def test_fifteen_words_are_medium_and_sixteen_are_long() -> None:
 
 
 def by_length_of(text: str) -> dict[str, tuple[str, ...]]:
-    inputs = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, texts={"q": text})
+    inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, texts={"q": text})
     return dict(group_queries(inputs, "length").segments)
 
 
 def test_queries_are_grouped_by_how_many_documents_are_relevant() -> None:
     counts = {"none": 0, "one": 1, "five": 5, "six": 6, "ten": 10, "many": 11}
     qrels = {query: {"d0": 0, **{f"d{at}": 1 for at in range(1, count + 1)}} for query, count in counts.items()}
-    inputs = evidence_of(qrels, {"one": {query: ["d1"] for query in qrels}})
+    inputs = input_of(qrels, {"one": {query: ["d1"] for query in qrels}})
     assert group_queries(inputs, "relevant").segments == {
         "none": ("none",),
         "1": ("one",),
@@ -162,7 +162,7 @@ def test_queries_are_grouped_by_how_many_documents_are_relevant() -> None:
 
 
 def test_a_list_of_segments_leaves_no_query_out() -> None:
-    inputs = evidence_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1, "q2": 1})})
+    inputs = input_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1, "q2": 1})})
     assert by_list(inputs, {"q1": "a", "q9": "b"}, "list.csv").segments == {"a": ("q1",), "(not in list.csv)": ("q2",)}
     with pytest.raises(UsageError, match="names no judged query"):
         by_list(inputs, {"q9": "b"}, "list.csv")
@@ -170,9 +170,9 @@ def test_a_list_of_segments_leaves_no_query_out() -> None:
 
 def test_what_is_grouped_by_where_nothing_is_said() -> None:
     runs = {"one": ranked_at({"q": 1})}
-    assert default_grouping(evidence_of(one_target(["q"]), runs)) == "relevant"
-    assert default_grouping(evidence_of(one_target(["q"]), runs, texts={"q": "text"})) == "length"
-    assert default_grouping(evidence_of(one_target(["q"]), runs, fields={"q": {"category": "x"}})) == "category"
+    assert default_grouping(input_of(one_target(["q"]), runs)) == "relevant"
+    assert default_grouping(input_of(one_target(["q"]), runs, texts={"q": "text"})) == "length"
+    assert default_grouping(input_of(one_target(["q"]), runs, fields={"q": {"category": "x"}})) == "category"
 
 
 def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
@@ -181,7 +181,7 @@ def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
 
 
 def test_a_sum_has_no_segments() -> None:
-    inputs = evidence_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
+    inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
     with pytest.raises(UsageError, match="NumRet is not a mean"):
         segments(inputs, group_queries(inputs, "relevant"), "NumRet", FAST)
 
@@ -190,7 +190,7 @@ def test_only_the_queries_that_a_run_has_count_where_missing_ones_are_skipped() 
     ranks = {f"q{at}": 1 + at % 3 for at in range(24)}
     fields = {query: {"half": "a" if int(query[1:]) < 12 else "b"} for query in ranks}
     some = {query: rank for query, rank in ranks.items() if query != "q0"}
-    inputs = evidence_of(
+    inputs = input_of(
         one_target(list(ranks)), {"all": ranked_at(ranks), "some": ranked_at(some)}, fields=fields, skip_missing=True
     )
     overview, whole, part = segments(inputs, group_queries(inputs, "half"), "RR@10", FAST)
@@ -254,7 +254,7 @@ def test_the_order_of_the_judgements_changes_no_bit(order: list[int]) -> None:
     ranks: dict[str, int | None] = {f"q{at}": 1 + (at // 3) ** 2 % 7 + (at % 3 == 2) for at in range(45)}
     fields = {query: {"kind": "xyz"[at % 3]} for at, query in enumerate(ranks)}
     systems = {"one": ranked_at(ranks), "two": ranked_at({query: rank and rank + 1 for query, rank in ranks.items()})}
-    plain, mixed = (evidence_of(one_target([f"q{at}" for at in places]), systems, fields=fields) for places in (range(45), order))
+    plain, mixed = (input_of(one_target([f"q{at}" for at in places]), systems, fields=fields) for places in (range(45), order))
     how = SegmentOptions(samples=500, resamples=200, correction="none")
     rows, others = ([each.rows for each in segments(one, group_queries(one, "kind"), "RR@10", how)] for one in (plain, mixed))
     assert rows == others

@@ -14,7 +14,7 @@ from rankproof._analysis.audit.ties import audit_ties, can_tie, tie_report
 from rankproof._analysis.chance import expected_value as by_chance
 from rankproof._analysis.values import all_hits, ranked_lists
 from rankproof.measures import Measure, parse_measure
-from support.analysis_inputs import evidence_of
+from support.analysis_inputs import input_of
 from support.qrels_and_runs import Grades, Scores, aligned
 
 MEASURES = [
@@ -47,7 +47,7 @@ def _orders(scores: dict[str, float]) -> Iterator[Scores]:
 @given(seed=st.integers(0, 2**32))
 def test_expected_worst_and_best_are_those_of_all_orders(measure: Measure, seed: int) -> None:
     qrels, run = _case(seed)
-    inputs = evidence_of(qrels, {"a": run}, [str(measure)])
+    inputs = input_of(qrels, {"a": run}, [str(measure)])
     found = tie_report(measure, all_hits(inputs)["a"], ranked_lists(inputs, "a"))
     every = [measure.values(aligned(qrels, order))[0] for order in _orders(run["q"])]
     assert found.expected[0] == pytest.approx(np.mean(every), abs=1e-12)
@@ -58,7 +58,7 @@ def test_expected_worst_and_best_are_those_of_all_orders(measure: Measure, seed:
 def test_one_relevant_document_among_tied_ones_has_the_textbook_values() -> None:
     qrels = {"q": {"d1": 1}}
     run = {"q": dict.fromkeys((f"d{at}" for at in range(4)), 1.0)}
-    rows = audit_ties(evidence_of(qrels, {"a": run}, ["RR", "P@2", "Success@1"])).records()
+    rows = audit_ties(input_of(qrels, {"a": run}, ["RR", "P@2", "Success@1"])).records()
     expected = {str(row["measure"]): row["expected"] for row in rows}
     assert expected == {"RR": pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4), "P@2": 0.25, "Success@1": 0.25}
     assert [(row["worst"], row["best"]) for row in rows] == [(0.25, 1.0), (0.0, 0.5), (0.0, 1.0)]
@@ -67,7 +67,7 @@ def test_one_relevant_document_among_tied_ones_has_the_textbook_values() -> None
 def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels = {"q": {f"d{at}": at % 3 for at in range(6)}}
     run = {"q": dict.fromkeys(qrels["q"], 1.0)}
-    inputs = evidence_of(qrels, {"a": run}, ["ERR"])
+    inputs = input_of(qrels, {"a": run}, ["ERR"])
     exact = audit_ties(inputs).records()[0]
     monkeypatch.setattr(ties_expected, "MAX_ORDERS", 1)
     first, second = (audit_ties(inputs).records()[0] for _ in range(2))
@@ -79,19 +79,19 @@ def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.Mon
 
 
 def test_scores_without_ties_leave_nothing_open() -> None:
-    table = audit_ties(evidence_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0, "d2": 2.0}}}, ["nDCG@10", "RR"]))
+    table = audit_ties(input_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0, "d2": 2.0}}}, ["nDCG@10", "RR"]))
     assert table.rows == ()
     assert table.sentences == ("Ties can change 0 of 2 values of 1 systems over n = 1 query.",)
 
 
 def test_tied_documents_of_equal_worth_leave_nothing_open() -> None:
-    table = audit_ties(evidence_of({"q": {"d1": 1, "d2": 1}}, {"a": {"q": {"d1": 1.0, "d2": 1.0}}}, ["nDCG@10", "RR"]))
+    table = audit_ties(input_of({"q": {"d1": 1, "d2": 1}}, {"a": {"q": {"d1": 1.0, "d2": 1.0}}}, ["nDCG@10", "RR"]))
     assert table.rows == ()
 
 
 def test_a_measure_whose_ties_are_not_worked_out_is_named() -> None:
     assert not can_tie(parse_measure("infAP"))
-    table = audit_ties(evidence_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0}}}, ["infAP"]))
+    table = audit_ties(input_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0}}}, ["infAP"]))
     assert "Ties are not worked out for infAP." in table.sentences
 
 
@@ -110,15 +110,15 @@ def test_the_order_of_lines_changes_no_value(seed: int) -> None:
     qrels, run = _many(random)
     queries = random.sample(sorted(qrels), len(qrels))
     shuffled = {query: dict(random.sample(sorted(qrels[query].items()), len(qrels[query]))) for query in queries}
-    first, second = (audit_ties(evidence_of(each, {"a": run}, ["ERR", "bpref", "AP"])) for each in (qrels, shuffled))
+    first, second = (audit_ties(input_of(each, {"a": run}, ["ERR", "bpref", "AP"])) for each in (qrels, shuffled))
     assert first.rows == second.rows
 
 
 def test_a_query_is_sampled_alike_whatever_other_queries_there_are() -> None:
     qrels, run = _many(Random(3))
     measure = parse_measure("ERR")
-    alone = evidence_of({"q3": qrels["q3"]}, {"a": run}, ["ERR"])
-    among = evidence_of(qrels, {"a": run}, ["ERR"])
+    alone = input_of({"q3": qrels["q3"]}, {"a": run}, ["ERR"])
+    among = input_of(qrels, {"a": run}, ["ERR"])
     found = [tie_report(measure, all_hits(each)["a"], ranked_lists(each, "a")).expected[-1] for each in (alone, among)]
     assert found[0] == found[1]
 
@@ -132,7 +132,7 @@ RANDOM = ("P@3", "R@3", "Success@3", "RR", "RR@3", "AP", "AP@3", "nDCG", "nDCG@3
 def test_a_run_in_which_all_documents_tie_is_expected_to_be_a_random_ranking(name: str, grades: list[int], others: int) -> None:
     qrels = {"q": {f"d{at}": grade for at, grade in enumerate(grades)}}
     run = {"q": dict.fromkeys((*qrels["q"], *(f"x{at}" for at in range(others))), 1.0)}
-    inputs = evidence_of(qrels, {"a": run}, [name])
+    inputs = input_of(qrels, {"a": run}, [name])
     found = tie_report(parse_measure(name), all_hits(inputs)["a"], ranked_lists(inputs, "a"))
     assert found.expected[0] == pytest.approx(by_chance(parse_measure(name), grades, len(run["q"])), abs=1e-12)
 
@@ -140,7 +140,7 @@ def test_a_run_in_which_all_documents_tie_is_expected_to_be_a_random_ranking(nam
 def test_systems_with_different_queries_each_have_their_n() -> None:
     qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
     runs: dict[str, Scores] = {"a": {query: {"d1": 1.0, "x": 1.0} for query in qrels}, "b": {"q1": {"d1": 1.0, "x": 1.0}}}
-    table = audit_ties(evidence_of(qrels, runs, ["RR"], skip_missing=True))
+    table = audit_ties(input_of(qrels, runs, ["RR"], skip_missing=True))
     assert [(row["system"], row["n"], row["queries"]) for row in table.records()] == [("a", 2, 2), ("b", 1, 1)]
     assert table.title.endswith("n = 1 to 2 queries")
     assert table.facts == {"n": 2, "n_by_system": {"a": 2, "b": 1}}

@@ -12,7 +12,7 @@ from rankproof._analysis.audit.pool_bias import audit_pool
 from rankproof._analysis.audit.unjudged import COMPLETION_RULES, audit_unjudged, bounds_of, find_unjudged
 from rankproof.errors import UsageError
 from rankproof.measures import Measure, parse_measure
-from support.analysis_inputs import evidence_of
+from support.analysis_inputs import input_of
 from support.qrels_and_runs import Grades, Scores
 
 MEASURES = [
@@ -52,7 +52,7 @@ def _completed(random: Random, qrels: Grades, docs: frozenset[str]) -> Grades:
 @given(seed=st.integers(0, 2**32))
 def test_no_completion_of_the_judgements_leaves_the_bounds(measure: Measure, seed: int) -> None:
     qrels, runs = _case(seed)
-    unjudged_docs = find_unjudged(evidence_of(qrels, runs, [str(measure)]))
+    unjudged_docs = find_unjudged(input_of(qrels, runs, [str(measure)]))
     random = Random(seed)
     bounds = {system: [float(bound[0]) for bound in bounds_of(measure, unjudged_docs, system)] for system in runs}
     for _ in range(12):
@@ -68,7 +68,7 @@ def test_the_bounds_are_reached_by_some_completion(name: str, seed: int) -> None
     from itertools import product
 
     qrels, runs = _case(seed)
-    unjudged_docs = find_unjudged(evidence_of(qrels, runs, [name]))
+    unjudged_docs = find_unjudged(input_of(qrels, runs, [name]))
     open_docs = sorted(unjudged_docs.docs["q"])
     assume(len(open_docs) <= 5)
     grades = range(HIGHEST + 1) if name.startswith("nDCG") else (0, 1)
@@ -89,7 +89,7 @@ def test_every_measure_of_the_default_set_has_bounds() -> None:
 
 def test_judged_share_and_bounds_stand_in_the_table() -> None:
     qrels = {"q": {"d1": 1}}
-    inputs = evidence_of(qrels, {"a": {"q": {"d1": 3.0, "x": 2.0}}, "b": {"q": {"y": 2.0, "d1": 1.0}}}, ["RR@2", "infAP"])
+    inputs = input_of(qrels, {"a": {"q": {"d1": 3.0, "x": 2.0}}, "b": {"q": {"y": 2.0, "d1": 1.0}}}, ["RR@2", "infAP"])
     table = audit_unjudged(inputs, find_unjudged(inputs))
     rows = {str(row["system"]): row for row in table.records()}
     assert (rows["a"]["judged"], rows["a"]["lowest"], rows["a"]["highest"]) == (0.5, 1.0, 1.0)
@@ -102,7 +102,7 @@ def test_judged_share_and_bounds_stand_in_the_table() -> None:
 def test_a_system_without_its_own_finds_is_valued_over_the_same_queries() -> None:
     qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     runs: dict[str, Scores] = {"a": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
-    inputs = evidence_of(qrels, runs, ["RR"])
+    inputs = input_of(qrels, runs, ["RR"])
     rows = {str(row["system"]): row for row in audit_pool(inputs, find_unjudged(inputs)).records()}
     assert (rows["a"]["judged alone"], rows["a"]["relevant"]) == (1, 1)
     assert (rows["a"]["value"], rows["a"]["without"], rows["a"]["change"]) == (1.0, 0.5, -0.5)
@@ -110,7 +110,7 @@ def test_a_system_without_its_own_finds_is_valued_over_the_same_queries() -> Non
 
 
 def test_pool_bias_of_one_system_is_not_made_up() -> None:
-    inputs = evidence_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])
+    inputs = input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])
     table = audit_pool(inputs, find_unjudged(inputs))
     assert (table.rows, table.sentences) == ((), ("Pool bias needs two systems or more.",))
 
@@ -120,7 +120,7 @@ def test_pool_bias_of_one_system_is_not_made_up() -> None:
 @given(seed=st.integers(0, 2**32))
 def test_what_a_pair_could_change_is_what_judging_it_changes(name: str, seed: int) -> None:
     qrels, runs = _case(seed)
-    inputs = evidence_of(qrels, runs, [name])
+    inputs = input_of(qrels, runs, [name])
     found = unjudged_pairs(find_unjudged(inputs), parse_measure(name))
     before = inputs.result.means
     for at, (query, doc) in enumerate(found.pairs):
@@ -140,7 +140,7 @@ def test_a_lower_grade_than_the_highest_may_change_more_and_is_the_one_named() -
         "a": {"q": {"d": 4.0, "x": 3.0, "z": 2.0, "f": 1.0}},
         "b": {"q": {"y": 4.0, "z": 3.0, "x": 2.0, "e": 1.0}},
     }
-    table = judge_next(find_unjudged(evidence_of(qrels, runs, ["nDCG@3"])), "nDCG@3", 9)
+    table = judge_next(find_unjudged(input_of(qrels, runs, ["nDCG@3"])), "nDCG@3", 9)
     before = evaluate(qrels, runs, "nDCG@3").means
     after = evaluate({"q": {**qrels["q"], "x": 2}}, runs, "nDCG@3").means
     changes = [after[system]["nDCG@3"] - before[system]["nDCG@3"] for system in runs]
@@ -151,7 +151,7 @@ def test_a_lower_grade_than_the_highest_may_change_more_and_is_the_one_named() -
 
 def test_systems_that_tie_are_not_said_to_lead() -> None:
     runs: dict[str, Scores] = {"a": {"q": {"d": 2.0, "x": 1.0}}, "b": {"q": {"d": 2.0, "x": 1.0}}, "c": {"q": {"z": 1.0}}}
-    inputs = evidence_of({"q": {"d": 1}}, runs, ["RR"])
+    inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     unjudged_docs = find_unjudged(inputs)
     assert audit_unjudged(inputs, unjudged_docs).sentences[0] == "By RR, a and b tie at 1.0000."
     said = judge_next(unjudged_docs, "RR", 3).sentences[1]
@@ -161,7 +161,7 @@ def test_systems_that_tie_are_not_said_to_lead() -> None:
 def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
     """b's bounds overlap those of a, yet whatever the grade of x and y is, b is never ahead."""
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"x": 3.0, "y": 2.0, "d": 1.0}}}
-    inputs = evidence_of({"q": {"d": 1}}, runs, ["RR"])
+    inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     said = audit_unjudged(inputs, find_unjudged(inputs)).sentences
     assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other."
     assert said[1].startswith("Each bound is taken for its system alone,")
@@ -169,7 +169,7 @@ def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
         assert means["b"]["RR"] <= means["a"]["RR"]
     apart: dict[str, Scores] = {"a": {"q": {"d": 1.0}}, "b": {"q": {"x": 1.0}}}
-    sure = evidence_of({"q": {"d": 1}}, apart, ["RR"])
+    sure = input_of({"q": {"d": 1}}, apart, ["RR"])
     assert not any("alone" in sentence for sentence in audit_unjudged(sure, find_unjudged(sure)).sentences)
 
 
@@ -178,14 +178,14 @@ def test_a_lead_too_small_for_four_decimals_is_not_said_to_be_0() -> None:
     whole: Scores = {query: {"d": 1.0} for query in qrels}
     ranked = {"x" + str(at): float(100 - at) for at in range(34)} | {"d": 1.0}
     runs: dict[str, Scores] = {"a": {**whole, "q0": ranked}, "b": {**whole, "q0": {"x": 200.0, **ranked}}}
-    said = judge_next(find_unjudged(evidence_of(qrels, runs, ["RR"])), "RR", 1).sentences[1]
+    said = judge_next(find_unjudged(input_of(qrels, runs, ["RR"])), "RR", 1).sentences[1]
     assert said.startswith("a leads b by less than 0.0001;")
 
 
 def test_a_negative_grade_is_a_hole_as_it_is_for_judged_at_k() -> None:
     qrels: Grades = {"q": {"d": 1, "x": -1, "y": -1}}
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"d": 2.0}}}
-    inputs = evidence_of(qrels, runs, ["RR@2", "nDCG@2"])
+    inputs = input_of(qrels, runs, ["RR@2", "nDCG@2"])
     unjudged_docs = find_unjudged(inputs)
     assert unjudged_docs.docs == {"q": frozenset({"x"})}
     first = audit_unjudged(inputs, unjudged_docs).records()[0]
@@ -203,7 +203,7 @@ def test_who_would_lead_is_reckoned_over_the_queries_that_each_system_has() -> N
         "a": {"q1": {"d1": 1.0}, "q2": {"x": 2.0, "d2": 1.0}, "q3": {"d3": 1.0}},
         "b": {"q2": {"y": 2.0, "d2": 1.0}},
     }
-    inputs = evidence_of(qrels, runs, ["RR"], skip_missing=True)
+    inputs = input_of(qrels, runs, ["RR"], skip_missing=True)
     table = judge_next(find_unjudged(inputs), "RR", 9)
     after = evaluate({**qrels, "q2": {"d2": 1, "y": 1}}, runs, "RR", skip_missing=True).means
     lead = after["b"]["RR"] - after["a"]["RR"]
@@ -216,7 +216,7 @@ def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() 
         "a": {"q1": {"d1": 1.0}, "q2": {"z": 2.0, "d2": 1.0}},
         "b": {"q1": {"x": 2.0, "d1": 1.0}, "q2": {"y": 3.0, "z": 2.0, "d2": 1.0}},
     }
-    table = judge_next(find_unjudged(evidence_of(qrels, runs, ["RR"])), "RR", 2)
+    table = judge_next(find_unjudged(input_of(qrels, runs, ["RR"])), "RR", 2)
     rows = table.records()
     assert [(row["query"], row["document"]) for row in rows] == [("q2", "y"), ("q1", "x")]
     assert rows[0]["could change"] == pytest.approx(1 / 3)
@@ -225,7 +225,7 @@ def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() 
 
 
 def test_lists_that_are_judged_in_full_leave_nothing_to_judge() -> None:
-    table = judge_next(find_unjudged(evidence_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])), "RR", 3)
+    table = judge_next(find_unjudged(input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])), "RR", 3)
     assert (table.rows, table.sentences) == ((), ("Nothing within the cutoff is unjudged.",))
 
 
@@ -237,7 +237,7 @@ TWO: Grades = {"q1": {"d1": 1}, "q2": {"d2": 1}}
 
 
 def test_the_pool_is_valued_over_the_queries_of_each_system_where_missing_ones_are_left_out() -> None:
-    inputs = evidence_of(TWO, LACKING, ["RR"], skip_missing=True)
+    inputs = input_of(TWO, LACKING, ["RR"], skip_missing=True)
     table = audit_pool(inputs, find_unjudged(inputs))
     rows = {str(row["system"]): row for row in table.records()}
     assert (rows["b"]["value"], rows["b"]["without"], rows["b"]["change"], rows["b"]["n"]) == (1.0, 1.0, 0.0, 1)
@@ -246,14 +246,14 @@ def test_the_pool_is_valued_over_the_queries_of_each_system_where_missing_ones_a
 
 
 def test_bounds_have_the_n_of_each_system_where_missing_queries_are_left_out() -> None:
-    inputs = evidence_of(TWO, LACKING, ["RR"], skip_missing=True)
+    inputs = input_of(TWO, LACKING, ["RR"], skip_missing=True)
     table = audit_unjudged(inputs, find_unjudged(inputs))
     assert [(row["system"], row["n"], row["highest"]) for row in table.records()] == [("a", 2, 1.0), ("b", 1, 1.0)]
 
 
 @pytest.mark.parametrize("name", ["nDCG@3", "RR", "AP", "R@3"])
 def test_a_pair_changes_the_mean_over_the_queries_that_the_system_has(name: str) -> None:
-    inputs = evidence_of(TWO, LACKING, [name], skip_missing=True)
+    inputs = input_of(TWO, LACKING, [name], skip_missing=True)
     found = unjudged_pairs(find_unjudged(inputs), parse_measure(name))
     for at, (query, doc) in enumerate(found.pairs):
         after = evaluate({**TWO, query: {**TWO[query], doc: 1}}, LACKING, name, skip_missing=True).means
@@ -262,26 +262,26 @@ def test_a_pair_changes_the_mean_over_the_queries_that_the_system_has(name: str)
 
 
 def test_a_pool_that_nobody_loses_by_is_said_to_be_one() -> None:
-    inputs = evidence_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 1.0}}}, ["RR"])
+    inputs = input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 1.0}}}, ["RR"])
     assert audit_pool(inputs, find_unjudged(inputs)).sentences == ("No system loses by it.",)
 
 
 def test_the_system_that_loses_most_is_named_in_visible_characters() -> None:
     runs: dict[str, Scores] = {"a\x1b": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
-    inputs = evidence_of(TWO, runs, ["RR"])
+    inputs = input_of(TWO, runs, ["RR"])
     (said,) = audit_pool(inputs, find_unjudged(inputs)).sentences
     assert said == "A system judged without its own finds loses at most 0.5000 here (RR of a\\x1b)."
 
 
 @pytest.mark.parametrize("name", ["NumRelRet", "GMAP"])
 def test_what_is_no_mean_says_nothing_of_what_to_judge_next(name: str) -> None:
-    unjudged_docs = find_unjudged(evidence_of(TWO, LACKING, [name]))
+    unjudged_docs = find_unjudged(input_of(TWO, LACKING, [name]))
     with pytest.raises(UsageError, match=f"{name} is no mean over queries"):
         judge_next(unjudged_docs, name, 2)
 
 
 def test_where_less_is_better_the_lower_system_leads_and_gains_by_what_falls() -> None:
     runs: dict[str, Scores] = {"holey": {"q": {"x": 2.0, "y": 1.0}}, "judged": {"q": {"d": 2.0, "z": 1.0}}}
-    table = judge_next(find_unjudged(evidence_of({"q": {"d": 1}}, runs, ["Unjudged@2"])), "Unjudged@2", 9)
+    table = judge_next(find_unjudged(input_of({"q": {"d": 1}}, runs, ["Unjudged@2"])), "Unjudged@2", 9)
     assert "judged leads holey by 0.5000" in table.sentences[1]
     assert {str(row["document"]): row["for"] for row in table.records()} == {"x": "holey", "y": "holey", "z": "judged"}

@@ -110,11 +110,11 @@ def page(new_page: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def opened(new_page: Callable[..., Any], tmp_path: Path, watched: Watched) -> Callable[..., Any]:
-    """Opens a climb's report as a file; nothing but that file may be asked for."""
+    """Opens a results's report as a file; nothing but that file may be asked for."""
 
-    def open_page(climb: ExperimentResult | str, fragment: str = "", **options: Any) -> Any:
+    def open_page(results: ExperimentResult | str, fragment: str = "", **options: Any) -> Any:
         path = tmp_path / "report.html"
-        text = climb if isinstance(climb, str) else render_report(climb)
+        text = results if isinstance(results, str) else render_report(results)
         path.write_bytes(text.encode(errors="backslashreplace"))
         page = new_page(**options)
         page.goto(f"{path.as_uri()}{fragment}")

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from support.explorer_pages import EXPLAINED, kitchen_climb, many_queries, page_alone, strange_climb, written
+from support.explorer_pages import EXPLAINED, kitchen_results, many_queries, page_alone, unusual_results, written
 from support.hostile_strings import STRINGS
-from support.small_results import small_climb
+from support.small_results import small_results
 
 pytestmark = pytest.mark.browser
 
@@ -25,12 +25,12 @@ FIRST_ROW = ".explorer .row[aria-rowindex='2']"
 
 @pytest.fixture(scope="module")
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return written(page_alone(kitchen_climb()), tmp_path_factory.mktemp("kitchen"))
+    return written(page_alone(kitchen_results()), tmp_path_factory.mktemp("kitchen"))
 
 
 @pytest.fixture(scope="module")
 def half_judged(tmp_path_factory: pytest.TempPathFactory) -> str:
-    results = kitchen_climb(["nDCG@10", "Unjudged@10"], half_judged=("q002", "q003", "q005"))
+    results = kitchen_results(["nDCG@10", "Unjudged@10"], half_judged=("q002", "q003", "q005"))
     return written(page_alone(results), tmp_path_factory.mktemp("half"))
 
 
@@ -41,7 +41,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def strange(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return written(page_alone(strange_climb(STRINGS)), tmp_path_factory.mktemp("strange"))
+    return written(page_alone(unusual_results(STRINGS)), tmp_path_factory.mktemp("strange"))
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ def test_the_explanation_adds_up_to_the_value_of_the_row(kitchen: str, look: Loo
 
 
 def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look, tmp_path: Path) -> None:
-    results = small_climb(("-a", "b"), ("-q", "it's"), measures=["ERR@10"])
+    results = small_results(("-a", "b"), ("-q", "it's"), measures=["ERR@10"])
     page = look(written(page_alone(results), tmp_path) + "#queries?query=-q&a=-a")
     assert "--system=-a -m ERR@10 --query=-q" in page.locator(".explained code").first.inner_text()
     page.get_by_role("button", name="Next").click()
@@ -365,7 +365,7 @@ def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look,
 
 def test_titles_are_what_was_a_title_and_nothing_else(look: Look, tmp_path: Path) -> None:
     snippets = {"d1": "Salt · pepper · both are", "d2": "no title · but a dot", "d3": "\U0001f9c2 · salt", "d4": "alone"}
-    results = small_climb(("one",), ("q1",))
+    results = small_results(("one",), ("q1",))
     results = replace(results, snippets=snippets, titles={"d1": len("Salt · pepper"), "d3": 1, "d4": 5})
     page = look(written(page_alone(results), tmp_path) + "#queries?query=q1")
     shown = {one.locator(".name").inner_text(): one.locator(".snippet") for one in page.locator("ol .document").all()}

@@ -9,7 +9,7 @@ import pytest
 
 from rankproof._report.page import render_report
 from rankproof.errors import escape_invisible
-from support.hostile_results import TEXTS, harmful_climb
+from support.hostile_results import TEXTS, harmful_results
 from support.hostile_strings import STRINGS
 
 from .conftest import Watched, pages
@@ -27,7 +27,7 @@ LINKS = "all => all.map(one => one.getAttribute('href')).filter(one => !one.star
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One page for all that only look at it."""
     path = tmp_path_factory.mktemp("hostile") / "report.html"
-    path.write_bytes(render_report(harmful_climb()).encode(errors="backslashreplace"))
+    path.write_bytes(render_report(harmful_results()).encode(errors="backslashreplace"))
     watched = Watched()
     with pages(browser, watched) as make:
         found = make()

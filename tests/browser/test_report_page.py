@@ -11,7 +11,7 @@ import pytest
 from rankproof._report.page import render_report
 from rankproof._results.experiment_result import ExperimentResult
 from support.explorer_pages import many_queries
-from support.plot_results import wide_climb
+from support.plot_results import wide_results
 
 from .conftest import DESKTOP, PHONE
 
@@ -25,13 +25,13 @@ Opened = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def climb() -> ExperimentResult:
-    return wide_climb([f"system-{at}" for at in range(5)], [f"q{at}" for at in range(60)])
+def results() -> ExperimentResult:
+    return wide_results([f"system-{at}" for at in range(5)], [f"q{at}" for at in range(60)])
 
 
 @pytest.fixture(scope="module")
-def text(climb: ExperimentResult) -> str:
-    return render_report(climb)
+def text(results: ExperimentResult) -> str:
+    return render_report(results)
 
 
 def faults_of(page: Any) -> list[str]:
@@ -156,7 +156,7 @@ def test_a_linked_query_is_there_at_once(opened: Opened, text: str) -> None:
 
 
 def test_one_system_is_not_offered_as_two(opened: Opened) -> None:
-    page = opened(wide_climb(["alone"], ["q1", "q2"]))
+    page = opened(wide_results(["alone"], ["q1", "q2"]))
     assert page.locator(".explorer .control label").all_inner_texts()[:2] == ["Find", "Measure"]
     assert page.locator(".explorer").get_by_text("System B").count() == 0
     assert page.locator(".explorer .head").get_by_text("A − B").count() == 0

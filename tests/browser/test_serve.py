@@ -12,7 +12,7 @@ import pytest
 
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, judged_in, saved, serving
-from support.small_results import small_climb
+from support.small_results import small_results
 
 from .conftest import PHONE
 from .test_report_page import OVERFLOW, faults_of
@@ -27,7 +27,7 @@ NewPage = Callable[..., Any]
 def served(tmp_path: Path) -> Iterator[Visitor]:
     paths = [
         saved(tmp_path / "old", name="older", provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"}),
-        saved(tmp_path / "new", small_climb(("bm25", "dense")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"}),
+        saved(tmp_path / "new", small_results(("bm25", "dense")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"}),
     ]
     with serving(paths, judge=tmp_path / "my.qrels") as visitor:
         yield visitor
@@ -164,7 +164,7 @@ def test_everybody_can_use_every_page_and_it_fits_a_phone(new_page: NewPage, ser
 
 def test_nothing_hostile_runs_on_any_page(new_page: NewPage, tmp_path: Path) -> None:
     names = [text for text in STRINGS if text.strip() and "\0" not in text]
-    results = small_climb(
+    results = small_results(
         ("a", "b"), queries=[f"q{at}" for at in range(len(names))], docs=[*(f"d{at}" for at in range(4)), *names]
     )
     results = replace(
@@ -184,7 +184,7 @@ def test_nothing_hostile_runs_on_any_page(new_page: NewPage, tmp_path: Path) -> 
 
 
 def test_a_passage_that_goes_on_is_said_to_beside_it_and_no_other(new_page: NewPage, tmp_path: Path) -> None:
-    snippets = {**small_climb().snippets, "d2": f"{'x' * 300}…"}
+    snippets = {**small_results().snippets, "d2": f"{'x' * 300}…"}
     with serving([saved(tmp_path / "results", snippets=snippets)], judge=tmp_path / "my.qrels") as visitor:
         page = new_page()
         page.goto(visitor.url)

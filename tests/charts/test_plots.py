@@ -29,14 +29,14 @@ from rankproof._plots.inputs import PlotSettings, of_measure
 from rankproof._plots.segments import MOST, means_by
 from rankproof._report.context import ReportContext
 from rankproof.errors import UsageError
-from support.plot_results import HOSTILE, hostile_climb, wide_climb, wide_evidence
+from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results
 
 CASES = {
-    "hostile": input_from_results(hostile_climb()),
-    "30 systems": wide_evidence(30, 12),
-    "one system": wide_evidence(1, 5),
-    "one query": wide_evidence(2, 1),
-    "10 systems": wide_evidence(10, 25),
+    "hostile": input_from_results(hostile_results()),
+    "30 systems": wide_input(30, 12),
+    "one system": wide_input(1, 5),
+    "one query": wide_input(2, 1),
+    "10 systems": wide_input(10, 25),
 }
 
 
@@ -77,7 +77,7 @@ def test_no_text_leaves_the_picture_and_none_is_taken_for_a_formula(kind: str, c
 
 @pytest.mark.parametrize("kind", PLOT_KINDS)
 def test_a_chart_for_one_column_of_a_page_keeps_its_text_inside_too(kind: str) -> None:
-    for chart in drawn(kind, wide_evidence(4, 12), PlotSettings(width=3.4, dpi=100)):
+    for chart in drawn(kind, wide_input(4, 12), PlotSettings(width=3.4, dpi=100)):
         figure = figure_drawn(chart)
         for text in texts_of(figure):
             box = text.get_window_extent()
@@ -92,18 +92,18 @@ def test_every_chart_says_the_data_the_number_of_queries_and_the_measure_in_full
         "precision-recall": "Interpolated precision at a recall",
         "latency": "milliseconds",
     }
-    (chart,) = drawn(kind, wide_evidence(3, 12))
+    (chart,) = drawn(kind, wide_input(3, 12))
     assert "tiny, n = 12 queries" in said(chart)
     assert names.get(kind, "Normalised discounted cumulative gain") in said(chart)
 
 
 def test_charts_of_one_measure_are_drawn_for_each_that_was_asked_for() -> None:
-    charts = drawn("differences", wide_evidence(3, 12), PlotSettings(all_measures=True))
+    charts = drawn("differences", wide_input(3, 12), PlotSettings(all_measures=True))
     assert [chart.name for chart in charts] == ["differences-nDCG@10", "differences-RR@10", "differences-R@20"]
 
 
 def test_a_chart_without_times_says_so() -> None:
-    inputs = replace(wide_evidence(2, 4), system_runs=())
+    inputs = replace(wide_input(2, 4), system_runs=())
     for kind in ("pareto", "latency"):
         (chart,) = drawn(kind, inputs)
         assert "No times are known" in chart.missing
@@ -111,12 +111,12 @@ def test_a_chart_without_times_says_so() -> None:
 
 
 def test_one_system_has_no_differences_and_the_chart_says_so() -> None:
-    (chart,) = drawn("differences", wide_evidence(1, 4))
+    (chart,) = drawn("differences", wide_input(1, 4))
     assert "There is one system only" in said(chart)
 
 
 def test_measures_that_are_no_means_have_bars_and_no_differences() -> None:
-    inputs = input_from_results(wide_climb(["a", "b"], ["q1", "q2"], measures=["NumRet"]))
+    inputs = input_from_results(wide_results(["a", "b"], ["q1", "q2"], measures=["NumRet"]))
     assert "no intervals" in said(drawn("bars", inputs)[0])
     for kind in ("pareto", "differences", "segments"):
         assert drawn(kind, inputs)[0].missing == "No measure is a mean."
@@ -138,7 +138,7 @@ def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple
 
 @pytest.mark.parametrize(("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "less is better, better upwards")])
 def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str, label: str) -> None:
-    inputs = input_from_results(wide_climb(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
+    inputs = input_from_results(wide_results(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
     (chart,) = drawn("pareto", inputs)
     panel = chart.panels[0]
     values = inputs.result.means
@@ -149,7 +149,7 @@ def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str,
 
 
 def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
-    results = wide_climb(["bm25", "says"], [f"q{at}" for at in range(5)])
+    results = wide_results(["bm25", "says"], [f"q{at}" for at in range(5)])
     first, second = results.system_runs
     (chart,) = drawn("pareto", input_from_results(replace(results, system_runs=(first, replace(second, kind="answer")))))
     assert "bm25" in said(chart)
@@ -157,21 +157,21 @@ def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
 
 
 def test_intervals_of_many_queries_say_how_often_they_were_drawn_again() -> None:
-    inputs = wide_evidence(2, 1250)
+    inputs = wide_input(2, 1250)
     assert "bootstrap, BCa, 8,000 resamples" in said(drawn("bars", inputs)[0])
     assert "bootstrap, BCa, 8,000 resamples" in said(drawn("differences", inputs)[0])
-    assert "bootstrap, BCa, 10,000 resamples" in said(drawn("pareto", wide_evidence(2, 40))[0])
+    assert "bootstrap, BCa, 10,000 resamples" in said(drawn("pareto", wide_input(2, 40))[0])
 
 
 def test_the_report_and_the_charts_have_the_same_intervals() -> None:
-    results = wide_climb(["a", "b"], [f"q{at}" for at in range(1250)], measures=["nDCG@10"])
+    results = wide_results(["a", "b"], [f"q{at}" for at in range(1250)], measures=["nDCG@10"])
     values = of_measure(input_from_results(results), "nDCG@10")
     mine = mean_intervals(values)
     assert {name: ReportContext(results).intervals[name, "nDCG@10"] for name in values} == mine
 
 
 def test_a_difference_has_the_interval_that_compare_gives_it() -> None:
-    results = wide_climb(["a", "b", "c"], [f"q{at}" for at in range(40, 0, -1)], measures=["nDCG@10"])
+    results = wide_results(["a", "b", "c"], [f"q{at}" for at in range(40, 0, -1)], measures=["nDCG@10"])
     gaps = query_differences(input_from_results(results), "nDCG@10", PlotSettings(system="b", against="a"))
     pair = ReportContext(results).comparison("b", "a")
     assert pair
@@ -180,14 +180,14 @@ def test_a_difference_has_the_interval_that_compare_gives_it() -> None:
 
 
 def test_a_count_names_no_winner_in_bold() -> None:
-    inputs = input_from_results(wide_climb(["a", "b"], [f"q{at}" for at in range(25)], measures=["nDCG@10", "Judged@10"]))
+    inputs = input_from_results(wide_results(["a", "b"], [f"q{at}" for at in range(25)], measures=["nDCG@10", "Judged@10"]))
     (chart,) = drawn("bars", inputs)
     roles = [[mark.role for mark in panel.marks if isinstance(mark, Label)] for panel in chart.panels[:2]]
     assert [each.count("figure strong") for each in roles] == [1, 0]
 
 
 def test_differences_fall_and_their_counts_are_all_queries() -> None:
-    inputs = wide_evidence(3, 25)
+    inputs = wide_input(3, 25)
     settings = PlotSettings(system=inputs.systems[0], against=inputs.systems[2])
     gaps = query_differences(inputs, "nDCG@10", settings)
     assert (np.diff(gaps.sizes) <= 0).all()
@@ -199,7 +199,7 @@ def test_differences_fall_and_their_counts_are_all_queries() -> None:
 
 
 def test_the_best_is_held_against_what_it_is_measured_against() -> None:
-    inputs = wide_evidence(3, 25)
+    inputs = wide_input(3, 25)
     gaps = query_differences(inputs, "nDCG@10", PlotSettings())
     system_run = next(system_run for system_run in inputs.system_runs if system_run.name == gaps.one)
     best = max(inputs.result.means.items(), key=lambda item: item[1]["nDCG@10"])
@@ -207,14 +207,14 @@ def test_the_best_is_held_against_what_it_is_measured_against() -> None:
 
 
 def test_a_system_is_not_held_against_itself() -> None:
-    inputs = wide_evidence(3, 4)
+    inputs = wide_input(3, 4)
     name = inputs.systems[1]
     with pytest.raises(UsageError, match="against itself"):
         query_differences(inputs, "nDCG@10", PlotSettings(system=name, against=name))
 
 
 def test_a_cell_of_the_heat_map_is_the_mean_of_its_segment() -> None:
-    inputs = wide_evidence(3, 10)
+    inputs = wide_input(3, 10)
     values = of_measure(inputs, "nDCG@10")
     grouping = group_queries(inputs, "category")
     sizes, means = means_by(grouping, values)
@@ -226,7 +226,7 @@ def test_a_cell_of_the_heat_map_is_the_mean_of_its_segment() -> None:
 
 
 def test_of_very_many_segments_the_largest_are_drawn() -> None:
-    results = wide_climb(["a", "b"], [f"q{at}" for at in range(60)])
+    results = wide_results(["a", "b"], [f"q{at}" for at in range(60)])
     fields = {f"q{at}": str(min(at, 50)) for at in range(60)}
     inputs = input_from_results(results)
     texts = inputs.texts
@@ -238,7 +238,7 @@ def test_of_very_many_segments_the_largest_are_drawn() -> None:
 
 
 def test_the_stages_of_a_bar_add_up_to_the_whole() -> None:
-    for system_run in wide_evidence(5, 9).system_runs:
+    for system_run in wide_input(5, 9).system_runs:
         assert sum(stage_means(system_run).values()) == pytest.approx(system_run.time_of("total")["mean"])
 
 
@@ -283,14 +283,14 @@ def test_names_that_would_look_alike_when_cut_are_told_apart() -> None:
 @pytest.mark.parametrize("kind", PLOT_KINDS)
 def test_no_chart_shows_two_systems_under_one_name(kind: str) -> None:
     names = [f"{'the same beginning ' * 3}{middle}{' and the same end' * 3}" for middle in "ba"]
-    inputs = input_from_results(wide_climb(names, [f"q{at}" for at in range(25)], measures=["nDCG@10"]))
+    inputs = input_from_results(wide_results(names, [f"q{at}" for at in range(25)], measures=["nDCG@10"]))
     text = said(drawn(kind, inputs)[0])
     assert "(1)" in text
     assert "(2)" in text
 
 
 def test_the_settings_of_the_user_are_neither_changed_nor_used() -> None:
-    inputs = wide_evidence(2, 4)
+    inputs = wide_input(2, 4)
     before = draw_plots(inputs, ["bars"], PlotSettings(dpi=50), "svg")
     with matplotlib.rc_context({"font.size": 33.0, "text.parse_math": True, "svg.hashsalt": "mine"}):
         mine = matplotlib.rcParams.copy()

@@ -22,7 +22,7 @@ from rankproof._charts.text import text_width
 from rankproof._plots.charts import PLOT_KINDS
 from rankproof._plots.inputs import PlotSettings
 from rankproof._tokenizer_lab.plots import tokenizer_charts
-from support.plot_results import HOSTILE, wide_evidence
+from support.plot_results import HOSTILE, wide_input
 from support.tokenizer_comparisons import wide_comparison
 
 SVG_TEXT, SVG_SHAPES = "text", ("rect", "circle")
@@ -45,7 +45,7 @@ BUILDERS: dict[str, Callable[[Medium], Chart]] = {
 
 def of_files() -> list[Chart]:
     settings = PlotSettings()
-    charts = [chart for kind in PLOT_KINDS for chart in PLOT_KINDS[kind](wide_evidence(12, 9), settings)]
+    charts = [chart for kind in PLOT_KINDS for chart in PLOT_KINDS[kind](wide_input(12, 9), settings)]
     comparison = wide_comparison(["a", "b"], languages=["en", "th"], edits=2)
     return [*charts, *tokenizer_charts(comparison, settings)]
 

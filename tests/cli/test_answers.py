@@ -179,9 +179,9 @@ def test_files_that_cannot_be_are_refused_in_one_line(results: Path, tmp_path: P
 
 
 def test_a_folder_without_answers_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from support.small_results import small_climb
+    from support.small_results import small_results
 
-    save_results(small_climb(), tmp_path / "out")
+    save_results(small_results(), tmp_path / "out")
     assert "add a system with the stage answer or extract" in shown("answers", tmp_path / "out", capsys=capsys, code=2)
 
 

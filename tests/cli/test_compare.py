@@ -16,7 +16,7 @@ from rankproof._render.grid import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS
 from rankproof._results.folder import save_results
 from support.compared_systems import FAST, SYSTEMS, result_of, target_at
-from support.small_results import small_climb
+from support.small_results import small_results
 
 QUERIES = [f"q{at}" for at in range(9)]
 QUICK = ("--samples", "1000", "--resamples", "200")
@@ -85,7 +85,7 @@ def test_details_are_shown_on_demand(capsys: pytest.CaptureFixture[str], files: 
 
 
 def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    save_results(small_climb(queries=QUERIES), tmp_path / "one")
+    save_results(small_results(queries=QUERIES), tmp_path / "one")
     out, _ = shown(capsys, str(tmp_path / "one"), "-m", "RR@10", "--baseline", "bm25", *QUICK)
     assert "dense is worse than bm25 in RR(rel=2)@10" in out
 
@@ -93,8 +93,8 @@ def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[s
 def test_folders_about_different_data_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from dataclasses import replace
 
-    save_results(small_climb(), tmp_path / "one")
-    save_results(replace(small_climb(), fingerprint="e" * 64), tmp_path / "two")
+    save_results(small_results(), tmp_path / "one")
+    save_results(replace(small_results(), fingerprint="e" * 64), tmp_path / "two")
     assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
     assert "are about different data (fingerprints of datasets: ffffffffffff and eeeeeeeeeeee)" in capsys.readouterr().err
 
@@ -105,16 +105,16 @@ def systems_of(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
 
 
 def test_folders_of_one_experiment_are_told_apart_by_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    folders = [save_results(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two", "three")]
+    folders = [save_results(small_results(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two", "three")]
     assert systems_of(capsys, *folders) == ["one/bm25", "two/bm25", "three/bm25"]
     named = ("--name", "old", "--name", "new", "--name", "newer")
     assert systems_of(capsys, *folders, *named) == ["old/bm25", "new/bm25", "newer/bm25"]
-    again = save_results(small_climb(["bm25"], QUERIES), tmp_path / "deep" / "one")
+    again = save_results(small_results(["bm25"], QUERIES), tmp_path / "deep" / "one")
     assert systems_of(capsys, folders[0], again) == [f"{folders[0]}/bm25", f"{again}/bm25"]
 
 
 def test_names_that_do_not_fit_the_folders_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    folders = [save_results(small_climb(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two")]
+    folders = [save_results(small_results(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two")]
     assert main(["compare", *folders, "--name", "old"]) == 2
     assert capsys.readouterr().err == "1 name for 2 results folders; give each folder a name, or none\n"
     assert main(["compare", *folders, "--name", "old", "--name", "old"]) == 2
@@ -124,8 +124,8 @@ def test_names_that_do_not_fit_the_folders_are_refused(capsys: pytest.CaptureFix
 def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from dataclasses import replace
 
-    save_results(small_climb(), tmp_path / "one")
-    save_results(replace(small_climb(), rel=1), tmp_path / "two")
+    save_results(small_results(), tmp_path / "one")
+    save_results(replace(small_results(), rel=1), tmp_path / "two")
     assert main(["compare", str(tmp_path / "one"), str(tmp_path / "two")]) == 2
     assert "were evaluated with --rel 2 and 1; pass one --rel for both" in capsys.readouterr().err
 

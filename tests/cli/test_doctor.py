@@ -20,7 +20,7 @@ from rankproof._formats.read import write_folder
 from rankproof._formats.write import write_run
 from rankproof._results.folder import save_results
 from support.paths import SHARED
-from support.small_results import small_climb
+from support.small_results import small_results
 
 DATA = SHARED / "data"
 
@@ -73,7 +73,7 @@ def test_judgements_with_runs_are_examined_without_documents(tmp_path: Path, cap
 
 
 def test_a_results_folder_is_examined_with_its_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = small_climb()
+    results = small_results()
     system_runs = (replace(results.system_runs[0], facts={"collapse": 0.999, "passages": 4}), *results.system_runs[1:])
     save_results(replace(results, system_runs=system_runs), tmp_path / "results")
     table = findings(capsys, str(tmp_path / "results"))
@@ -97,7 +97,7 @@ def test_training_files_are_held_against_the_test(tmp_path: Path, capsys: pytest
 
 
 def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save_results(small_climb(), tmp_path / "results")
+    save_results(small_results(), tmp_path / "results")
     folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
     assert "data is not the dataset of small; name the dataset that the results were made on" in capsys.readouterr().err

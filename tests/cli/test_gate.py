@@ -15,40 +15,40 @@ from rankproof._experiment.run import run_experiment
 from rankproof._results.folder import save_results
 from rankproof.stages import BM25
 from rankproof.types import RunOptions
-from support.small_results import small_climb
+from support.small_results import small_results
 
 QUERIES = [f"q{at}" for at in range(12)]
 EVIL = "<b>&\x1b[31m @team]]>"
 
 
-def climbed(path: Path, *, worse: bool = False, name: str = "s") -> str:
+def saved_results(path: Path, *, worse: bool = False, name: str = "s") -> str:
     """A results folder of one system, which finds the relevant document first, or third where it is worse."""
     order = ["d2", "d3", "d1", "d4"] if worse else ["d1", "d2", "d3", "d4"]
     ranking = {doc: float(-at) for at, doc in enumerate(order)}
     return save_results(
-        small_climb([name], QUERIES, scores={name: dict.fromkeys(QUERIES, ranking)}, measures=["RR@10", "P@1"]), path
+        small_results([name], QUERIES, scores={name: dict.fromkeys(QUERIES, ranking)}, measures=["RR@10", "P@1"]), path
     )
 
 
 @pytest.fixture
 def baseline(tmp_path: Path) -> str:
     path = str(tmp_path / "baseline.json")
-    assert main(["save-baseline", climbed(tmp_path / "blessed"), "-o", path, "-m", "RR@10", "--quiet"]) == 0
+    assert main(["save-baseline", saved_results(tmp_path / "blessed"), "-o", path, "-m", "RR@10", "--quiet"]) == 0
     return path
 
 
 def test_what_was_blessed_passes_and_what_is_worse_fails(
     tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["gate", climbed(tmp_path / "same"), "--baseline", baseline]) == 0
+    assert main(["gate", saved_results(tmp_path / "same"), "--baseline", baseline]) == 0
     assert capsys.readouterr().out.startswith("The gate passed: 2 decisions")
-    assert main(["gate", climbed(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
+    assert main(["gate", saved_results(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
     out = capsys.readouterr().out
     assert "failed: s: RR(rel=2)@10 fell from 1.0000 to 0.3333 (-0.6667, n = 12): a significant drop (p = 0.0005)." in out
 
 
 def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = climbed(tmp_path / "results", worse=True)
+    folder = saved_results(tmp_path / "results", worse=True)
     assert main(["gate", folder, "--threshold", "RR@10>=0.3"]) == 0
     assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0"]) == 3
     assert (
@@ -58,21 +58,21 @@ def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pyt
 
 
 def test_a_segment_is_decided_on_by_itself(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gate", climbed(tmp_path / "worse", worse=True), "--baseline", baseline, "--by", "category"]) == 3
+    assert main(["gate", saved_results(tmp_path / "worse", worse=True), "--baseline", baseline, "--by", "category"]) == 3
     assert "s: RR(rel=2)@10 in category x fell from 1.0000 to 0.3333" in capsys.readouterr().out
 
 
 def test_segments_may_come_from_a_file(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
     listed = tmp_path / "kinds.csv"
     listed.write_text("".join(f"{query},{'odd' if at % 2 else 'even'}\n" for at, query in enumerate(QUERIES)))
-    folder = climbed(tmp_path / "worse", worse=True)
+    folder = saved_results(tmp_path / "worse", worse=True)
     assert main(["gate", folder, "--baseline", baseline, "--by-file", str(listed), "--by", "length"]) == 3
     assert "s: RR(rel=2)@10 in length short (under 8 words) fell from 1.0000" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["s", EVIL])
 def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_path: Path, baseline: str) -> None:
-    folder = climbed(tmp_path / "worse", worse=True, name=name)
+    folder = saved_results(tmp_path / "worse", worse=True, name=name)
     xml, page = tmp_path / "gate.xml", tmp_path / "gate.md"
     assert main(["gate", folder, "--baseline", baseline, "--junit", str(xml), "--comment", str(page), "--quiet"]) == 3
     (suite,) = ElementTree.parse(xml).getroot()
@@ -87,7 +87,7 @@ def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_
 def test_every_format_says_the_verdict_and_obeys_no_name(
     form: str, tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = climbed(tmp_path / "worse", worse=True, name=EVIL)
+    folder = saved_results(tmp_path / "worse", worse=True, name=EVIL)
     assert main(["gate", folder, "--baseline", baseline, "--format", form, "--quiet"]) == 3
     out = capsys.readouterr().out
     assert "failed" in out
@@ -108,7 +108,7 @@ def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other(tmp_path: Path) -> None:
-    folder = climbed(tmp_path / "results")
+    folder = saved_results(tmp_path / "results")
     files, baseline = [f"{folder}/qrels.tsv", f"{folder}/runs/s.trec.gz", "--rel", "2"], str(tmp_path / "b.json")
     for one, other in (([folder], files), (files, [folder])):
         assert main(["save-baseline", *one, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
@@ -116,7 +116,7 @@ def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other
 
 
 def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, baseline = save_results(small_climb(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
+    folder, baseline = save_results(small_results(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
     assert main(["save-baseline", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
     assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 3
     assert "failed: Cannot be judged: with 3 queries no drop could be significant" in capsys.readouterr().out
@@ -124,7 +124,7 @@ def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, 
 
 
 def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = save_results(small_climb(), tmp_path / "results")
+    folder = save_results(small_results(), tmp_path / "results")
     assert main(["save-baseline", folder, "-o", "-", "--system", "dense"]) == 0
     assert [system["name"] for system in json.loads(capsys.readouterr().out)["systems"]] == ["dense"]
     assert main(["save-baseline", folder, "-o", "-", "--system", "sparse"]) == 2
@@ -164,7 +164,7 @@ def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.Cap
 def test_wrong_input_ends_with_2_and_says_what_to_do(
     argv: list[str], message: str, tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = {"folder": climbed(tmp_path / "results"), "baseline": baseline}
+    names = {"folder": saved_results(tmp_path / "results"), "baseline": baseline}
     assert main([one.format(**names) for one in argv]) == 2
     error = capsys.readouterr().err
     assert error.startswith(message.format(**names))

@@ -15,7 +15,7 @@ from rankproof._analysis.inputs import checked_system
 from rankproof._cli.main import main
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._results.folder import save_results
-from support.small_results import small_climb
+from support.small_results import small_results
 
 QUERIES = [f"q{at}" for at in range(12)]
 QRELS = {query: {"d1": 1, "d2": 0} for query in QUERIES}
@@ -60,7 +60,7 @@ def test_no_verb_writes_over_what_it_reads(verb: str, output: str, files: Path, 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_verb_writes_over_a_part_of_a_results_folder(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = save_results(small_climb(), tmp_path / "results")
+    folder = save_results(small_results(), tmp_path / "results")
     parts = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
     assert {os.path.basename(part) for part in parts} >= {"result.json", "qrels.tsv", "bm25.trec.gz"}
     before = [Path(part).read_bytes() for part in parts]
@@ -129,7 +129,7 @@ def test_evidence_of_runs_holds_what_they_were_evaluated_with() -> None:
 
 
 def test_evidence_of_a_climb_is_evaluated_again_to_the_same_values() -> None:
-    results = small_climb()
+    results = small_results()
     inputs = rp.input_from_results(results)
     measures = [str(one.measure) for one in results.result.systems[0].measures.values()]
     again = rp.input_from_runs(inputs.qrels, inputs.runs, measures, options=inputs.options)
@@ -145,7 +145,7 @@ def test_files_and_folders_skip_missing_queries_where_asked(files: Path, capsys:
 
     parser = ArgumentParser()
     add_analysis_options(parser)
-    folder = save_results(small_climb(), files / "results")
+    folder = save_results(small_results(), files / "results")
     for inputs in (["qrels.txt", "one.run"], [folder]):
         assert read_input(parser.parse_args([*inputs, "--skip-missing", "-m", "RR"])).options.skip_missing
         assert not read_input(parser.parse_args([*inputs, "-m", "RR"])).options.skip_missing

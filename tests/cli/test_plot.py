@@ -10,7 +10,7 @@ from rankproof._cli.commands.plot import PLOT_KINDS
 from rankproof._cli.main import main
 from rankproof._plots import charts
 from rankproof._results.folder import save_results
-from support.plot_results import wide_climb
+from support.plot_results import wide_results
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -19,7 +19,7 @@ MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A results folder in the current folder, beside judgements and two runs."""
     monkeypatch.chdir(tmp_path)
-    save_results(wide_climb(["bm25", "dense", "late"], [f"q{at}" for at in range(6)]), "results")
+    save_results(wide_results(["bm25", "dense", "late"], [f"q{at}" for at in range(6)]), "results")
     Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
     for name in ("one", "two"):
         Path(f"{name}.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d3 2 1.0 t\nq2 Q0 d2 1 0.5 t\n")

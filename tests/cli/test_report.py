@@ -10,12 +10,12 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._report.page import render_report
 from rankproof._results.folder import load_results, save_results
-from support.small_results import small_climb
+from support.small_results import small_results
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    save_results(small_climb(), tmp_path / "out")
+    save_results(small_results(), tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -28,7 +28,7 @@ def test_the_page_is_written_where_it_was_asked_for(results: Path, tmp_path: Pat
 def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replaced(results: Path) -> None:
     assert main(["report", str(results), "--quiet"]) == 0
     assert (results / "report.html").exists()
-    save_results(small_climb(), results)
+    save_results(small_results(), results)
     assert not (results / "report.html").exists()
 
 
@@ -50,7 +50,7 @@ def test_a_wrong_place_is_refused(results: Path, argv: list[str], said: str, cap
 
 
 def test_titles_of_documents_come_back_from_the_folder(tmp_path: Path) -> None:
-    results = replace(small_climb(), snippets={"d1": "Salt · pepper · both", "d2": "no · title"}, titles={"d1": 13})
+    results = replace(small_results(), snippets={"d1": "Salt · pepper · both", "d2": "no · title"}, titles={"d1": 13})
     save_results(results, tmp_path / "out")
     assert load_results(tmp_path / "out").titles == {"d1": 13}
 

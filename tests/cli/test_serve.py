@@ -18,7 +18,7 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
-from support.small_results import small_climb
+from support.small_results import small_results
 
 KILLS = 10
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
@@ -160,7 +160,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_names_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "re\x1b[31msults", small_climb(("\x1b[32ma", "b")), name="\x1b[33mred")
+    folder = saved(tmp_path / "re\x1b[31msults", small_results(("\x1b[32ma", "b")), name="\x1b[33mred")
     path = tmp_path / "my\x1b[34m.qrels"
     with started(folder, "--judge", path, "--assessor", "\x1b[35mann") as (process, visitor):
         visitor.enter()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tokenizer_comparisons import compared, rows_of, save_trial, write_translated
+from support.tokenizer_comparisons import compared, rows_of, save_tiny_checkpoint, write_translated
 
 Capture = pytest.CaptureFixture[str]
 
@@ -19,8 +19,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, capsys: Capture) -> None:
     for kind, seed in (("bytes", 1), ("bytes", 2), ("characters", 1)):
-        save_trial(tmp_path / "trials" / f"{kind}-{seed}", kind, seed, queries=["q1"], name="small")
-    save_trial(tmp_path / "trials" / "bpe-300-1", "bpe-300", 1, trained=False, queries=["q1"], name="small")
+        save_tiny_checkpoint(tmp_path / "trials" / f"{kind}-{seed}", kind, seed, queries=["q1"], name="small")
+    save_tiny_checkpoint(tmp_path / "trials" / "bpe-300-1", "bpe-300", 1, trained=False, queries=["q1"], name="small")
     output = tmp_path / "out"
     code = compared(
         *(folder, "--checkpoints", str(tmp_path / "trials"), "--lexical", "words", "--typos", "0,2", "-o", str(output)),
@@ -44,7 +44,7 @@ def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, caps
 
 
 def test_a_checkpoint_named_as_a_model_is_not_asked_what_it_was_trained_on(folder: str, tmp_path: Path, capsys: Capture) -> None:
-    trained = save_trial(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
+    trained = save_tiny_checkpoint(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
     assert compared(folder, "--lexical", "words", "--model", f"bpe:{trained}", "--device", "cpu", "--format", "json") == 0
     captured = capsys.readouterr()
     told = json.loads(captured.out)
@@ -56,7 +56,7 @@ def test_a_checkpoint_named_as_a_model_is_not_asked_what_it_was_trained_on(folde
 def test_a_device_that_is_not_there_is_refused_for_a_named_checkpoint_too(
     folder: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained = save_trial(tmp_path / "one", "bytes", 1)
+    trained = save_tiny_checkpoint(tmp_path / "one", "bytes", 1)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert compared(folder, "--lexical", "none", "--model", str(trained), "--device", "cuda") == 2
     assert "GPU" in capsys.readouterr().err

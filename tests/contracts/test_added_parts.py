@@ -23,10 +23,11 @@ from rankproof._cli.main import main
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._registry import RecordTable, _settings, summaries
+from rankproof._records import RecordTable, summaries
+from rankproof._registry import _settings
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
-from support.small_results import small_climb
+from support.small_results import small_results
 
 MODULE = """
 import numpy as np
@@ -164,9 +165,9 @@ def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5}}}
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
     whole = {"kind": "Fuse", "stages": stages, "method": "isr", "k": 60.0, "weights": None, "norm": "min-max"}
-    climb = small_climb(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
-    system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(climb.system_runs, [*stages, whole], strict=True))
-    table = explain_score(input_from_results(replace(climb, system_runs=system_runs)), "both", "q1", "d2")
+    results = small_results(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
+    system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(results.system_runs, [*stages, whole], strict=True))
+    table = explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
     assert [row["given"] for row in table.records()] == [0.25, 1.0]
     assert table.sentences[0].startswith("isr adds the contributions in this order x 2 rankings that have it: 2.5")
     assert next(column for column in table.columns if column.name == "given").about == "isr adds 1 / rank²"
@@ -210,9 +211,7 @@ def test_a_package_that_cannot_be_loaded_hides_no_other_method(
 
 def test_a_package_that_registers_another_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "", ENTRIES)
-    with pytest.raises(
-        ExternalError, match="the package added-parts offers the fusion method isr and registers none of that name"
-    ):
+    with pytest.raises(ExternalError, match="the package added-parts offers the fusion isr and registers none of that name"):
         fuse([Run.from_dict({"q": {"d": 1.0}})], "isr")
 
 
@@ -240,7 +239,7 @@ def test_a_table_reads_every_file_of_its_package_in_one_order(tmp_path: Path, mo
     __import__("some_words.melon")
     assert list(table) == ["zebra", "apple", "melon"]
     assert len(table) == 3
-    with pytest.raises(ValueError, match=r"here: some_words\.apple already registers a word called apple"):
+    with pytest.raises(ValueError, match=r"here: there is a word called apple already, of some_words\.apple"):
         table.add(Word("apple"), "here")
 
 

@@ -24,7 +24,8 @@ from tools.docs.times import settled
 import rankproof
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, parser_of
-from rankproof.measures import RR, Measure
+from rankproof.measures import Measure
+from rankproof.measures._registry import ANSWER_ADVICE, RANKING_ADVICE, advice_of
 
 TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
 GROUPS = [TUTORIAL, *([page] for page in pages() if page not in TUTORIAL)]
@@ -79,21 +80,23 @@ def test_every_decimal_number_in_a_sentence_is_computed(page: Path) -> None:
 
 @pytest.mark.parametrize("measure", all_measures(), ids=str)
 def test_every_measure_has_advice_and_a_page(measure: Measure) -> None:
-    advice = measure.advice
+    advice = advice_of(measure)
     assert advice is not None
     assert advice.use.endswith(".")
     assert advice.avoid.endswith(".")
     assert (DOCS / "measures" / file_of(measure)).exists()
 
 
-def test_every_page_is_about_a_measure() -> None:
+def test_no_advice_is_about_a_measure_that_is_not_there() -> None:
+    assert set(RANKING_ADVICE) == {one.name for one in all_measures() if one.kind != "answer"}
+    assert set(ANSWER_ADVICE) == {one.name for one in all_measures() if one.kind == "answer"}
     assert {path.name for path in (DOCS / "measures").glob("*.md")} == {file_of(one) for one in all_measures()}
 
 
 def test_every_public_name_is_on_a_page_of_the_api() -> None:
     shown = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
-    names = [name for name in rankproof.__all__ if not isinstance(getattr(rankproof, name), ModuleType)]
-    assert [name for name in names if f"`rp.{name}`" not in shown] == []
+    names = [name for name in rankproof.__all__ if not isinstance(getattr(rankproof, name), ModuleType | Measure)]
+    assert [name for name in names if f"`{name}`" not in shown and f".{name}`" not in shown] == []
 
 
 def fresh(text: str) -> str:
@@ -294,8 +297,7 @@ def test_a_link_out_of_the_documents_becomes_a_path() -> None:
 def test_the_command_tells_when_to_use_a_measure_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measures", "RR"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert RR.advice is not None
-    assert f"use it where {RR.advice.use}" in told
-    assert f"not where {RR.advice.avoid}" in told
+    assert f"use it where {RANKING_ADVICE['RR'].use}" in told
+    assert f"not where {RANKING_ADVICE['RR'].avoid}" in told
     assert main(["measures", "RR", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["RR"]["stage"] == "ordering"

@@ -41,7 +41,7 @@ from rankproof.stages import (
 from rankproof.stages._base import BatchSearcher, Scorer, Stage
 from support.scripted_chat import ScriptedChat
 from support.small_models import HashedWords, OneByOne, SharedWords
-from support.stage_building import asked, climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of, search_with
 
 LEXICAL = BM25(stemming=False, stop_words=False, depth=4)
 DENSE = Dense(HashedWords(), depth=5)
@@ -86,15 +86,15 @@ def test_every_stage_and_scorer_is_on_the_shelf() -> None:
 @settings(max_examples=15, deadline=None)
 @given(texts=corpora, query=words)
 def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, str], query: str) -> None:
-    context = ground_of(corpus_of(texts))
-    docs, scores = climbed(stage, context, query)
+    context = context_of(corpus_of(texts))
+    docs, scores = ranking_of(stage, context, query)
     assert len(set(docs)) == len(docs) == len(scores) <= stage.depth
     assert set(docs) <= set(texts)
     assert scores.dtype == np.float64
     assert np.isfinite(scores).all()
     rows = list(zip(scores.tolist(), docs, strict=True))
     assert rows == sorted(rows, reverse=True)
-    again, same = climbed(stage, context, query)
+    again, same = ranking_of(stage, context, query)
     assert (again, same.tolist()) == (docs, scores.tolist())
 
 
@@ -102,11 +102,11 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
 @settings(max_examples=10, deadline=None)
 @given(texts=corpora, queries=st.lists(words, max_size=3))
 def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:
-    context = ground_of(corpus_of(texts))
+    context = context_of(corpus_of(texts))
     searcher = stage.build(context)
     assert isinstance(searcher, BatchSearcher)
     batch = searcher.search_all([Query(f"q{at}", text) for at, text in enumerate(queries)])
-    single = [asked(stage, searcher, context, text) for text in queries]
+    single = [search_with(stage, searcher, context, text) for text in queries]
     assert [docs for docs, _ in batch] == [docs for docs, _ in single]
     for (_, one), (_, other) in zip(batch, single, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
@@ -121,8 +121,8 @@ RERANKERS = [stage for stage in SHELF if isinstance(stage, Rerank)]
 def test_a_reranker_keeps_exactly_the_documents_below_so_that_recall_at_its_depth_is_equal(
     stage: Rerank, texts: dict[str, str], query: str
 ) -> None:
-    context = ground_of(corpus_of(texts))
-    below, above = climbed(stage.stage, context, query), climbed(stage, context, query)
+    context = context_of(corpus_of(texts))
+    below, above = ranking_of(stage.stage, context, query), ranking_of(stage, context, query)
     assert sorted(above[0]) == sorted(below[0])
     assert set(above[0][: stage.top]) == set(below[0][: stage.top])
     assert above[0][stage.top :] == below[0][stage.top :]
@@ -143,9 +143,9 @@ def test_all_stages_of_the_shelf_have_keys_of_their_own() -> None:
 
 @pytest.mark.parametrize("stage", SHELF, ids=NAMES)
 def test_what_a_stage_says_of_itself_is_json(stage: Stage) -> None:
-    context = ground_of(corpus_of({"d1": "a b", "d2": ""}))
+    context = context_of(corpus_of({"d1": "a b", "d2": ""}))
     searcher = stage.build(context)
-    asked(stage, searcher, context, "a")
+    search_with(stage, searcher, context, "a")
     json.dumps(searcher.facts(), allow_nan=False)
     assert all(isinstance(note, str) for note in searcher.notes())
     assert searcher.cost().seconds >= 0

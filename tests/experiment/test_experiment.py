@@ -1,4 +1,4 @@
-"""Experiments, settings and climbs as values: what they take, what they refuse, and how they are compared and shown."""
+"""Experiments, settings and results as values: what they take, what they refuse, and how they are compared and shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankproof._io.paths import cache_home
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, Fuse, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, Searcher, Stage
-from support.small_results import small_climb
+from support.small_results import small_results
 
 
 def experiment(**changes: Any) -> rp.Experiment:
@@ -115,14 +115,14 @@ def test_settings_that_are_none_are_refused_at_once(changes: dict[str, Any], wha
 
 
 def test_a_rung_that_is_not_there_is_refused_with_those_that_are() -> None:
-    results = small_climb(("a", "b"))
+    results = small_results(("a", "b"))
     assert results.system_run("b").name == "b"
     with pytest.raises(UsageError, match="no system is called c; choose from: a, b"):
         results.system_run("c")
 
 
 def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
-    results = small_climb(("a", "b"))
+    results = small_results(("a", "b"))
     assert repr(results) == "<Climb small: a, b; 3 queries>"
     assert repr(results.system_runs[1]) == "<Rung b: rerank, 3 queries>"
 

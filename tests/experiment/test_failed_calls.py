@@ -21,7 +21,7 @@ from rankproof.models._chat.base import ChatRequest, ChatRequestError
 from rankproof.stages import BM25, RRF, ExtractAnswer, GenerateAnswer, KeywordScorer, Listwise, Pointwise, Rerank
 from rankproof.stages._base import Stage
 from rankproof.stages._extract import ExtractSearcher
-from support.scripted_chat import Said, ScriptedChat
+from support.scripted_chat import ScriptedChat, ScriptedReply
 from support.stage_building import corpus_of
 
 DOWN = ChatRequestError("status 400")
@@ -40,11 +40,11 @@ def turned(request: ChatRequest) -> str:
     return " > ".join(f"[{at}]" for at in range(count, 0, -1))
 
 
-def listwise(script: Callable[[ChatRequest], Said]) -> Rerank:
+def listwise(script: Callable[[ChatRequest], ScriptedReply]) -> Rerank:
     return Rerank(BM25(), Listwise(ScriptedChat(script)), top=5)
 
 
-def climbed(systems: dict[str, Stage], cache: Path | None = None, queries: int = 1) -> ExperimentResult:
+def run_systems(systems: dict[str, Stage], cache: Path | None = None, queries: int = 1) -> ExperimentResult:
     return run_experiment(Experiment(systems, asked_of(queries), measures=["RR@10"]), RunOptions(cache=cache))
 
 
@@ -57,7 +57,7 @@ def order(found: ExperimentResult, name: str, query: str = "q000") -> list[str]:
 def test_a_stage_above_a_failed_one_is_computed_again_when_that_is_well(tmp_path: Path) -> None:
     for script, first in ((lambda request: DOWN, "d0"), (turned, "d3"), (lambda request: DOWN, "d3")):
         low = listwise(script)
-        found = climbed(
+        found = run_systems(
             {"low": low, "ex": ExtractAnswer(low), "kw": Rerank(ExtractAnswer(low), KeywordScorer(), weight=0)}, tmp_path
         )
         assert [order(found, name)[0] for name in ("low", "ex", "kw")] == [first] * 3
@@ -67,13 +67,13 @@ def test_a_stage_above_a_failed_one_is_computed_again_when_that_is_well(tmp_path
 
 
 def test_what_was_kept_is_not_believed_above_what_fails_now(tmp_path: Path) -> None:
-    climbed({"ex": ExtractAnswer(listwise(turned))}, tmp_path)
+    run_systems({"ex": ExtractAnswer(listwise(turned))}, tmp_path)
     for kept in (*(tmp_path / "stages").iterdir(), *(tmp_path / "responses").iterdir()):
         if b"words of the query in the sentence" not in kept.read_bytes():
             kept.unlink()
     assert len(list((tmp_path / "stages").iterdir())) == 1
     low = listwise(lambda request: DOWN)
-    found = climbed({"low": low, "ex": ExtractAnswer(low)}, tmp_path)
+    found = run_systems({"low": low, "ex": ExtractAnswer(low)}, tmp_path)
     assert order(found, "low") == order(found, "ex")
 
 
@@ -88,37 +88,37 @@ def test_blocks_above_a_failed_stage_are_not_taken_up_again_after_a_stop(tmp_pat
 
     monkeypatch.setattr(ExtractSearcher, "answer", stopped)
     with pytest.raises(KeyboardInterrupt):
-        climbed({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
+        run_systems({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
     monkeypatch.undo()
     low = listwise(turned)
-    found = climbed({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
+    found = run_systems({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
     assert order(found, "ex") == order(found, "low") == ["d3", "d2", "d1", "d0"]
 
 
 def test_a_stage_without_a_name_of_its_own_tells_its_notes_at_the_system_above() -> None:
     low = listwise(lambda request: "[1] > [1]")
     said = "1 of 1 windows kept the order below: no reply of use after every attempt (1)"
-    hidden = climbed({"top": ExtractAnswer(low)}).system_run("top")
+    hidden = run_systems({"top": ExtractAnswer(low)}).system_run("top")
     assert hidden.notes[0] == f"Rerank: {said}"
-    named = climbed({"low": low, "top": ExtractAnswer(low), "other": Rerank(ExtractAnswer(low), KeywordScorer())})
+    named = run_systems({"low": low, "top": ExtractAnswer(low), "other": Rerank(ExtractAnswer(low), KeywordScorer())})
     assert named.system_run("low").notes[0] == said
     assert named.system_run("top").notes == named.system_run("other").notes == ()
     assert failed_call_notes(named) == [
         f"{name} rests on asks that brought nothing: 1 without a reply of use; its notes and those below it say more."
         for name in ("low", "top", "other")
     ]
-    assert failed_call_notes(climbed({"low": listwise(turned)})) == []
+    assert failed_call_notes(run_systems({"low": listwise(turned)})) == []
 
 
 def test_a_server_that_refuses_everything_is_told_for_the_whole_climb() -> None:
-    found = climbed({"low": listwise(lambda request: DOWN)}, queries=12)
+    found = run_systems({"low": listwise(lambda request: DOWN)}, queries=12)
     assert found.system_run("low").total("refused") == 12
     assert found.system_run("low").notes == ("12 of 12 windows kept the order below: refused by the server (12)",)
     assert found.notes[-1] == "rerank: the server refused every ask (12), the last one so: status 400"
 
 
 def test_where_no_document_had_a_reply_of_use_no_way_of_reading_is_claimed() -> None:
-    system_run = climbed({"p": Rerank(BM25(), Pointwise(ScriptedChat(lambda request: "perhaps")), top=2)}).system_run("p")
+    system_run = run_systems({"p": Rerank(BM25(), Pointwise(ScriptedChat(lambda request: "perhaps")), top=2)}).system_run("p")
     assert system_run.notes[1] == "1 of 1 queries kept the order below: no document had a reply of use"
     assert not [note for note in system_run.notes if "log-probabilit" in note]
 
@@ -133,7 +133,7 @@ def test_as_many_queries_are_asked_at_once_as_the_model_takes(make: Callable[[Sc
         together.wait(30)
         return turned(request)
 
-    found = climbed({"asked": make(ScriptedChat(script, concurrency=40))}, queries=80)
+    found = run_systems({"asked": make(ScriptedChat(script, concurrency=40))}, queries=80)
     assert found.system_run("asked").total("calls") == 80
 
 
@@ -144,16 +144,16 @@ def test_blocks_are_the_same_however_many_queries_go_at_once(tmp_path: Path) -> 
         return turned(request)
 
     with pytest.raises(KeyboardInterrupt):
-        climbed({"low": listwise(stopping)}, tmp_path, queries=40)
+        run_systems({"low": listwise(stopping)}, tmp_path, queries=40)
     wide = ScriptedChat(turned, concurrency=64)
-    found = climbed({"low": Rerank(BM25(), Listwise(wide), top=5)}, tmp_path, queries=40)
+    found = run_systems({"low": Rerank(BM25(), Listwise(wide), top=5)}, tmp_path, queries=40)
     assert wide.log.calls == 20
     assert all(order(found, "low", query) == ["d3", "d2", "d1", "d0"] for query in found.queries)
 
 
 def test_answers_that_joining_drops_are_refused_where_they_are_to_be_measured_and_noted_elsewhere() -> None:
     joined = RRF((ExtractAnswer(BM25()), BM25(k1=0.9)))
-    noted = climbed({"joined": joined}).system_run("joined")
+    noted = run_systems({"joined": joined}).system_run("joined")
     assert noted.answers is None
     assert noted.notes == ("the answers of 1 of the 2 rankings that are joined are dropped: the joined ranking has none",)
     for lost in (joined, Rerank(joined, KeywordScorer())):

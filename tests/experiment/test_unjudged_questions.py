@@ -56,13 +56,13 @@ def written(data: Path, queries: list[dict[str, Any]]) -> None:
     (data / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
 
 
-def climbed(folder: Path, **more: Any) -> ExperimentResult:
+def run_systems(folder: Path, **more: Any) -> ExperimentResult:
     systems: dict[str, Stage] = {"bm25": BM25(), "says": ExtractAnswer(BM25()), "chunks": Chunked(ExtractAnswer(BM25()), size=6)}
     return run_experiment(Experiment(systems, folder, **more), RunOptions(cache=None))
 
 
 def test_what_has_a_reference_and_no_judgement_is_asked_for_its_answer_alone(folder: Path) -> None:
-    found = climbed(folder)
+    found = run_systems(folder)
     assert found.queries == ("q1", "q2", "u1", "u2")
     assert found.result.queries == ("q1", "q2")
     assert [system.notes for system in found.result.systems] == [()] * 3
@@ -94,7 +94,7 @@ def test_the_estimate_counts_every_query_that_is_asked(folder: Path) -> None:
 
 
 def test_the_results_folder_gives_them_back_and_every_verb_takes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = climbed(folder)
+    before = run_systems(folder)
     out = str(folder.parent / "out")
     save_results(before, out)
     after = load_results(out)

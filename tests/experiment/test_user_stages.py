@@ -89,7 +89,7 @@ def shelf() -> Dataset:
     return Dataset("shelf", Corpus(docs), Queries(queries), Qrels.from_dict({query.id: {"d1": 1} for query in queries}))
 
 
-def climbed(system: Stage, cache: Path | None = None) -> ExperimentResult:
+def run_systems(system: Stage, cache: Path | None = None) -> ExperimentResult:
     return run_experiment(Experiment({"mine": system}, shelf()), RunOptions(cache=cache))
 
 
@@ -97,9 +97,9 @@ GOOD = (["d1", "d2", "d3"], np.array([2.0, 1.0, 1.0]))
 
 
 def test_a_good_ranking_of_any_length_up_to_the_depth_is_taken() -> None:
-    assert climbed(Telling(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
-    assert len(climbed(Telling(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
-    assert len(climbed(Telling((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
+    assert run_systems(Telling(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
+    assert len(run_systems(Telling(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
+    assert len(run_systems(Telling((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_good_ranking_of_any_length_up_to_the_depth_is_taken() -> None:
 )
 def test_a_wrong_ranking_is_refused_with_system_stage_and_query(told: Any, what: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        climbed(Telling(told), tmp_path)
+        run_systems(Telling(told), tmp_path)
     assert str(refused.value).startswith("mine: the ranking that Telling gave for query q2 ")
     assert what in str(refused.value)
     assert not list(tmp_path.glob("stages/*"))
@@ -144,10 +144,10 @@ def second() -> Stage:
 
 
 def test_two_classes_of_one_name_never_share_what_is_kept(tmp_path: Path) -> None:
-    one, other = climbed(first(), tmp_path), climbed(second(), tmp_path)
+    one, other = run_systems(first(), tmp_path), run_systems(second(), tmp_path)
     assert not other.system_run("mine").from_cache
     assert (one.system_run("mine").run.docs[4], other.system_run("mine").run.docs[4]) == ("d1", "d2")
-    assert climbed(first(), tmp_path).system_run("mine").from_cache
+    assert run_systems(first(), tmp_path).system_run("mine").from_cache
 
 
 def test_a_class_of_ours_is_known_by_its_name_and_another_by_its_module_too() -> None:
@@ -162,7 +162,7 @@ def test_what_is_no_dataclass_has_no_identity() -> None:
 
 
 def test_a_scorer_of_ones_own_is_climbed_and_named_so_that_no_reader_takes_it_for_another(tmp_path: Path) -> None:
-    found = climbed(Rerank(BM25(), Length(), top=4))
+    found = run_systems(Rerank(BM25(), Length(), top=4))
     run = found.system_run("mine").run
     assert [len(shelf().corpus[doc].text) for doc in run.docs[:4]] == sorted(
         (len(shelf().corpus[doc].text) for doc in run.docs[:4]), reverse=True
@@ -198,7 +198,7 @@ def test_what_cannot_be_written_down_is_refused_before_any_work(monkeypatch: pyt
     monkeypatch.setattr(climbing, "experiment_toml", refused)
     monkeypatch.setattr(Telling, "build", unreached)
     with pytest.raises(UsageError, match="no; none"):
-        climbed(Telling(GOOD))
+        run_systems(Telling(GOOD))
 
 
 class Covered(Silent):
@@ -235,9 +235,9 @@ def test_what_a_searcher_says_of_its_answers_covers_those_of_an_earlier_start(
 ) -> None:
     monkeypatch.setattr(Covered, "stop_at", "q18")
     with pytest.raises(KeyboardInterrupt):
-        climbed(Covering(), tmp_path)
+        run_systems(Covering(), tmp_path)
     monkeypatch.setattr(Covered, "stop_at", None)
-    assert climbed(Covering(), tmp_path).system_run("mine").facts == {"covered": QUERIES}
+    assert run_systems(Covering(), tmp_path).system_run("mine").facts == {"covered": QUERIES}
 
 
 def test_only_classes_that_are_ours_have_a_name_in_a_file() -> None:

@@ -25,7 +25,7 @@ from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._chat.base import ChatRequest, ChatRequestError
 from rankproof.models._chat.llama_cpp import Llama
-from support.scripted_chat import Said, ScriptedChat, reply
+from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.small_datasets import PAGES, payloads, small_corpus
 
 FACTS = {"hob": "vibrate", "dough": "45 minutes", "knife": "15 degrees", "jam": "pectin", "rice": "vinegar", "oven": "pyrolysis"}
@@ -37,7 +37,7 @@ def page_of(request: ChatRequest) -> str:
     return min((doc for doc in PAGES if PAGES[doc][0] in text), key=lambda doc: text.index(PAGES[doc][0]))
 
 
-def good(request: ChatRequest) -> Said:
+def good(request: ChatRequest) -> ScriptedReply:
     doc = page_of(request)
     return json.dumps({"query": f"{doc} trouble at home, never solved", "answer": FACTS[doc]})
 
@@ -112,7 +112,7 @@ def test_several_lanes_make_what_one_makes() -> None:
 def test_every_category_has_a_task_of_its_own_and_two_documents_where_it_needs_them(category: str) -> None:
     model = ScriptedChat(lambda request: json.dumps({"query": f"{page_of(request)} trouble never solved", "answer": ""}))
     found = made(model, 1, category)
-    text = model.log.asks[0].messages[-1].text
+    text = model.log.requests[0].messages[-1].text
     assert TASKS[category] in text
     assert text.count("<<<end of passage") == len(found.kept[0].source.docs) == (2 if category in TWO_DOCUMENT_CATEGORIES else 1)
     grades = found.qrels()[found.kept[0].id]
@@ -132,7 +132,7 @@ def test_an_answer_that_stands_in_no_document_is_left_out_and_counted() -> None:
     assert shop.report(found, None)["answers_not_in_the_document"] == 6
 
 
-OF_NO_USE: list[Said] = [
+OF_NO_USE: list[ScriptedReply] = [
     "",
     "no JSON",
     '{"question": "x"}',
@@ -146,7 +146,7 @@ OF_NO_USE: list[Said] = [
 
 
 @pytest.mark.parametrize("said", OF_NO_USE)
-def test_a_document_without_a_reply_of_use_is_listed_and_replaced_by_another(said: Said) -> None:
+def test_a_document_without_a_reply_of_use_is_listed_and_replaced_by_another(said: ScriptedReply) -> None:
     bad = ScriptedChat(lambda request: said if page_of(request) == "hob" else good(request))
     shop = workshop(bad, 5)
     found = shop.generate()
@@ -164,7 +164,7 @@ def test_a_document_without_a_reply_of_use_is_listed_and_replaced_by_another(sai
 
 
 def test_a_server_that_fails_is_told_of_and_all_failing_ends_in_an_error() -> None:
-    def failing(request: ChatRequest) -> Said:
+    def failing(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("the server is busy") if page_of(request) == "hob" else good(request)
 
     found = made(ScriptedChat(failing))
@@ -219,7 +219,7 @@ def test_documents_cannot_leave_their_fence_and_hostile_replies_stay_text(tmp_pa
     model = ScriptedChat(lambda request: next(replies))
     shop = workshop(model, len(hostile), corpus=corpus)
     found = shop.generate()
-    for ask in model.log.asks:
+    for ask in model.log.requests:
         assert ask.messages[-1].text.count("<<<") == 2
         assert ask.attempt or ask.messages[-1].text.endswith("<<<end of passage 1>>>")
         assert ask.messages[-1].text.count(TASKS["factual"]) == 1

@@ -18,7 +18,7 @@ from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatRequest, ChatRequestError
-from support.scripted_chat import Said, ScriptedChat, reply
+from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.small_models import HashedWords
 from support.stage_building import corpus_of
 
@@ -99,7 +99,7 @@ def test_a_reply_of_no_use_is_asked_for_again_and_then_the_pair_has_failed(said:
     assert verdict.grade is None
     assert verdict.reason
     assert (verdict.counts["unreadable"], verdict.counts["given_up"], verdict.counts["calls"]) == (3, 1, 3)
-    assert [request.attempt for request in model.log.asks] == [0, 1, 2]
+    assert [request.attempt for request in model.log.requests] == [0, 1, 2]
 
 
 def test_a_second_reply_that_can_be_read_counts() -> None:
@@ -109,7 +109,7 @@ def test_a_second_reply_that_can_be_read_counts() -> None:
 
 
 def test_a_refusal_and_a_server_that_never_answers_are_told_apart_and_neither_is_a_grade() -> None:
-    def said(request: ChatRequest) -> Said:
+    def said(request: ChatRequest) -> ScriptedReply:
         if "cinnamon" in text_of(request):
             return reply("", finish="refusal")
         return ChatRequestError("http://x: status 500", retryable=True) if "bicycle" in text_of(request) else good(0)
@@ -132,7 +132,7 @@ def test_a_long_passage_is_cut_and_said_to_be() -> None:
     model = ScriptedChat((good(), good()))
     short, long = judged(LLMJudge(model), [QueryDocPair("q1", "d1"), QueryDocPair("q1", "d4")])
     assert (short.cut, long.cut) == (False, True)
-    assert text_of(model.log.asks[1]).count("x" * 12_000) == 1
+    assert text_of(model.log.requests[1]).count("x" * 12_000) == 1
 
 
 def test_nothing_is_asked_twice_across_starts(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_
     start(tmp_path / "out", PAIRS[:1])
     chat = model()
     start(tmp_path / "out", PAIRS, chat)
-    assert not any("apple" in request.messages[1].text for request in chat.log.asks)
+    assert not any("apple" in request.messages[1].text for request in chat.log.requests)
     assert len((tmp_path / "out").read_text().splitlines()) == 2
     assert len(json.loads((tmp_path / "out.json").read_text())["runs"]) == 2
     again = model()

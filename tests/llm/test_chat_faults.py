@@ -80,7 +80,7 @@ def test_a_server_that_is_well_is_flagged_by_no_use(use: str, monkeypatch: pytes
         return completion(text, **wanted)
 
     with ChatServer(lambda request: well(request, USES[use].well(request.body))) as server:
-        outcome, session = _outcome(USES[use], Fault(well, "harmless"), server, monkeypatch)
+        outcome, session = _outcome(USES[use], Fault(well, "accepted"), server, monkeypatch)
     assert isinstance(outcome, UseOutcome)
     assert outcome.whole
     assert outcome.flagged == 0

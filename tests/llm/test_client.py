@@ -54,7 +54,7 @@ def test_a_reply_of_no_use_is_asked_for_again_under_another_attempt() -> None:
     model, sums = ScriptedChat(("no", "hm", "yes")), CallTotals()
     with desk_of() as session:
         assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
-    assert [request.attempt for request in model.log.asks] == [0, 1, 2]
+    assert [request.attempt for request in model.log.requests] == [0, 1, 2]
     assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["calls"]) == (2, 0, 3)
 
 
@@ -62,7 +62,7 @@ def test_a_model_is_told_what_was_wrong_with_its_last_reply() -> None:
     model = ScriptedChat(("no", "hm", "yes"))
     with LLMSession() as session:
         assert session.client(model, "u").read(ask_of("a"), yes, CallTotals())
-    first, second, third = ([message.text for message in request.messages] for request in model.log.asks)
+    first, second, third = ([message.text for message in request.messages] for request in model.log.requests)
     assert first == [message.text for message in ask_of("a").messages]
     assert second[-1].startswith(first[-1])
     assert "could not be used" in second[-1]
@@ -136,7 +136,7 @@ def test_wishes_that_were_refused_are_dropped_once_and_that_is_remembered() -> N
         for text in "abc":
             client.request(ask_of(text, logprobs=2), sums)
         assert client.facts()["optional_params_rejected"]
-    assert [request.logprobs for request in model.log.asks] == [2, 0, 0, 0]
+    assert [request.logprobs for request in model.log.requests] == [2, 0, 0, 0]
     assert sums.counts["calls"] == 4
 
 
@@ -152,7 +152,7 @@ def test_messages_that_were_refused_do_not_cost_others_their_wishes() -> None:
         assert client.read(ask_of("long", logprobs=2), yes, sums) is None
         assert client.read(ask_of("short", logprobs=2), yes, sums) == "yes"
         assert not client.facts()["optional_params_rejected"]
-    assert [request.logprobs for request in model.log.asks] == [2, 0, 2]
+    assert [request.logprobs for request in model.log.requests] == [2, 0, 2]
     assert sums.counts["failed"] == 1
 
 

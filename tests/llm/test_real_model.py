@@ -81,7 +81,7 @@ def test_it_follows_a_schema(chat: LlamaChat) -> None:
 
 
 @pytest.fixture(scope="module")
-def climbed(smollm2: Llama) -> ExperimentResult:
+def run_systems(smollm2: Llama) -> ExperimentResult:
     below = BM25()
     systems: dict[str, Stage] = {
         "bm25": below,
@@ -99,9 +99,9 @@ def docs_of(system_run: SystemRun, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["pointwise", "listwise", "pairwise"])
-def test_a_climb_reranks_by_it_and_loses_nothing(name: str, climbed: ExperimentResult) -> None:
-    system_run, below = climbed.system_run(name), climbed.system_run("bm25")
-    for query in climbed.queries:
+def test_a_climb_reranks_by_it_and_loses_nothing(name: str, run_systems: ExperimentResult) -> None:
+    system_run, below = run_systems.system_run(name), run_systems.system_run("bm25")
+    for query in run_systems.queries:
         assert sorted(docs_of(system_run, query)) == sorted(docs_of(below, query))
     assert all(system_run.times["rerank"] > 0)
     assert system_run.total("failed") == 0
@@ -109,35 +109,35 @@ def test_a_climb_reranks_by_it_and_loses_nothing(name: str, climbed: ExperimentR
     assert system_run.total("tokens_out") >= system_run.total("calls")
 
 
-def test_pointwise_asks_once_a_document_and_reads_log_probabilities(climbed: ExperimentResult) -> None:
-    system_run = climbed.system_run("pointwise")
-    assert system_run.total("calls") == system_run.total("graded") == TOP * len(climbed.queries)
+def test_pointwise_asks_once_a_document_and_reads_log_probabilities(run_systems: ExperimentResult) -> None:
+    system_run = run_systems.system_run("pointwise")
+    assert system_run.total("calls") == system_run.total("graded") == TOP * len(run_systems.queries)
     assert system_run.total("by_text") == system_run.total("given_up") == 0
 
 
-def test_a_window_is_put_in_order_or_counted_as_given_up(climbed: ExperimentResult) -> None:
-    system_run = climbed.system_run("listwise")
-    assert system_run.total("calls") == system_run.total("windows") == len(climbed.queries)
+def test_a_window_is_put_in_order_or_counted_as_given_up(run_systems: ExperimentResult) -> None:
+    system_run = run_systems.system_run("listwise")
+    assert system_run.total("calls") == system_run.total("windows") == len(run_systems.queries)
     assert system_run.total("given_up") == system_run.total("unreadable") <= system_run.total("windows")
 
 
-def test_a_climb_has_an_answer_of_it_for_every_query(climbed: ExperimentResult) -> None:
-    system_run = climbed.system_run("answer")
+def test_a_climb_has_an_answer_of_it_for_every_query(run_systems: ExperimentResult) -> None:
+    system_run = run_systems.system_run("answer")
     assert system_run.answers is not None
-    assert set(system_run.answers) == set(climbed.queries)
+    assert set(system_run.answers) == set(run_systems.queries)
     for query, answer in system_run.answers.items():
         assert answer.given == tuple(docs_of(system_run, query)[:1])
         assert set(answer.cited) <= set(answer.given)
         assert answer.text or answer.state != "answered"
-    assert system_run.total("calls") == len(climbed.queries)
+    assert system_run.total("calls") == len(run_systems.queries)
     assert all(system_run.times["generate"] > 0)
 
 
-def test_a_climb_asks_what_it_made_of_the_queries(climbed: ExperimentResult) -> None:
-    system_run = climbed.system_run("rewrite")
-    assert system_run.total("calls") == len(climbed.queries)
+def test_a_climb_asks_what_it_made_of_the_queries(run_systems: ExperimentResult) -> None:
+    system_run = run_systems.system_run("rewrite")
+    assert system_run.total("calls") == len(run_systems.queries)
     assert system_run.total("failed") == 0
-    assert len(system_run.facts["examples"]) == len(climbed.queries)
+    assert len(system_run.facts["examples"]) == len(run_systems.queries)
 
 
 def test_it_judges_by_the_rubric(smollm2: Llama) -> None:
@@ -147,9 +147,9 @@ def test_it_judges_by_the_rubric(smollm2: Llama) -> None:
         found = grade_pairs(judge, pairs, JudgeContext(dataset.queries, dataset.corpus, session), lambda label, done, total: None)
         spent = session.meter.spent
     assert [verdict.pair for verdict in found] == pairs
-    assert all(verdict.grade in GRADES and verdict.why for verdict in found[:2])
+    assert all(verdict.grade in GRADES and verdict.reason for verdict in found[:2])
     assert found[2].grade is None
-    assert found[2].why == "the document is not in the corpus"
+    assert found[2].reason == "the document is not in the corpus"
     assert spent.calls == 2
     assert judge.judge_label.startswith("llm:")
 

@@ -21,19 +21,19 @@ def test_a_hub_name_is_fetched_once_and_gives_what_the_folder_gives(hub: Hub, tm
     model = Bert("acme/tiny")
     assert not model.is_ready()
     rows = model.load().encode(["a pan"])
-    asked = len(hub.asked)
+    asked = len(hub.requests)
     assert (Bert(str(tmp_path / "served")).load().encode(["a pan"]) == rows).all()
     assert model.load().facts()["pooling"] == "cls"
     assert model.is_ready()
     assert model.revision() == Bert(str(tmp_path / "served")).revision()
-    assert len(hub.asked) == asked
+    assert len(hub.requests) == asked
     assert CrossEncoder("acme/tiny", max_tokens=32).load().scores("a pan", ["steel"]).shape == (1,)
 
 
 def test_everything_comes_from_the_commit_of_the_first_answer(hub: Hub) -> None:
     folder = download_model("acme/tiny")
     assert folder_facts(folder) == {"kind": "weights", "model": "acme/tiny", "revision": COMMIT}
-    first, *others = [path for path, _ in hub.asked]
+    first, *others = [path for path, _ in hub.requests]
     assert first == "/acme/tiny/resolve/main/config.json"
     assert all(path.startswith(f"/acme/tiny/resolve/{COMMIT}/") for path in others)
     assert (folder / "1_Pooling" / "config.json").is_file()
@@ -77,7 +77,7 @@ def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_fetched(h
     write_bert(tmp_path / "served", model_type="llama")
     with pytest.raises(ExternalError, match="acme/tiny on the hub: model_type llama is not of the BERT family"):
         download_model("acme/tiny")
-    assert len(hub.asked) == 1
+    assert len(hub.requests) == 1
 
 
 def test_the_token_goes_to_the_hub_alone_and_is_never_written(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_the_token_goes_to_the_hub_alone_and_is_never_written(hub: Hub, tmp_path
     with serving(tmp_path / "served") as other:
         hub.elsewhere = other.address
         folder = download_model("acme/tiny")
-        assert other.asked == [("/model.safetensors", None)]
-    assert {token for _, token in hub.asked} == {f"Bearer {TOKEN}"}
+        assert other.requests == [("/model.safetensors", None)]
+    assert {token for _, token in hub.requests} == {f"Bearer {TOKEN}"}
     assert TOKEN not in repr(HubClient.of_environment())
     assert not [path for path in folder.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
 
@@ -98,7 +98,7 @@ def test_the_token_stays_on_the_way_within_the_hub(hub: Hub, monkeypatch: pytest
     (hub.folder / "moved").mkdir()
     shutil.copy(hub.folder / "tokenizer.json", hub.folder / "moved")
     download_model("acme/tiny")
-    assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.asked
+    assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.requests
 
 
 def test_the_token_is_kept_from_an_address_without_https() -> None:

@@ -23,14 +23,14 @@ from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import escape_invisible
-from support.plot_results import HOSTILE, hostile_climb, wide_climb
+from support.plot_results import HOSTILE, hostile_results, wide_results
 
 
 @pytest.fixture
-def climb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExperimentResult:
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExperimentResult:
     """Three systems, each far better than the one before, as a results folder in the current folder."""
     monkeypatch.chdir(tmp_path)
-    save_results(wide_climb(["weak", "fair", "strong"], [f"q{at}" for at in range(40)]), "results")
+    save_results(wide_results(["weak", "fair", "strong"], [f"q{at}" for at in range(40)]), "results")
     return load_results("results")
 
 
@@ -39,21 +39,21 @@ def written(name: str, *argv: str) -> Path:
     return Path(name)
 
 
-def test_parquet_holds_every_row_for_pyarrow_and_polars(climb: ExperimentResult) -> None:
+def test_parquet_holds_every_row_for_pyarrow_and_polars(results: ExperimentResult) -> None:
     path = written("values.parquet")
-    rows = list(long_rows(climb))
+    rows = list(long_rows(results))
     table = pq.read_table(path)
     assert [tuple(row.values()) for row in table.to_pylist()] == rows
     assert pl.read_parquet(path).rows() == rows
     about = json.loads(table.schema.metadata[METADATA_KEY])
-    assert (about["fingerprint"], about["provenance"]["dataset"]) == (climb.fingerprint, "tiny")
+    assert (about["fingerprint"], about["provenance"]["dataset"]) == (results.fingerprint, "tiny")
 
 
-def test_the_long_table_holds_each_value_and_mean_once(climb: ExperimentResult) -> None:
+def test_the_long_table_holds_each_value_and_mean_once(results: ExperimentResult) -> None:
     frame = pl.read_parquet(written("values.parquet"))
     assert frame.select("level", "kind", "system", "query", "measure").is_duplicated().sum() == 0
     measures = frame.filter(pl.col("kind") == "measure")
-    for system in climb.result.systems:
+    for system in results.result.systems:
         for name, one in system.measures.items():
             mine = measures.filter((pl.col("system") == system.name) & (pl.col("measure") == name))
             each = mine.filter(pl.col("level") == "query")
@@ -61,30 +61,30 @@ def test_the_long_table_holds_each_value_and_mean_once(climb: ExperimentResult) 
             assert mine.filter(pl.col("level") == "system")["value"].to_list() == [one.value]
 
 
-def test_csv_is_the_same_table(climb: ExperimentResult) -> None:
+def test_csv_is_the_same_table(results: ExperimentResult) -> None:
     with written("values.csv").open(newline="") as file:
         header, *rows = csv.reader(file)
     assert tuple(header) == LONG_COLUMNS
     found = [(*row[:3], row[3] or None, row[4], float(row[5])) for row in rows]
-    assert found == list(long_rows(climb))
+    assert found == list(long_rows(results))
 
 
-def test_json_is_the_result_with_every_value(climb: ExperimentResult) -> None:
+def test_json_is_the_result_with_every_value(results: ExperimentResult) -> None:
     found = json.loads(written("values.json").read_text())
-    for system in climb.result.systems:
+    for system in results.result.systems:
         mine = next(one for one in found["systems"] if one["name"] == system.name)["measures"]
-        assert {name: one["per_query"] for name, one in mine.items()} == climb.result.per_query(system.name)
+        assert {name: one["per_query"] for name, one in mine.items()} == results.result.per_query(system.name)
 
 
-def test_measures_may_be_chosen(climb: ExperimentResult) -> None:
+def test_measures_may_be_chosen(results: ExperimentResult) -> None:
     frame = pl.read_parquet(written("values.parquet", "-m", "P@5"))
     assert frame.filter(pl.col("kind") == "measure")["measure"].unique().to_list() == ["P@5"]
 
 
-def test_a_subset_of_the_queries_is_one_in_every_number(climb: ExperimentResult) -> None:
+def test_a_subset_of_the_queries_is_one_in_every_number(results: ExperimentResult) -> None:
     counts = {"calls": np.arange(40), "prompt_tokens": np.arange(40) * 7}
-    system_runs = tuple(replace(system_run, counts=counts) for system_run in climb.system_runs)
-    save_results(replace(climb, chunks=climb.result, system_runs=system_runs), "results")
+    system_runs = tuple(replace(system_run, counts=counts) for system_run in results.system_runs)
+    save_results(replace(results, chunks=results.result, system_runs=system_runs), "results")
     Path("some.txt").write_text("q3\nq11\nq0\n")
     chosen = {"q0", "q3", "q11"}
     frame = pl.read_parquet(written("values.parquet", "--queries", "some.txt"))
@@ -92,52 +92,52 @@ def test_a_subset_of_the_queries_is_one_in_every_number(climb: ExperimentResult)
     assert set(frame.filter(pl.col("level") == "query")["kind"]) == {"measure", "chunks", "time", "cost"}
     whole = frame.filter((pl.col("level") == "system") & (pl.col("system") == "weak"))
     found = {(kind, measure): value for kind, measure, value in whole.select("kind", "measure", "value").rows()}
-    each = climb.result.per_query("weak")["nDCG@10"]
+    each = results.result.per_query("weak")["nDCG@10"]
     mean = sum(each[query] for query in chosen) / 3
     assert found["measure", "nDCG@10"] == pytest.approx(mean)
     assert found["chunks", "nDCG@10"] == pytest.approx(mean)
-    assert found["time", "total_ms_mean"] == pytest.approx(float(climb.system_runs[0].times["total"][[0, 3, 11]].mean()))
+    assert found["time", "total_ms_mean"] == pytest.approx(float(results.system_runs[0].times["total"][[0, 3, 11]].mean()))
     assert found["cost", "prompt_tokens"] == 7 * 14
     assert json.loads(written("values.json", "--queries", "some.txt").read_text())["query_ids"] == ["q0", "q3", "q11"]
 
 
-def test_money_is_not_told_of_a_subset(climb: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+def test_money_is_not_told_of_a_subset(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
     system_runs = tuple(
-        replace(system_run, counts={"calls": np.ones(40, dtype=np.int64)}, money=2.5) for system_run in climb.system_runs
+        replace(system_run, counts={"calls": np.ones(40, dtype=np.int64)}, money=2.5) for system_run in results.system_runs
     )
-    save_results(replace(climb, system_runs=system_runs), "results")
+    save_results(replace(results, system_runs=system_runs), "results")
     Path("some.txt").write_text("q3\n")
     assert main(["export", "results", "--queries", "some.txt"]) == 2
     assert "what weak cost is known for all queries together; leave out --queries" in capsys.readouterr().err
     assert main(["export", "results"]) == 0
 
 
-def test_the_folder_is_read_once(climb: ExperimentResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_read_once(results: ExperimentResult, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr("rankproof._results.folder.load_results", lambda path: read.append(path) or climb)  # type: ignore[func-returns-value]
+    monkeypatch.setattr("rankproof._results.folder.load_results", lambda path: read.append(path) or results)  # type: ignore[func-returns-value]
     written("values.csv")
     assert read == ["results"]
 
 
-def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(climb: ExperimentResult) -> None:
+def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(results: ExperimentResult) -> None:
     text = written("table.tex", "-m", "nDCG@10").read_text()
-    value = climb.result.means["strong"]["nDCG@10"]
+    value = results.result.means["strong"]["nDCG@10"]
     assert rf"strong & c & \textbf{{{value:.4f}$^{{ab}}$}} &" in text
-    assert rf"weak & a & {climb.result.means['weak']['nDCG@10']:.4f} &" in text
+    assert rf"weak & a & {results.result.means['weak']['nDCG@10']:.4f} &" in text
     assert "tiny: means over n = 40 queries." in text
     assert "Holm over 3 tests" in text
     assert r"\label{tab:rankproof-small}" in text
 
 
 def test_latex_without_anything_to_test_says_so() -> None:
-    text = paper_table(wide_climb(["alone"], ["q1", "q2"]), None)
+    text = paper_table(wide_results(["alone"], ["q1", "q2"]), None)
     assert "There was nothing to test" in text
     assert "$^" not in text
 
 
 def test_hostile_names_leave_latex_balanced_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    save_results(hostile_climb(), "results")
+    save_results(hostile_results(), "results")
     text = written("table.tex", "-m", "nDCG@10").read_text()
     bare = re.sub(r"\\[\\{}$&#_%]", "", text.split("\n", 1)[1])
     assert bare.count("{") == bare.count("}")
@@ -151,7 +151,7 @@ def test_hostile_names_leave_latex_balanced_and_plain(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles(climb: ExperimentResult) -> None:
+def test_latex_compiles(results: ExperimentResult) -> None:
     table = written("table.tex").read_text()
     Path("page.tex").write_text(
         f"\\documentclass{{article}}\\usepackage{{booktabs,textcomp}}\\begin{{document}}\n{table}\\end{{document}}\n"
@@ -162,7 +162,7 @@ def test_latex_compiles(climb: ExperimentResult) -> None:
 
 def test_hostile_names_stay_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    save_results(hostile_climb(), "results")
+    save_results(hostile_results(), "results")
     with written("values.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert {len(row) for row in rows} == {len(LONG_COLUMNS)}
@@ -177,25 +177,25 @@ def test_hostile_names_stay_in_their_cells(tmp_path: Path, monkeypatch: pytest.M
     }
 
 
-def test_markdown_has_the_ladder_and_the_letters(climb: ExperimentResult) -> None:
+def test_markdown_has_the_ladder_and_the_letters(results: ExperimentResult) -> None:
     page = written("page.md").read_text()
     assert "| 3 strong | " in page
     assert "<sup>ab</sup>" in page
 
 
-def test_junit_fails_no_step_of_a_ladder_that_rises(climb: ExperimentResult) -> None:
+def test_junit_fails_no_step_of_a_ladder_that_rises(results: ExperimentResult) -> None:
     suite = ET.parse(written("junit.xml")).getroot()[0]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("9", "0")
 
 
-def test_junit_fails_the_step_that_is_surely_worse(climb: ExperimentResult) -> None:
+def test_junit_fails_the_step_that_is_surely_worse(results: ExperimentResult) -> None:
     turned = replace(
-        climb,
+        results,
         system_runs=tuple(
-            replace(system_run, baseline={"fair": "strong"}.get(system_run.name)) for system_run in climb.system_runs
+            replace(system_run, baseline={"fair": "strong"}.get(system_run.name)) for system_run in results.system_runs
         ),
     )
-    details = next(table for table in compare(climb.result, measures=["nDCG@10"]) if table.name == "details")
+    details = next(table for table in compare(results.result, measures=["nDCG@10"]) if table.name == "details")
     cases = ET.fromstring(as_steps_junit(turned, details)).iter("testcase")
     failed = {case.attrib["name"]: failure for case in cases if (failure := case.find("failure")) is not None}
     assert list(failed) == ["fair nDCG@10"]
@@ -203,11 +203,11 @@ def test_junit_fails_the_step_that_is_surely_worse(climb: ExperimentResult) -> N
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.tex", "a.xml", "a.parquet"])
-def test_the_same_results_give_the_same_bytes(name: str, climb: ExperimentResult) -> None:
+def test_the_same_results_give_the_same_bytes(name: str, results: ExperimentResult) -> None:
     assert written(name).read_bytes() == written(name).read_bytes()
 
 
-def test_standard_output_gets_csv_unless_told(climb: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "results"]) == 0
     assert capsys.readouterr().out.startswith(",".join(LONG_COLUMNS))
     assert main(["export", "results", "--format", "latex", "--quiet"]) == 0
@@ -230,7 +230,7 @@ def test_standard_output_gets_csv_unless_told(climb: ExperimentResult, capsys: p
     ],
 )
 def test_what_cannot_be_exported_is_refused(
-    argv: list[str], told: str, climb: ExperimentResult, capsys: pytest.CaptureFixture[str]
+    argv: list[str], told: str, results: ExperimentResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", *argv]) == 2
     assert told in capsys.readouterr().err

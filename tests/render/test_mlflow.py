@@ -19,7 +19,7 @@ from rankproof._cli.main import main
 from rankproof._render.mlflow import LONGEST_NAME, LONGEST_VALUE, flatten, legal_names, mlflow_runs, redacted_uri
 from rankproof._results.folder import save_results
 from support.paths import SOURCE
-from support.plot_results import HOSTILE, wide_climb
+from support.plot_results import HOSTILE, wide_results
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]([A-Za-z0-9_. -]*[A-Za-z0-9_-])?")
 GUARDED = """
@@ -66,7 +66,7 @@ def test_a_stage_is_flattened_to_text() -> None:
 
 
 def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
-    results = wide_climb(["one", "two"], ["q1", "q2", "q3"])
+    results = wide_results(["one", "two"], ["q1", "q2", "q3"])
     first, second = mlflow_runs(results)
     assert first.params["stage.k1"] == "1.5"
     assert second.params["baseline"] == "one"
@@ -103,7 +103,7 @@ def test_an_address_that_is_none_is_refused(
     uri: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save_results(wide_climb(["one"], ["q1"]), "results")
+    save_results(wide_results(["one"], ["q1"]), "results")
     assert main(["export", "results", "--to", "mlflow", "--tracking-uri", uri]) == 2
     error = capsys.readouterr().err
     assert told in error
@@ -117,7 +117,7 @@ def test_without_the_library_its_extra_is_named(
     monkeypatch.setitem(sys.modules, "mlflow", None)
     for name in ("MLFLOW_DISABLE_TELEMETRY", "DO_NOT_TRACK", "MLFLOW_HTTP_REQUEST_MAX_RETRIES"):
         monkeypatch.setenv(name, "true")
-    save_results(wide_climb(["one"], ["q1"]), "results")
+    save_results(wide_results(["one"], ["q1"]), "results")
     assert main(["export", "results", "--to", "mlflow"]) == 1
     assert "pip install 'rankproof[mlflow]'" in capsys.readouterr().err
 
@@ -130,7 +130,7 @@ def exported(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 
 @needs_mlflow
 def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_path: Path) -> None:
-    results = wide_climb(HOSTILE[:4], ["q1", "=q2", "q3"])
+    results = wide_results(HOSTILE[:4], ["q1", "=q2", "q3"])
     save_results(results, tmp_path / "results")
     first = exported(tmp_path, "--experiment", "search")
     assert (first.returncode, first.stderr) == (0, "")
@@ -155,7 +155,7 @@ def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_p
 
 @needs_mlflow
 def test_a_file_that_is_no_store_is_an_error_of_the_world(tmp_path: Path) -> None:
-    save_results(wide_climb(["one"], ["q1"]), tmp_path / "results")
+    save_results(wide_results(["one"], ["q1"]), tmp_path / "results")
     (tmp_path / "mlruns.db").write_text("this is no database, and is long enough to be told from one\n" * 20)
     done = exported(tmp_path)
     assert done.returncode == 1

@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._render import systems
 from rankproof._render.grid import RenderOptions
-from support.small_results import MEASURES, small_climb
+from support.small_results import MEASURES, small_results
 
 NAMES = ("bm25-title", "bm25", "minilm", "hybrid-z", "late-interaction")
 USUAL = ["nDCG@10", "RR@10", "R@100", "P@10", "Success@1"]
@@ -18,7 +18,7 @@ HOSTILE = ["\x1b[31mred", "[red]x[/red]", "a|b", "=1+1", "new\nline", "\u202eabc
 
 
 def test_the_ladder_at_80_columns() -> None:
-    assert systems.render_systems(small_climb(NAMES, measures=USUAL), RenderOptions()) == (
+    assert systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions()) == (
         "small on tiny, 4 documents, 3 queries, 5 systems\n"
         "\n"
         "rung                  nDCG@10    pp (over)      RR@10     R@100   ms p50/p95\n"
@@ -44,28 +44,28 @@ def test_the_ladder_at_80_columns() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    shown = systems.render_systems(small_climb(NAMES, measures=USUAL), RenderOptions(width=width, wrap=True))
+    shown = systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions(width=width, wrap=True))
     assert max(map(len, shown.splitlines())) <= width
 
 
 def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
-    shown = systems.render_systems(small_climb(NAMES, measures=USUAL), RenderOptions(width=200))
+    shown = systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions(width=200))
     assert all(title in shown for title in (*USUAL, "ms p50/p95", "index s", "index MB", "queries/s"))
 
 
 def test_a_rung_that_adds_nothing_is_told_with_the_time_that_it_costs_or_saves() -> None:
     same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
-    results = small_climb(("a", "b"), scores={"a": same, "b": same})
+    results = small_results(("a", "b"), scores={"a": same, "b": same})
     assert systems.system_sentences(results, ()) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
     first, second = results.system_runs
     quick = replace(second, times={part: values / 4 for part, values in first.times.items()})
     sentences = systems.system_sentences(replace(results, system_runs=(first, quick)), ())
     assert sentences == ["b adds nothing to the nDCG@10 of a and saves 1.22 ms a query (p50)."]
-    assert systems.system_sentences(small_climb(("a",))) == []
+    assert systems.system_sentences(small_results(("a",))) == []
 
 
 def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
-    shown = systems.render_systems(small_climb(("a", "b"), measures=["NumRet", "bpref"]), RenderOptions())
+    shown = systems.render_systems(small_results(("a", "b"), measures=["NumRet", "bpref"]), RenderOptions())
     assert "pp" not in shown
     assert "gain (over)" in shown
     assert "†" not in shown
@@ -73,17 +73,19 @@ def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
 
 def test_where_less_is_better_a_rise_is_the_loss() -> None:
     judged, not_judged = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
-    worse = small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": not_judged})
+    worse = small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": not_judged})
     assert systems.system_sentences(worse, ()) == [
         "b raises Unjudged@1, of which less is better, by 100.00 pp over a and costs 0.50 ms more a query (p50)."
     ]
-    assert systems.system_sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
-    (same,) = systems.system_sentences(small_climb(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}), ())
+    assert (
+        systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
+    )
+    (same,) = systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}), ())
     assert same.startswith("b takes nothing from the Unjudged@1 of a and costs")
 
 
 def test_a_loss_that_no_test_tells_from_chance_is_said_to_be_one_and_an_untested_one_names_the_test() -> None:
-    results = small_climb(("a", "b"), scores={"a": _ranked("d1", "d4"), "b": _ranked("d4", "d1")})
+    results = small_results(("a", "b"), scores={"a": _ranked("d1", "d4"), "b": _ranked("d4", "d1")})
     (sure,) = systems.system_sentences(results, ())
     assert "against a and costs 0.50 ms" in sure
     (unsure,) = systems.system_sentences(results, {"b"})
@@ -94,7 +96,7 @@ def test_a_loss_that_no_test_tells_from_chance_is_said_to_be_one_and_an_untested
 
 def test_a_loss_of_nothing_that_can_be_shown_for_no_time_is_left_out() -> None:
     many = {f"q{at}": {"d1": 2.0, "d4": 1.0} for at in range(20_000)}
-    results = small_climb(
+    results = small_results(
         ("a", "b"), list(many), scores={"a": many, "b": {**many, "q7": {"d1": 1.0, "d4": 2.0}}}, measures=["RR@10"]
     )
     first, second = results.system_runs
@@ -108,7 +110,7 @@ def _ranked(first: str, second: str) -> dict[str, dict[str, float]]:
 
 
 def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:
-    results = small_climb(("a", "b"))
+    results = small_results(("a", "b"))
     first, second = results.system_runs
     results = replace(results, system_runs=(first, replace(second, facts={"recall_of_exact": 0.97531, "recall_depth": 100})))
     told = "b searches approximately: it finds 97.53% of the exact nearest in 1.12 ms a query (p50 of searching)."
@@ -122,7 +124,7 @@ def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
-    results = small_climb((hostile, "b"), measures=MEASURES)
+    results = small_results((hostile, "b"), measures=MEASURES)
     for shown in (systems.render_systems(results, RenderOptions()), systems.systems_markdown(results, RenderOptions())):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
     assert "<b>" not in systems.systems_markdown(results, RenderOptions())
@@ -133,14 +135,14 @@ def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
 
 
 def test_markdown_has_a_row_a_rung_and_what_does_not_pay() -> None:
-    lines = systems.systems_markdown(small_climb(NAMES, measures=USUAL), RenderOptions()).splitlines()
+    lines = systems.systems_markdown(small_results(NAMES, measures=USUAL), RenderOptions()).splitlines()
     assert lines[0].startswith("| rung | nDCG@10 | pp (over) | RR@10 | R@100 | P@10 |")
     assert lines[6].startswith("| 5 late-interaction | **1.0000†** | +36.91 (4) |")
     assert lines[8].startswith("bm25 loses 56.93 pp nDCG@10 against bm25-title")
 
 
 def test_json_has_the_shape_of_an_evaluation_and_the_costs() -> None:
-    results = small_climb(NAMES, measures=USUAL)
+    results = small_results(NAMES, measures=USUAL)
     found = json.loads(systems.systems_json(results, RenderOptions()))
     system = found["systems"][4]
     assert found["queries"] == 3

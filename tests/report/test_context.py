@@ -22,24 +22,24 @@ from rankproof._report.sections.systems import systems_section
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.measures import parse_measure
 from support.answering_results import answering_results
-from support.plot_results import wide_climb
-from support.small_results import small_climb
+from support.plot_results import wide_results
+from support.small_results import small_results
 
 
-def sections_of(climb: ExperimentResult) -> dict[str, Section]:
-    made = [make(ReportContext(climb)) for make in FINDING_SECTIONS]
+def sections_of(results: ExperimentResult) -> dict[str, Section]:
+    made = [make(ReportContext(results)) for make in FINDING_SECTIONS]
     return {section.key: section for section in made if section is not None}
 
 
-def charts_of(make: Callable[[ReportContext], Section | None], climb: ExperimentResult) -> tuple[SvgChart, ...]:
-    section = make(ReportContext(climb))
+def charts_of(make: Callable[[ReportContext], Section | None], results: ExperimentResult) -> tuple[SvgChart, ...]:
+    section = make(ReportContext(results))
     assert section is not None
     return section.charts
 
 
 def answering_three() -> ExperimentResult:
     """bm25, another that ranks, and one that answers from bm25 and so has its ranking."""
-    results = small_climb(("bm25", "dense", "says"), [f"q{at}" for at in range(6)])
+    results = small_results(("bm25", "dense", "says"), [f"q{at}" for at in range(6)])
     first, second, last = results.system_runs
     system_runs = (first, second, replace(last, kind="answer", baseline="bm25", run=first.run))
     runs = {system_run.name: system_run.run for system_run in system_runs}
@@ -47,7 +47,7 @@ def answering_three() -> ExperimentResult:
 
 
 def test_where_a_measure_names_no_winner_no_part_of_the_page_names_one() -> None:
-    results = small_climb(measures=["NumRet"])
+    results = small_results(measures=["NumRet"])
     found = sections_of(results)
     assert [figure.label for figure in found["verdict"].figures] == ["Queries"]
     assert [*found["verdict"].sentences, *found["verdict"].folded, *found["ladder"].points] == []
@@ -80,14 +80,14 @@ def test_the_best_is_on_top_whichever_end_of_the_measure_that_is(less: bool, top
 
 
 def test_the_front_says_where_less_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    results = wide_climb(["a", "b"], [f"q{at}" for at in range(20)], measures=["P@5"])
+    results = wide_results(["a", "b"], [f"q{at}" for at in range(20)], measures=["P@5"])
     for less, said in ((False, "P@5 (better upwards)"), (True, "P@5 (less is better, better upwards)")):
         monkeypatch.setattr(type(parse_measure("P@5")), "higher_is_better", not less)
         assert said in charts_of(pareto_section, results)[0].svg
 
 
 def test_intervals_are_those_of_the_plots_and_say_how_they_were_made() -> None:
-    results = wide_climb(["a", "b"], [f"q{at}" for at in range(1_200)], measures=["nDCG@10", "RR@10"])
+    results = wide_results(["a", "b"], [f"q{at}" for at in range(1_200)], measures=["nDCG@10", "RR@10"])
     material = ReportContext(results)
     values = {(one.name, name): each for one in results.result.systems for name, each in one.measures.items()}
     assert material.intervals == mean_intervals(values)
@@ -97,7 +97,7 @@ def test_intervals_are_those_of_the_plots_and_say_how_they_were_made() -> None:
 
 
 def test_links_stand_beside_the_maker_where_they_are_given_and_are_only_text() -> None:
-    results = small_climb()
+    results = small_results()
     linked = render_report(results, [("/", "All results"), ('/x"onclick="y', "<b>")])
     expected = '<span class="beside"><a href="/">All results</a> · <a href="/x&#34;onclick=&#34;y">&lt;b&gt;</a></span>'
     assert f'<p class="maker">rankproof {expected}</p>' in linked

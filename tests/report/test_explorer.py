@@ -17,16 +17,16 @@ from rankproof._io.escape import json_block
 from rankproof._report.explorer import DocumentList, explorer_blocks, round_column, round_number
 from rankproof._report.page import SCRIPTS, page_script, render_report, stylesheet
 from rankproof._results.experiment_result import ExperimentResult
-from support.explorer_pages import kitchen_climb, many_queries, page_alone, strange_climb
+from support.explorer_pages import kitchen_results, many_queries, page_alone, unusual_results
 from support.hostile_strings import STRINGS
-from support.small_results import small_climb
+from support.small_results import small_results
 
 Block = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def kitchen() -> ExperimentResult:
-    return kitchen_climb()
+    return kitchen_results()
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_tops_judgements_and_ranks_follow_their_counts(blocks: dict[str, Block])
 
 
 def test_a_rank_is_the_place_in_the_ranking_and_below_that_of_the_system_below() -> None:
-    results = small_climb(("one", "two"), ("q1",), ("d1", "d2", "d3", "d4"))
+    results = small_results(("one", "two"), ("q1",), ("d1", "d2", "d3", "d4"))
     details = explorer_blocks(results)["details"]
     ids = details["documents"]["ids"]
     first, second = details["systems"]
@@ -77,38 +77,38 @@ def test_a_rank_is_the_place_in_the_ranking_and_below_that_of_the_system_below()
 
 def test_a_document_that_the_system_below_lacks_has_no_rank_there() -> None:
     scores = {"one": {"q1": {"d1": 1.0}}, "two": {"q1": {"d9": 2.0, "d1": 1.0}}}
-    results = small_climb(("one", "two"), ("q1",), ("d1", "d2"), scores=scores)
+    results = small_results(("one", "two"), ("q1",), ("d1", "d2"), scores=scores)
     assert explorer_blocks(results)["details"]["systems"][1]["baseline_ranks"] == [0, 1]
 
 
 def test_ties_stand_in_the_order_in_which_they_were_evaluated() -> None:
     scores = {"one": {"q1": {"a": 1.0, "c": 1.0, "b": 1.0}}}
-    details = explorer_blocks(small_climb(("one",), ("q1",), ("a", "z"), scores=scores))["details"]
+    details = explorer_blocks(small_results(("one",), ("q1",), ("a", "z"), scores=scores))["details"]
     assert [details["documents"]["ids"][doc] for doc in details["systems"][0]["docs"]] == ["c", "b", "a"]
 
 
 def test_a_query_that_a_system_lacks_has_an_empty_ranking_and_no_relevant_rank() -> None:
-    results = small_climb(("one",), ("q1", "q2"), scores={"one": {"q1": {"d1": 1.0}}})
+    results = small_results(("one",), ("q1", "q2"), scores={"one": {"q1": {"d1": 1.0}}})
     blocks = explorer_blocks(results)
     assert blocks["details"]["systems"][0]["counts"] == [1, 0]
     assert blocks["data"]["first"] == [[1, 0]]
 
 
 def test_unjudged_counts_the_documents_of_the_top_without_a_grade_of_at_least_zero() -> None:
-    results = small_climb(("one",), ("q1",), ("d1", "d2", "d3", "d4"))
+    results = small_results(("one",), ("q1",), ("d1", "d2", "d3", "d4"))
     results = replace(results, qrels=Qrels.from_dict({"q1": {"d1": 1, "d2": -1, "d4": 0}}))
     assert explorer_blocks(results)["data"]["unjudged"] == [[2]]
 
 
 def test_a_relevant_document_that_no_system_found_is_among_the_judged_with_rank_zero() -> None:
-    results = small_climb(("one",), ("q1",), scores={"one": {"q1": {"d2": 1.0}}})
+    results = small_results(("one",), ("q1",), scores={"one": {"q1": {"d2": 1.0}}})
     details = explorer_blocks(results)["details"]
     assert [details["documents"]["ids"][doc] for doc in details["judged"]["docs"]] == ["d1"]
     assert details["systems"][0]["ranks"] == [0]
 
 
 def test_the_first_relevant_rank_is_by_the_least_grade_of_the_climb() -> None:
-    results = small_climb(("one",), ("q1",), ("d1", "d2", "d3"))
+    results = small_results(("one",), ("q1",), ("d1", "d2", "d3"))
     qrels = Qrels.from_dict({"q1": {"d1": 1, "d3": 2}})
     lenient = replace(results, qrels=qrels, rel=1)
     assert explorer_blocks(lenient)["data"]["first"] == [[1]]
@@ -122,12 +122,12 @@ def test_segments_are_fields_with_few_values_and_no_answers(blocks: dict[str, Bl
 
 def test_a_query_without_a_segment_is_minus_one() -> None:
     fields: list[dict[str, Any]] = [{"kind": "x"}, {"kind": True}, {"kind": ["a", "list"]}]
-    results = replace(small_climb(), texts=Queries([Query(f"q{at}", "t", fields=one) for at, one in enumerate(fields, 1)]))
+    results = replace(small_results(), texts=Queries([Query(f"q{at}", "t", fields=one) for at, one in enumerate(fields, 1)]))
     assert explorer_blocks(results)["data"]["segments"] == [{"name": "kind", "values": ["true", "x"], "of": [1, 0, -1]}]
 
 
 def test_answers_come_with_their_state_their_sources_and_what_would_be_right() -> None:
-    results = small_climb(("one", "two"), ("q1", "q2"))
+    results = small_results(("one", "two"), ("q1", "q2"))
     answers = Answers({"q1": Answer("it is d1", cited=("d1", "elsewhere"))})
     texts = Queries([Query("q1", "t", fields={"answers": ["d1", "D1"]}), Query("q2", "t", fields={"answerable": False})])
     results = replace(
@@ -142,7 +142,7 @@ def test_answers_come_with_their_state_their_sources_and_what_would_be_right() -
 
 
 def test_the_values_of_answers_are_measures_of_the_systems_that_answer() -> None:
-    results = small_climb(("one", "two"))
+    results = small_results(("one", "two"))
     answered = evaluate(results.qrels, {"two": results.system_runs[1].run}, ["P@1"])
     data = explorer_blocks(replace(results, answers=answered))["data"]
     place = [measure["name"] for measure in data["measures"]].index("P@1")
@@ -151,7 +151,7 @@ def test_the_values_of_answers_are_measures_of_the_systems_that_answer() -> None
 
 
 def test_fields_that_are_no_references_do_not_hinder_the_page() -> None:
-    results = replace(small_climb(), texts=Queries([Query(f"q{at}", "t", fields={"answers": {"a": 1}}) for at in (1, 2, 3)]))
+    results = replace(small_results(), texts=Queries([Query(f"q{at}", "t", fields={"answers": {"a": 1}}) for at in (1, 2, 3)]))
     assert explorer_blocks(results)["details"]["references"] == [None, None, None]
 
 
@@ -169,7 +169,7 @@ def test_texts_are_cut_alike_and_shorter_where_there_are_many() -> None:
 
 def test_a_title_is_as_long_as_it_was_written_and_counted_as_javascript_does() -> None:
     snippets = {"a": "Salt · pepper · both are", "b": "no title · but a dot", "c": "\U0001f9c2 salt", "d": "short"}
-    results = small_climb(("one",), ("q1",), tuple(snippets))
+    results = small_results(("one",), ("q1",), tuple(snippets))
     titles = {"a": len("Salt · pepper"), "c": 1, "d": 99}
     documents = explorer_blocks(replace(results, snippets=snippets, titles=titles))["details"]["documents"]
     assert dict(zip(documents["ids"], documents["titles"], strict=True)) == {"a": 13, "b": 0, "c": 2, "d": 5}
@@ -194,7 +194,7 @@ def test_a_thousand_queries_of_five_systems_take_little_more_than_their_numbers(
 
 
 def test_hostile_strings_stay_strings_and_end_no_block() -> None:
-    blocks = explorer_blocks(strange_climb(STRINGS))
+    blocks = explorer_blocks(unusual_results(STRINGS))
     for block in blocks.values():
         text = str(json_block(block))
         assert not set("<>&\u2028\u2029") & set(text)

@@ -23,9 +23,9 @@ from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from support.answering_results import answering_results
-from support.hostile_results import harmful_climb
-from support.plot_results import wide_climb
-from support.small_results import small_climb
+from support.hostile_results import harmful_results
+from support.plot_results import wide_results
+from support.small_results import small_results
 
 SECTIONS = (
     *("verdict", "ladder", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "holes"),
@@ -33,28 +33,28 @@ SECTIONS = (
 )
 
 
-def sections_of(climb: ExperimentResult) -> dict[str, Section]:
-    material = ReportContext(climb)
+def sections_of(results: ExperimentResult) -> dict[str, Section]:
+    material = ReportContext(results)
     made = [make(material) for make in (*FINDING_SECTIONS, *REFERENCE_SECTIONS)]
     return {section.key: section for section in made if section is not None}
 
 
-def climb_of(systems: int = 4, queries: int = 30) -> ExperimentResult:
-    return wide_climb([f"system-{at}" for at in range(systems)], [f"q{at}" for at in range(queries)])
+def results_of(systems: int = 4, queries: int = 30) -> ExperimentResult:
+    return wide_results([f"system-{at}" for at in range(systems)], [f"q{at}" for at in range(queries)])
 
 
-def without_times(climb: ExperimentResult) -> ExperimentResult:
-    count = len(climb.queries)
+def without_times(results: ExperimentResult) -> ExperimentResult:
+    count = len(results.queries)
     return replace(
-        climb,
+        results,
         system_runs=tuple(
-            replace(system_run, times=dict.fromkeys(TIME_COLUMNS, np.zeros(count))) for system_run in climb.system_runs
+            replace(system_run, times=dict.fromkeys(TIME_COLUMNS, np.zeros(count))) for system_run in results.system_runs
         ),
     )
 
 
 def test_the_same_climb_gives_the_same_bytes_also_from_its_folder(tmp_path: Path) -> None:
-    results = climb_of()
+    results = results_of()
     save_results(results, tmp_path / "out")
     first, again = load_results(tmp_path / "out"), load_results(tmp_path / "out")
     assert render_report(results) == render_report(results)
@@ -62,7 +62,7 @@ def test_the_same_climb_gives_the_same_bytes_also_from_its_folder(tmp_path: Path
 
 
 def test_the_policy_allows_the_script_and_the_style_of_the_page_alone() -> None:
-    page = render_report(climb_of())
+    page = render_report(results_of())
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.split(" ", 1) for rule in unescape(policy).split("; "))
     assert rules["default-src"] == rules["connect-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
@@ -72,7 +72,7 @@ def test_the_policy_allows_the_script_and_the_style_of_the_page_alone() -> None:
         assert rules[rule] == f"'sha256-{digest}'"
 
 
-@pytest.mark.parametrize("make", [climb_of, harmful_climb, answering_results])
+@pytest.mark.parametrize("make", [results_of, harmful_results, answering_results])
 def test_markup_has_no_styles_handlers_or_addresses_of_its_own(make: Callable[[], ExperimentResult]) -> None:
     body = re.sub(r"<script.*?</script>", "", render_report(make()).partition("</head>")[2], flags=re.DOTALL)
     tags = re.findall(r"<[a-z][^>]*>", body)
@@ -82,23 +82,23 @@ def test_markup_has_no_styles_handlers_or_addresses_of_its_own(make: Callable[[]
 
 
 def test_sections_come_in_their_order() -> None:
-    assert tuple(sections_of(climb_of())) == SECTIONS
+    assert tuple(sections_of(results_of())) == SECTIONS
 
 
 @pytest.mark.parametrize(
-    ("climb", "missing"),
+    ("results", "missing"),
     [
-        (without_times(climb_of()), {"pareto", "latency"}),
-        (climb_of(systems=1), {"pareto", "movement"}),
-        (small_climb(measures=["NumRet"]), {"pareto", "segments", "movement"}),
-        (replace(climb_of(), texts=Queries([]), snippets={}), {"segments"}),
-        (small_climb(("a",), ("q",)), {"pareto", "movement", "segments"}),
+        (without_times(results_of()), {"pareto", "latency"}),
+        (results_of(systems=1), {"pareto", "movement"}),
+        (small_results(measures=["NumRet"]), {"pareto", "segments", "movement"}),
+        (replace(results_of(), texts=Queries([]), snippets={}), {"segments"}),
+        (small_results(("a",), ("q",)), {"pareto", "movement", "segments"}),
     ],
     ids=["no times", "one system", "counts alone", "no texts", "one query"],
 )
-def test_what_is_not_there_has_no_section(climb: ExperimentResult, missing: set[str]) -> None:
-    assert set(SECTIONS) - set(sections_of(climb)) == missing
-    assert render_report(climb).endswith("</html>")
+def test_what_is_not_there_has_no_section(results: ExperimentResult, missing: set[str]) -> None:
+    assert set(SECTIONS) - set(sections_of(results)) == missing
+    assert render_report(results).endswith("</html>")
 
 
 def test_answers_and_chunks_have_sections_where_there_are_some() -> None:
@@ -109,7 +109,7 @@ def test_answers_and_chunks_have_sections_where_there_are_some() -> None:
     assert {"nDCG@10", "F1(tokens='set')"} <= {term.word for term in found["definitions"].terms}
 
 
-def climb_of_periods(periods: Mapping[str, int], count: int = 40) -> ExperimentResult:
+def results_of_periods(periods: Mapping[str, int], count: int = 40) -> ExperimentResult:
     """Systems that have the relevant document first, but for the first query and every so many after it."""
     queries, docs = [f"q{at}" for at in range(count)], [f"d{at}" for at in range(4)]
     scores = {
@@ -119,12 +119,12 @@ def climb_of_periods(periods: Mapping[str, int], count: int = 40) -> ExperimentR
         }
         for name, period in periods.items()
     }
-    return small_climb(tuple(periods), queries, docs, scores=scores)
+    return small_results(tuple(periods), queries, docs, scores=scores)
 
 
 def twin_climb() -> ExperimentResult:
     """Two systems that differ on next to no query, and a worse one."""
-    return climb_of_periods({"good": 40, "twin": 39, "bad": 1})
+    return results_of_periods({"good": 40, "twin": 39, "bad": 1})
 
 
 def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> None:
@@ -136,14 +136,14 @@ def test_the_verdict_says_which_is_best_and_from_which_it_cannot_be_told() -> No
 
 
 def test_a_measure_of_which_less_is_better_is_led_by_the_lowest() -> None:
-    results = climb_of()
+    results = results_of()
     result = evaluate(results.qrels, {system_run.name: system_run.run for system_run in results.system_runs}, ["Unjudged@10"])
     best = min(result.means, key=lambda name: result.means[name]["Unjudged@10"])
     assert ReportContext(replace(results, result=result)).best == best
 
 
 def test_a_count_names_no_winner() -> None:
-    assert sections_of(small_climb(measures=["NumRet"]))["verdict"].lead == "NumRet does not say which system is better."
+    assert sections_of(small_results(measures=["NumRet"]))["verdict"].lead == "NumRet does not say which system is better."
 
 
 def test_a_system_that_answers_is_no_rival_of_the_ranking_that_it_answers_from() -> None:
@@ -180,21 +180,21 @@ def test_systems_that_tie_are_all_named_the_best() -> None:
     same = {query: {"d1": 1.0} for query in ("q1", "q2")}
     worse = {query: {"d4": 1.0, "d1": 0.5} for query in ("q1", "q2")}
     scores = {"one": same, "two": same, "last": worse}
-    card = sections_of(small_climb(("one", "two", "last"), ("q1", "q2"), scores=scores))["verdict"].figures[0]
+    card = sections_of(small_results(("one", "two", "last"), ("q1", "q2"), scores=scores))["verdict"].figures[0]
     assert (card.label, card.value, card.about) == ("Best systems", "one and two", "of 3: these tie")
 
 
 def test_one_system_is_neither_the_slowest_nor_in_an_order() -> None:
-    found = sections_of(small_climb(("bm25",), ("q",)))
+    found = sections_of(small_results(("bm25",), ("q",)))
     assert found["latency"].sentences[0].startswith("bm25 takes ")
     assert "order" not in found["verdict"].warnings[0]
     assert found["verdict"].figures[0].label == "System"
-    page = render_report(small_climb(("bm25",), ("q",)))
+    page = render_report(small_results(("bm25",), ("q",)))
     assert "n = 1 queries" not in page
 
 
 def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
-    results = climb_of_periods({"a": 40, "b": 20, "c": 13})
+    results = results_of_periods({"a": 40, "b": 20, "c": 13})
     material = ReportContext(results)
     found = [pair.detectable for pair in material.comparisons if pair.verdict == "not significant" and pair.detectable]
     least, most = (f"{100 * each:.2f}" for each in (min(found), max(found)))
@@ -203,7 +203,7 @@ def test_the_differences_that_are_missed_are_told_from_pair_to_pair() -> None:
 
 
 def test_an_interval_without_0_beside_cannot_tell_is_explained() -> None:
-    results = climb_of_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
+    results = results_of_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
     pairs = [pair for pair in ReportContext(results).comparisons if pair.verdict == "not significant" and pair.observed.interval]
     assert any(pair.observed.interval and pair.observed.interval[0] > 0 for pair in pairs)
     notes = sections_of(results)["verdict"].folded[0].notes
@@ -211,14 +211,14 @@ def test_an_interval_without_0_beside_cannot_tell_is_explained() -> None:
 
 
 def test_a_table_without_rows_explains_no_columns() -> None:
-    results = small_climb(("bm25",), ("q1", "q2"))
+    results = small_results(("bm25",), ("q1", "q2"))
     page = render_report(results)
     assert "No query fails." in page
     assert "<summary>What the columns mean" not in page.split("No query fails.")[1].split("</div>")[0]
 
 
 def test_a_difference_that_is_shown_as_nothing_has_no_sign() -> None:
-    one = ReportContext(climb_of()).one
+    one = ReportContext(results_of()).one
     assert [signed_difference(each, one) for each in (-1e-6, 1e-6, 0.01, -0.01)] == ["0.00 pp", "0.00 pp", "+1.00 pp", "-1.00 pp"]
 
 
@@ -230,7 +230,7 @@ def test_one_answerer_is_told_in_a_whole_sentence_and_drawn_with_intervals() -> 
 
 
 def test_segments_by_relevant_documents_are_named_in_words() -> None:
-    results = climb_of()
+    results = results_of()
     grades = {query: {f"d{doc}": 1 for doc in range(1 + at % 2)} for at, query in enumerate(results.queries)}
     found = sections_of(replace(results, qrels=Qrels.from_dict(grades)))["segments"]
     captions = [sheet.caption for sheet in (*found.tables, *found.folded)]
@@ -239,19 +239,19 @@ def test_segments_by_relevant_documents_are_named_in_words() -> None:
 
 
 def test_definitions_say_which_gain_is_counted() -> None:
-    results = small_climb(measures=["nDCG@10", "nDCG(gain='exp')@10"])
+    results = small_results(measures=["nDCG@10", "nDCG(gain='exp')@10"])
     meant = {term.word: term.meaning for term in sections_of(results)["definitions"].terms}
     assert meant["nDCG@10"].endswith("Here: the grade.")
     assert meant["nDCG(gain='exp')@10"].endswith("Here: 2^grade - 1.")
 
 
 def test_few_queries_and_holes_are_told_of() -> None:
-    warnings = sections_of(small_climb())["verdict"].warnings
+    warnings = sections_of(small_results())["verdict"].warnings
     assert warnings[0].startswith("3 queries are very few")
     assert any("judged by nobody" in warning for warning in warnings)
 
 
 def test_every_chart_tells_its_numbers_in_words() -> None:
-    for section in sections_of(climb_of()).values():
+    for section in sections_of(results_of()).values():
         for chart in section.charts:
             assert re.search(r"<title>[^<]+</title><desc>[^<]*\d[^<]*</desc>", chart.svg), chart.title

@@ -22,7 +22,7 @@ from rankproof.errors import InputError
 from support.answering_results import QUERIES, TYPES, answering_results
 from support.paths import DOCS, SHARED
 from support.small_models import HashedWords
-from support.small_results import small_climb
+from support.small_results import small_results
 
 
 @pytest.fixture
@@ -155,12 +155,12 @@ def test_an_encoder_is_loaded_once_and_a_cut_text_is_counted_once(monkeypatch: p
 
 
 def test_a_climb_without_answers_has_no_file_of_them(tmp_path: Path) -> None:
-    save_results(small_climb(), tmp_path / "out")
+    save_results(small_results(), tmp_path / "out")
     assert not list((tmp_path / "out").glob("answers*"))
 
 
 def test_a_folder_with_answers_may_be_replaced(saved: Path) -> None:
-    save_results(small_climb(), saved)
+    save_results(small_results(), saved)
     assert not list(saved.glob("answers*"))
 
 

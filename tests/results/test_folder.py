@@ -1,4 +1,4 @@
-"""The results folder: saved whole, loaded as the same climb, refused where it is damaged."""
+"""The results folder: saved whole, loaded as the same results, refused where it is damaged."""
 
 import csv
 import gzip
@@ -27,7 +27,7 @@ from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import check_results_folder, load_results, results_file_sha256, save_results
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError
 from support.paths import DOCS
-from support.small_results import MEASURES, small_climb
+from support.small_results import MEASURES, small_results
 
 HOSTILE = [
     "a b",
@@ -76,7 +76,7 @@ def assert_same(one: ExperimentResult, other: ExperimentResult) -> None:
 
 
 def test_a_climb_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
-    results = small_climb()
+    results = small_results()
     save_results(results, tmp_path / "out")
     assert_same(load_results(tmp_path / "out"), results)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -88,7 +88,7 @@ def test_a_climb_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
-    results = small_climb((hostile, "b"), (hostile, "q2"), ("d1", hostile))
+    results = small_results((hostile, "b"), (hostile, "q2"), ("d1", hostile))
     save_results(results, tmp_path / "out")
     assert_same(load_results(tmp_path / "out"), results)
 
@@ -97,7 +97,7 @@ def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text), min_size=2, max_size=4, unique=True))
 def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")
-    results = small_climb(ids, ids, ids)
+    results = small_results(ids, ids, ids)
     save_results(results, folder / "out")
     assert_same(load_results(folder / "out"), results)
 
@@ -107,13 +107,13 @@ def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str
 def test_every_score_keeps_its_bits(tmp_path_factory: pytest.TempPathFactory, scores: list[float]) -> None:
     folder = tmp_path_factory.mktemp("bits")
     given_scores = dict(zip(("d1", "d2", "d3", "d4"), scores, strict=True))
-    results = small_climb(("a",), ("q1",), scores={"a": {"q1": given_scores}})
+    results = small_results(("a",), ("q1",), scores={"a": {"q1": given_scores}})
     save_results(results, folder / "out")
     assert rows_of(load_results(folder / "out").system_runs[0].run) == {"q1": given_scores}
 
 
 def test_queries_without_answer_and_rungs_without_rows_survive(tmp_path: Path) -> None:
-    some = small_climb(("a", "b"), scores={"a": {"q1": {"d1": 1.0}, "q2": {}}, "b": {"q1": {}, "q2": {}, "q3": {}}})
+    some = small_results(("a", "b"), scores={"a": {"q1": {"d1": 1.0}, "q2": {}}, "b": {"q1": {}, "q2": {}, "q3": {}}})
     save_results(some, tmp_path / "out")
     again = load_results(tmp_path / "out")
     assert_same(again, some)
@@ -121,14 +121,14 @@ def test_queries_without_answer_and_rungs_without_rows_survive(tmp_path: Path) -
 
 
 def test_a_system_that_found_nothing_is_evaluated_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save_results(small_climb(("a", "b"), scores={"b": {"q1": {}, "q2": {}, "q3": {}}}), tmp_path / "out")
+    save_results(small_results(("a", "b"), scores={"b": {"q1": {}, "q2": {}, "q3": {}}}), tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out" / "runs")) == ["a.trec.gz", "b.json.gz"]
     assert main(["eval", str(tmp_path / "out"), str(tmp_path / "out" / "runs" / "b.json.gz"), "-m", "RR", "--format", "csv"]) == 0
     assert capsys.readouterr().out.endswith("\nb,,RR,mean,3,0.0\n")
 
 
 def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_path: Path) -> None:
-    results = small_climb(("a",))
+    results = small_results(("a",))
     asked = replace(
         results,
         queries=("q3", "q1"),
@@ -140,7 +140,7 @@ def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_p
 
 
 def test_other_verbs_read_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = small_climb()
+    results = small_results()
     folder = tmp_path / "out"
     save_results(results, folder)
     runs = {name: str(folder / "runs" / f"{name}.trec.gz") for name in ("bm25", "late")}
@@ -153,7 +153,7 @@ def table(text: str) -> list[dict[str, str]]:
 
 
 def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> None:
-    results = small_climb()
+    results = small_results()
     rows = table(summary_csv(results))
     assert [row["system"] for row in rows] == ["bm25", "dense", "hybrid", "late"]
     last, system_run = rows[-1], results.system_runs[-1]
@@ -167,7 +167,7 @@ def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> No
 
 
 def test_the_table_of_queries_has_a_row_for_each_system_and_query() -> None:
-    results = small_climb()
+    results = small_results()
     rows = table(per_query_csv(results))
     assert [(row["system"], row["query"]) for row in rows[:4]] == [
         ("bm25", "q1"),
@@ -182,13 +182,13 @@ def test_the_table_of_queries_has_a_row_for_each_system_and_query() -> None:
 
 
 def test_the_first_relevant_document_is_the_first_of_at_least_rel() -> None:
-    results = replace(small_climb(("a",)), rel=3)
+    results = replace(small_results(("a",)), rel=3)
     assert table(per_query_csv(results))[0]["first_relevant"] == ""
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_no_cell_is_a_formula_and_no_row_is_split(hostile: str) -> None:
-    results = small_climb((hostile, "b"), (hostile, "q2"), ("d1", hostile))
+    results = small_results((hostile, "b"), (hostile, "q2"), ("d1", hostile))
     for text, count in ((summary_csv(results), 2), (per_query_csv(results), 4)):
         rows = list(csv.reader(io.StringIO(text)))
         assert len(rows) == count + 1
@@ -233,12 +233,12 @@ def test_names_of_files_are_safe_and_differ_on_every_system() -> None:
 
 
 def test_an_older_results_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
-    save_results(small_climb(("old", "older")), tmp_path / "out")
-    save_results(small_climb(("new",)), tmp_path / "out")
+    save_results(small_results(("old", "older")), tmp_path / "out")
+    save_results(small_results(("new",)), tmp_path / "out")
     assert [system_run.name for system_run in load_results(tmp_path / "out").system_runs] == ["new"]
     assert os.listdir(tmp_path / "out" / "runs") == ["new.trec.gz"]
     (tmp_path / "mine").mkdir()
-    save_results(small_climb(("new",)), tmp_path / "mine")
+    save_results(small_results(("new",)), tmp_path / "mine")
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "result.json").write_text('{"format": "mine"}')
     (tmp_path / "file").write_text("x")
@@ -247,19 +247,19 @@ def test_an_older_results_folder_is_replaced_and_nothing_else_is(tmp_path: Path)
         with pytest.raises(UsageError):
             check_results_folder(str(tmp_path / name) if name else "")
         with pytest.raises(UsageError):
-            save_results(small_climb(), str(tmp_path / name) if name else "")
+            save_results(small_results(), str(tmp_path / name) if name else "")
     assert (tmp_path / "thesis" / "result.json").read_text() == '{"format": "mine"}'
     assert sorted(os.listdir(tmp_path)) == ["file", "loop", "mine", "out", "thesis"]
 
 
 @pytest.mark.parametrize("mine", ["notes.md", "runs/mine.trec.gz", "figures/", ".hidden"])
 def test_a_results_folder_with_files_of_ones_own_is_not_replaced(tmp_path: Path, mine: str) -> None:
-    save_results(small_climb(("old",)), tmp_path / "out")
+    save_results(small_results(("old",)), tmp_path / "out")
     own = tmp_path / "out" / mine
     own.mkdir() if mine.endswith("/") else own.write_text("weeks of work")
     for refused in (
         lambda: check_results_folder(tmp_path / "out"),
-        lambda: save_results(small_climb(("new",)), tmp_path / "out"),
+        lambda: save_results(small_results(("new",)), tmp_path / "out"),
     ):
         with pytest.raises(UsageError, match=f"holds {mine.strip('/')}, which is no part of its results; move it elsewhere"):
             refused()
@@ -271,12 +271,12 @@ def test_a_forged_result_makes_no_folder_ours_to_empty(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"format": "rankproof-results", "sha256": {"summary.csv": ""}}')
     (tmp_path / "thesis.doc").write_text("weeks of work")
     with pytest.raises(UsageError, match=r"holds thesis\.doc"):
-        save_results(small_climb(), tmp_path)
+        save_results(small_results(), tmp_path)
     assert (tmp_path / "thesis.doc").exists()
 
 
 def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_results(small_climb(("old",)), tmp_path / "out")
+    save_results(small_results(("old",)), tmp_path / "out")
     left = 0
     real = os.replace
 
@@ -291,7 +291,7 @@ def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, 
     for limit in range(1, 9):
         left = limit
         with pytest.raises(ExternalError, match="No space left"):
-            save_results(small_climb(("new",)), tmp_path / "out")
+            save_results(small_results(("new",)), tmp_path / "out")
         assert [system_run.name for system_run in load_results(tmp_path / "out").system_runs] == ["old"]
         assert os.listdir(tmp_path) == ["out"]
 
@@ -302,12 +302,12 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be made"):
             check_results_folder(path)
         with pytest.raises(UsageError, match="cannot be made"):
-            save_results(small_climb(), path)
+            save_results(small_results(), path)
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    save_results(small_climb(), tmp_path / "out")
+    save_results(small_results(), tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -441,7 +441,7 @@ def test_a_document_that_lacks_any_key_never_crashes_the_reader(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("lacks") / "out"
-    save_results(small_climb(("a",), ("q1",)), folder)
+    save_results(small_results(("a",), ("q1",)), folder)
     document = json.loads((folder / "result.json").read_text())
     inner, free = document, ("facts", "stage", "provenance", "gain_pp")
     while True:
@@ -457,16 +457,16 @@ def test_a_document_that_lacks_any_key_never_crashes_the_reader(
 
 
 def test_no_invisible_character_stands_in_the_document(tmp_path: Path) -> None:
-    save_results(small_climb(("a\u202e",)), tmp_path / "out")
+    save_results(small_results(("a\u202e",)), tmp_path / "out")
     assert "\u202e" not in (tmp_path / "out" / "result.json").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["systems"][0]["name"] == "a\u202e"
 
 
 def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) -> None:
     page = (DOCS / "results-folder.md").read_text(encoding="utf-8")
-    save_results(small_climb(), tmp_path / "out")
+    save_results(small_results(), tmp_path / "out")
     document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
-    headers = [next(csv.reader(io.StringIO(text))) for text in (summary_csv(small_climb()), per_query_csv(small_climb()))]
+    headers = [next(csv.reader(io.StringIO(text))) for text in (summary_csv(small_results()), per_query_csv(small_results()))]
     columns = [name for header in headers for name in header if name not in MEASURES and not name.startswith("gain_pp")]
     files = [path.name for path in (tmp_path / "out").iterdir() if path.is_file()]
     names = [*files, *columns, *document, *document["systems"][0], *document["systems"][0]["run"]]
@@ -474,10 +474,10 @@ def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) 
 
 
 def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
-    save_results(small_climb(("a",)), tmp_path / "results")
+    save_results(small_results(("a",)), tmp_path / "results")
     (tmp_path / "results").rename(tmp_path / ".rankproof-results.old")
     assert load_results(tmp_path / "results").system_runs[0].name == "a"
     (tmp_path / "results").rename(tmp_path / ".rankproof-results.old")
-    save_results(small_climb(("b",)), tmp_path / "results")
+    save_results(small_results(("b",)), tmp_path / "results")
     assert load_results(tmp_path / "results").system_runs[0].name == "b"
     assert [path.name for path in tmp_path.iterdir()] == ["results"]

@@ -14,7 +14,7 @@ from rankproof._formats.read import read_qrels
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import MAX_PASSAGE_LENGTH, DocumentTexts, build_queue
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
-from support.small_results import small_climb
+from support.small_results import small_results
 
 PAIR = {"query": "q1", "doc": "d2"}
 
@@ -123,7 +123,7 @@ def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path,
 
 
 def test_pairs_that_qrels_cannot_hold_or_nobody_can_read_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:
-    results = small_climb(queries=("q1", "q 2"), docs=("d1", "d2", "d3", "d4"))
+    results = small_results(queries=("q1", "q 2"), docs=("d1", "d2", "d3", "d4"))
     shown = {doc: text for doc, text in results.snippets.items() if doc != "d3"}
     with serving([saved(tmp_path / "results", replace(results, snippets=shown))], judge=judged) as visitor:
         visitor.enter()
@@ -140,7 +140,7 @@ def test_a_file_changed_by_another_hand_is_told_and_not_written_over(guest: Visi
 
 
 def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, judged: Path) -> None:
-    with serving([saved(tmp_path / "results", small_climb(docs=("d1", "d2")))], judge=judged) as visitor:
+    with serving([saved(tmp_path / "results", small_results(docs=("d1", "d2")))], judge=judged) as visitor:
         page = visitor.enter().get("/r/1/judge").text
     assert "There is nothing to judge here" in page
     assert "Nothing is left" not in page
@@ -165,14 +165,14 @@ def test_a_page_whose_pairs_are_some_of_many_says_so(guest: Visitor, monkeypatch
     assert len(data_of(guest)["pairs"]) == 3
 
 
-def searched(climb: ExperimentResult) -> Dataset:
-    """What the climb could have been made on: one document is long, another too long for a page."""
+def searched(results: ExperimentResult) -> Dataset:
+    """What the results could have been made on: one document is long, another too long for a page."""
     texts = {"d1": "short", "d2": "long words " * 100, "d3": "w" * (MAX_PASSAGE_LENGTH + 1), "d4": "short"}
-    return Dataset("tiny", Corpus([Document(doc, text, title="") for doc, text in texts.items()]), climb.texts, climb.qrels)
+    return Dataset("tiny", Corpus([Document(doc, text, title="") for doc, text in texts.items()]), results.texts, results.qrels)
 
 
 def test_a_passage_of_which_results_keep_the_beginning_is_said_to_be_one(tmp_path: Path, judged: Path) -> None:
-    snippets = {**small_climb().snippets, "d2": f"{'x' * 300}…"}
+    snippets = {**small_results().snippets, "d2": f"{'x' * 300}…"}
     with serving([saved(tmp_path / "results", snippets=snippets)], judge=judged) as visitor:
         data, page = data_of(visitor.enter()), visitor.get("/r/1/judge").text
     assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d2"}
@@ -182,7 +182,7 @@ def test_a_passage_of_which_results_keep_the_beginning_is_said_to_be_one(tmp_pat
 
 
 def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> None:
-    results = small_climb()
+    results = small_results()
     dataset = searched(results)
     fitting = saved(tmp_path / "results", results, fingerprint=dataset.fingerprint(), snippets={"d2": f"{'x' * 300}…"})
     with serving([fitting], judge=judged, dataset=dataset) as visitor:
@@ -193,14 +193,14 @@ def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> No
 
 
 def test_the_texts_of_another_dataset_are_not_shown(tmp_path: Path, judged: Path) -> None:
-    results = small_climb()
+    results = small_results()
     with serving([saved(tmp_path / "results", results)], judge=judged, dataset=searched(results)) as visitor:
         assert not any("long words" in pair[5] for pair in data_of(visitor.enter())["pairs"])
 
 
 @pytest.mark.parametrize(("grade", "warns"), [(4, True), (3, False), (1, True)])
 def test_grades_on_another_scale_are_warned_of(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
-    results = small_climb()
+    results = small_results()
     qrels = Qrels.from_dict({query: {"d1": grade, "d4": 0} for query in results.queries})
     with serving([saved(tmp_path / "results", results, qrels=qrels)], judge=judged) as visitor:
         page = visitor.enter().get("/r/1/judge").text

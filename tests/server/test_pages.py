@@ -17,9 +17,9 @@ from rankproof._server.pages import compare_experiments
 from rankproof._server.responses import html_page
 from rankproof.errors import RankproofError, UsageError
 from support.hostile_strings import STRINGS
-from support.plot_results import wide_climb
+from support.plot_results import wide_results
 from support.results_server import Visitor, saved, serving
-from support.small_results import small_climb
+from support.small_results import small_results
 
 
 class Elements(HTMLParser):
@@ -45,9 +45,9 @@ class Elements(HTMLParser):
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments on the same data, one on other data, one that is damaged, one of another program, and no results."""
     home = tmp_path_factory.mktemp("home")
-    saved(home / "old", small_climb(("bm25", "dense")), provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"})
-    saved(home / "new", small_climb(("bm25", "late", "rerank")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"})
-    saved(home / "other", small_climb(queries=("a", "b")), name="elsewhere", fingerprint="e" * 64)
+    saved(home / "old", small_results(("bm25", "dense")), provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"})
+    saved(home / "new", small_results(("bm25", "late", "rerank")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"})
+    saved(home / "other", small_results(queries=("a", "b")), name="elsewhere", fingerprint="e" * 64)
     (saved(home / "damaged") / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n")
     (home / "foreign").mkdir()
     (home / "foreign" / "result.json").write_text("{}")
@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_listed_with_the_reason(guest: Visitor) -> None:
 
 
 def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "results", small_climb(("bm25", "dense")))
+    folder = saved(tmp_path / "results", small_results(("bm25", "dense")))
     for path in [*(folder / "runs").iterdir(), folder / "snippets.jsonl", folder / "queries.jsonl"]:
         path.unlink()
     with serving([folder]) as visitor:
@@ -114,7 +114,7 @@ def test_the_summary_is_that_of_the_results_read_whole(home: Path) -> None:
 def test_systems_that_tie_are_all_named_and_one_that_answers_is_no_rival(tmp_path: Path) -> None:
     best, poor = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
     names = ("poor", "one", "two", "answers")
-    results = small_climb(names, scores={"poor": poor, "one": best, "two": best, "answers": best})
+    results = small_results(names, scores={"poor": poor, "one": best, "two": best, "answers": best})
     system_runs = tuple(
         replace(system_run, kind="answer", baseline="two") if system_run.name == "answers" else system_run
         for system_run in results.system_runs
@@ -137,7 +137,7 @@ def test_a_folder_that_is_mended_is_read_again(tmp_path: Path) -> None:
 
 def test_one_folder_that_nobody_foresaw_does_not_hide_the_others(tmp_path: Path) -> None:
     saved(tmp_path / "good", name="good")
-    strange = saved(tmp_path / "strange", small_climb(measures=["nDCG@10"])) / "result.json"
+    strange = saved(tmp_path / "strange", small_results(measures=["nDCG@10"])) / "result.json"
     document = json.loads(strange.read_text())
     for system in document["systems"]:
         system["measures"] = {}
@@ -170,7 +170,7 @@ def test_a_report_is_made_again_when_the_results_are_others(tmp_path: Path) -> N
         visitor.enter()
         first = visitor.get("/r/1").text
         assert visitor.get("/r/1").text == first
-        saved(folder, small_climb(("one", "two")), name="renamed")
+        saved(folder, small_results(("one", "two")), name="renamed")
         assert "renamed" in visitor.get("/r/1").text
         assert "renamed" in visitor.get("/").text
 
@@ -201,7 +201,7 @@ def test_two_experiments_on_the_same_data_are_compared_in_words(guest: Visitor) 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, int]) -> None:
     queries = [f"q{at}" for at in range(40)]
-    whole = wide_climb(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
+    whole = wide_results(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
     parts = [_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new")]
     found = compare_experiments(parts[order[0]], parts[order[1]], ("one", "two"))
     assert found.lead.startswith("strong is better than good in nDCG@10")
@@ -214,14 +214,14 @@ def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, 
 
 
 def test_only_the_pairs_that_are_shown_count_as_tests() -> None:
-    whole = wide_climb(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
+    whole = wide_results(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
     found = compare_experiments(_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new"), ("one", "two"))
     assert "over 8 tests" in found.means.sentences[0]
     assert sum(len(one.sentences) for one in found.verdicts) == 8
 
 
 def _only(results: ExperimentResult, names: tuple[str, ...], name: str) -> ExperimentResult:
-    """The climb with these systems only."""
+    """The results with these systems only."""
     system_runs = tuple(replace(system_run, baseline=None) for system_run in results.system_runs if system_run.name in names)
     systems = tuple(system for system in results.result.systems if system.name in names)
     return replace(results, name=name, system_runs=system_runs, result=replace(results.result, systems=systems))
@@ -253,7 +253,7 @@ def test_without_judging_there_is_no_way_to_judge(guest: Visitor) -> None:
 @pytest.mark.parametrize("text", STRINGS)
 def test_hostile_text_is_text_on_every_page(text: str, tmp_path: Path) -> None:
     results = replace(
-        small_climb((text, f"{text}2"), queries=("q1", "q2")),
+        small_results((text, f"{text}2"), queries=("q1", "q2")),
         name=text,
         provenance={"dataset": text, "made": text},
         snippets={f"d{at}": text for at in range(1, 5)},

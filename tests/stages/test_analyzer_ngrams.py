@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import BpeAnalyzer, ByteNgrams, CharNgrams, train_bpe_analyzer, words_with_blanks
-from support.stage_building import climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,11 @@ def test_byte_n_grams_cut_characters_of_several_bytes_and_show_the_rest_as_escap
 
 
 def test_thai_is_cut_into_n_grams_where_it_has_no_blank() -> None:
-    found = climbed(BM25(tokens="characters-3"), ground_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก", "d2": "กรุงเทพมหานคร"})), "ภาษาไทย")
+    found = ranking_of(
+        BM25(tokens="characters-3"), context_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก", "d2": "กรุงเทพมหานคร"})), "ภาษาไทย"
+    )
     assert found[0] == ["d1"]
-    assert climbed(BM25(), ground_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก"})), "ภาษาไทย")[0] == []
+    assert ranking_of(BM25(), context_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก"})), "ภาษาไทย")[0] == []
 
 
 def test_pieces_are_learnt_from_the_documents_and_lie_within_words() -> None:

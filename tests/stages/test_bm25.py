@@ -17,7 +17,7 @@ from rankproof.stages import BM25
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._bm25_index import best_rows, build_inverted_index, search_compiled
 from rankproof.stages._fields import passage_text
-from support.stage_building import climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of
 
 PLAIN = BM25(stemming=False, stop_words=False)
 letters = st.text(alphabet="abcdé ", max_size=12)
@@ -42,7 +42,7 @@ def by_formula(docs: dict[str, str], query: str, k1: float, b: float) -> dict[st
 
 
 def test_the_worked_example_of_two_documents() -> None:
-    docs, scores = climbed(PLAIN, ground_of(corpus_of({"d1": "a a b", "d2": "b c"})), "a b")
+    docs, scores = ranking_of(PLAIN, context_of(corpus_of({"d1": "a a b", "d2": "b c"})), "a b")
     assert docs == ["d1", "d2"]
     assert [round(score, 4) for score in scores.tolist()] == [1.0977, 0.2004]
 
@@ -51,7 +51,7 @@ def test_the_worked_example_of_two_documents() -> None:
 @given(docs=texts, query=letters, k1=st.floats(0, 5), b=st.floats(0, 1))
 def test_scores_follow_the_formula(docs: dict[str, str], query: str, k1: float, b: float) -> None:
     stage = BM25(k1=k1, b=b, stemming=False, stop_words=False)
-    found, scores = climbed(stage, ground_of(corpus_of(docs)), query)
+    found, scores = ranking_of(stage, context_of(corpus_of(docs)), query)
     expected = by_formula(docs, query, k1, b)
     assert dict(zip(found, scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
 
@@ -59,7 +59,7 @@ def test_scores_follow_the_formula(docs: dict[str, str], query: str, k1: float, 
 @settings(max_examples=60, deadline=None)
 @given(docs=texts, queries=st.lists(letters, max_size=4), depth=st.integers(1, 7))
 def test_a_batch_gives_the_same_bits_as_one_by_one(docs: dict[str, str], queries: list[str], depth: int) -> None:
-    searcher = BM25(stemming=False, stop_words=False, depth=depth).build(ground_of(corpus_of(docs)))
+    searcher = BM25(stemming=False, stop_words=False, depth=depth).build(context_of(corpus_of(docs)))
     each = [Query(f"q{at}", text) for at, text in enumerate(queries)]
     single = [searcher.search(query, (), QueryTimer()) for query in each]
     batch = searcher.search_all(each)
@@ -68,7 +68,7 @@ def test_a_batch_gives_the_same_bits_as_one_by_one(docs: dict[str, str], queries
 
 def test_without_numba_a_batch_is_asked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankproof.stages._bm25.is_numba_installed", lambda: False)
-    searcher = PLAIN.build(ground_of(corpus_of({"d1": "a a b", "d2": "b c"})))
+    searcher = PLAIN.build(context_of(corpus_of({"d1": "a a b", "d2": "b c"})))
     assert [docs for docs, _ in searcher.search_all([Query("q1", "a"), Query("q2", "c")])] == [["d1"], ["d2"]]
     assert "numba makes it faster" in searcher.facts()["batch"]
 
@@ -97,31 +97,31 @@ def test_compiled_search_settles_ties_as_the_plain_one_does(documents: list[list
 
 def test_ties_are_broken_by_id_descending_also_where_the_depth_cuts() -> None:
     corpus = corpus_of(dict.fromkeys(("a", "𝔸", "\ufffd", "b"), "same words"))
-    assert climbed(PLAIN, ground_of(corpus), "same")[0] == ["𝔸", "\ufffd", "b", "a"]
-    assert climbed(BM25(depth=2), ground_of(corpus), "same")[0] == ["𝔸", "\ufffd"]
+    assert ranking_of(PLAIN, context_of(corpus), "same")[0] == ["𝔸", "\ufffd", "b", "a"]
+    assert ranking_of(BM25(depth=2), context_of(corpus), "same")[0] == ["𝔸", "\ufffd"]
 
 
 def test_documents_without_a_word_of_the_query_are_not_retrieved() -> None:
-    context = ground_of(corpus_of({"d1": "apple pie", "d2": "pear"}))
-    assert climbed(BM25(), context, "apples")[0] == ["d1"]
-    assert climbed(BM25(), context, "unheard-of")[0] == []
-    assert climbed(BM25(), context, "")[0] == []
-    assert climbed(BM25(), context, "the of")[0] == []
+    context = context_of(corpus_of({"d1": "apple pie", "d2": "pear"}))
+    assert ranking_of(BM25(), context, "apples")[0] == ["d1"]
+    assert ranking_of(BM25(), context, "unheard-of")[0] == []
+    assert ranking_of(BM25(), context, "")[0] == []
+    assert ranking_of(BM25(), context, "the of")[0] == []
 
 
 def test_a_word_counts_as_often_as_it_stands_in_the_query() -> None:
-    context = ground_of(corpus_of({"d1": "a b", "d2": "c"}))
-    once, twice = (climbed(PLAIN, context, query)[1][0] for query in ("a", "a a"))
+    context = context_of(corpus_of({"d1": "a b", "d2": "c"}))
+    once, twice = (ranking_of(PLAIN, context, query)[1][0] for query in ("a", "a a"))
     assert twice == pytest.approx(2 * once)
 
 
 def test_titles_alone_can_be_searched() -> None:
-    context = ground_of(corpus_of({"d1": "pear", "d2": "apple"}, {"d1": "apple", "d2": "pear"}))
-    assert climbed(BM25(fields=("title",)), context, "apple")[0] == ["d1"]
+    context = context_of(corpus_of({"d1": "pear", "d2": "apple"}, {"d1": "apple", "d2": "pear"}))
+    assert ranking_of(BM25(fields=("title",)), context, "apple")[0] == ["d1"]
 
 
 def test_an_index_without_any_word_retrieves_nothing_and_says_so() -> None:
-    context = ground_of(corpus_of({"d1": "apple", "d2": "pear"}))
+    context = context_of(corpus_of({"d1": "apple", "d2": "pear"}))
     searcher = BM25(fields=("title",)).build(context)
     assert searcher.search(Query("q", "apple"), (), QueryTimer())[0] == []
     assert [docs for docs, _ in searcher.search_all([Query("q", "apple")])] == [[]]
@@ -130,18 +130,18 @@ def test_an_index_without_any_word_retrieves_nothing_and_says_so() -> None:
 
 
 def test_no_documents_at_all_give_nothing() -> None:
-    assert climbed(BM25(), ground_of(corpus_of({})), "apple")[0] == []
+    assert ranking_of(BM25(), context_of(corpus_of({})), "apple")[0] == []
 
 
 def test_documents_that_cannot_be_found_are_counted() -> None:
-    searcher = BM25().build(ground_of(corpus_of({"d1": "apple", "d2": "", "d3": "the"})))
+    searcher = BM25().build(context_of(corpus_of({"d1": "apple", "d2": "", "d3": "the"})))
     assert searcher.notes() == ["2 documents have no word in title and text and cannot be found"]
     assert searcher.facts()["documents_without_words"] == 2
     assert searcher.cost().bytes > 0
 
 
 def test_the_parts_of_a_score_add_up_to_it() -> None:
-    context = ground_of(corpus_of({"d1": "a a b", "d2": "b c", "d3": "c"}))
+    context = context_of(corpus_of({"d1": "a a b", "d2": "b c", "d3": "c"}))
     searcher = PLAIN.build(context)
     docs, scores = searcher.search(Query("q", "a b b x"), (), QueryTimer())
     for doc, score in zip(docs, scores.tolist(), strict=True):
@@ -162,11 +162,11 @@ def test_passages_are_the_fields_that_are_not_empty() -> None:
 
 
 def test_a_field_that_no_document_has_as_text_is_refused() -> None:
-    context = ground_of(Corpus([Document("d", "text", "", {"brand": "Acme", "price": 3})]))
+    context = context_of(Corpus([Document("d", "text", "", {"brand": "Acme", "price": 3})]))
     for field in ("colour", "price"):
         with pytest.raises(UsageError, match=f"no document has a text field called {field}; choose from title, text, brand"):
             BM25(fields=("title", field)).build(context)
-    assert climbed(BM25(fields=("brand",)), context, "acme")[0] == ["d"]
+    assert ranking_of(BM25(fields=("brand",)), context, "acme")[0] == ["d"]
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

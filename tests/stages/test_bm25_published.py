@@ -8,7 +8,7 @@ import rankproof
 from rankproof._data.dataset import Dataset
 from rankproof.stages import BM25
 from support.paths import SHARED
-from support.stage_building import ground_of
+from support.stage_building import context_of
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")
 
@@ -20,7 +20,7 @@ def scifact() -> Dataset:
 
 def ndcg(stage: BM25, dataset: Dataset) -> float:
     queries = [dataset.queries[query] for query in dataset.qrels]
-    found = stage.build(ground_of(dataset.corpus)).search_all(queries)
+    found = stage.build(context_of(dataset.corpus)).search_all(queries)
     run = {query.id: dict(zip(docs, scores.tolist(), strict=True)) for query, (docs, scores) in zip(queries, found, strict=True)}
     return rankproof.evaluate(dataset.qrels, run, ["nDCG@10"]).means["run"]["nDCG@10"]
 

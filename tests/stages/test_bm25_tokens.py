@@ -24,7 +24,7 @@ from rankproof.stages._analyzer import words_with_blanks
 from rankproof.stages._base import QueryTimer
 from support.bm25_tokens import KINDS
 from support.small_datasets import small_dataset
-from support.stage_building import climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of
 
 HOSTILE = (
     *(
@@ -69,7 +69,7 @@ def test_scores_over_n_grams_by_hand() -> None:
     "ba" stands in d1 alone: idf = ln(1 + 1.5 / 1.5) = ln 2; d1 has 5 bigrams, the mean is 4, so the norm is
     1.5 (0.25 + 0.75 x 5 / 4) = 1.78125 and the score ln 2 x 2.5 / 2.78125 = 0.62304.
     """
-    docs, scores = climbed(BM25(tokens="characters-2"), ground_of(corpus_of({"d1": "abab", "d2": "ab"})), "ba")
+    docs, scores = ranking_of(BM25(tokens="characters-2"), context_of(corpus_of({"d1": "abab", "d2": "ab"})), "ba")
     assert docs == ["d1"]
     assert scores.tolist() == pytest.approx([math.log(2) * 2.5 / 2.78125], rel=1e-6)
 
@@ -81,7 +81,7 @@ texts = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z"]),
 @settings(max_examples=15, deadline=None)
 @given(docs=texts, query=st.text("abé字 .", max_size=12))
 def test_scores_follow_the_formula(kind: str, docs: dict[str, str], query: str) -> None:
-    searcher = BM25(tokens=kind).build(ground_of(corpus_of(docs)))
+    searcher = BM25(tokens=kind).build(context_of(corpus_of(docs)))
     bags = {doc: Counter(searcher.terms.tokenize(text)) for doc, text in docs.items()}
     found, scores = searcher.search(Query("q", query), (), QueryTimer())
     expected = by_formula(bags, searcher.terms.tokenize(query), 1.5, 0.75) if any(bags.values()) else {}
@@ -92,7 +92,7 @@ def test_scores_follow_the_formula(kind: str, docs: dict[str, str], query: str) 
 @settings(max_examples=15, deadline=None)
 @given(docs=texts, queries=st.lists(st.text("abé字 .", max_size=12), max_size=4), depth=st.integers(1, 7))
 def test_a_batch_gives_the_same_bits_as_one_by_one(kind: str, docs: dict[str, str], queries: list[str], depth: int) -> None:
-    searcher = BM25(tokens=kind, depth=depth).build(ground_of(corpus_of(docs)))
+    searcher = BM25(tokens=kind, depth=depth).build(context_of(corpus_of(docs)))
     each = [Query(f"q{at}", text) for at, text in enumerate(queries)]
     single = [searcher.search(query, (), QueryTimer()) for query in each]
     batch = searcher.search_all(each)
@@ -102,7 +102,7 @@ def test_a_batch_gives_the_same_bits_as_one_by_one(kind: str, docs: dict[str, st
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_breaks_an_index_or_a_search(kind: str) -> None:
     docs = {f"d{at}": text for at, text in enumerate(HOSTILE)}
-    searcher = BM25(tokens=kind, depth=100).build(ground_of(corpus_of(docs)))
+    searcher = BM25(tokens=kind, depth=100).build(context_of(corpus_of(docs)))
     for at, text in enumerate(HOSTILE):
         found, scores = searcher.search(Query("q", text), (), QueryTimer())
         assert np.isfinite(scores).all()
@@ -120,7 +120,7 @@ def test_no_text_breaks_an_index_or_a_search(kind: str) -> None:
 @given(before=st.text(max_size=8), query=st.text(min_size=1, max_size=12), after=st.text(max_size=8))
 @example(before="ฉันชอบ", query="ภาษาไทย", after="มาก")
 def test_a_document_that_holds_the_query_between_blanks_scores_above_zero(kind: str, before: str, query: str, after: str) -> None:
-    searcher = BM25(tokens=kind).build(ground_of(corpus_of({"d": f"{before} {query} {after}", "other": "0"})))
+    searcher = BM25(tokens=kind).build(context_of(corpus_of({"d": f"{before} {query} {after}", "other": "0"})))
     size = int(kind.partition("-")[2])
     enough = words_with_blanks(query) if kind.startswith("bpe") or len(words_with_blanks(query)) >= size else ""
     assert "d" in searcher.search(Query("q", query), (), QueryTimer())[0] or not enough
@@ -130,13 +130,13 @@ def test_a_document_that_holds_the_query_between_blanks_scores_above_zero(kind: 
 @given(before=st.text("ab字é", max_size=8), query=st.text("ab字é", min_size=4, max_size=12), after=st.text("ab字é", max_size=8))
 def test_a_query_of_n_characters_is_found_inside_a_word(before: str, query: str, after: str) -> None:
     for kind in ("characters-4", "bytes-4"):
-        assert climbed(BM25(tokens=kind), ground_of(corpus_of({"d": before + query + after})), query)[0] == ["d"]
+        assert ranking_of(BM25(tokens=kind), context_of(corpus_of({"d": before + query + after})), query)[0] == ["d"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_parts_of_a_score_add_up_to_it(kind: str) -> None:
     docs = {"d1": "naïve bayes, naïve", "d2": "bays and bayous", "d3": "汉字书写"}
-    searcher = BM25(tokens=kind).build(ground_of(corpus_of(docs)))
+    searcher = BM25(tokens=kind).build(context_of(corpus_of(docs)))
     for text in ("Naïve Bayes, naïve", "汉字书写 and bays and"):
         found, scores = searcher.search(Query("q", text), (), QueryTimer())
         assert found
@@ -170,6 +170,6 @@ def test_chunks_are_searched_by_other_tokens_too(kind: str) -> None:
 
 def test_an_index_without_any_token_retrieves_nothing_and_says_so() -> None:
     for kind in KINDS:
-        searcher = replace(BM25(fields=("title",)), tokens=kind).build(ground_of(corpus_of({"d1": "apple"})))
+        searcher = replace(BM25(fields=("title",)), tokens=kind).build(context_of(corpus_of({"d1": "apple"})))
         assert searcher.search(Query("q", "apple"), (), QueryTimer())[0] == []
         assert searcher.notes() == ["no document has a word in title: nothing is retrieved"]

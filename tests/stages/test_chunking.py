@@ -23,7 +23,7 @@ from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._chunked import collapse_ranking
 from rankproof.stages._chunking import UNITS, Chunking, chunk_corpus, sentences, unit_starts
-from support.stage_building import corpus_of, ground_of
+from support.stage_building import context_of, corpus_of
 
 PIECES = st.sampled_from(
     ["word", "Über", "日本。", "Is it?", "e.g. ", "3.5", "U.S.", "😀", " ", "\n\n", "\t", ". ", "!", '"', "а́", "\ud800"]
@@ -106,7 +106,7 @@ def test_a_chunk_has_the_title_and_the_fields_of_its_document() -> None:
 def test_a_document_with_a_title_alone_has_one_chunk_and_an_empty_one_has_none() -> None:
     corpus = corpus_of({"empty": " \n", "titled": "", "full": "some words"}, {"titled": "Only a title"})
     assert list(chunk_corpus(corpus, Chunking(1, 0, "sentences", "wordllama"))) == ["titled#c1", "full#c1"]
-    searcher = Chunked(BM25()).build(ground_of(corpus))
+    searcher = Chunked(BM25()).build(context_of(corpus))
     assert searcher.notes() == ["1 document has neither title nor text, and so no chunk: not to be found"]
 
 
@@ -162,7 +162,7 @@ def test_a_pool_that_keeps_every_chunk_is_none() -> None:
 
 
 def test_the_chunks_have_a_key_that_follows_from_how_they_are_cut_alone() -> None:
-    context = ground_of(corpus_of({"d": "one two"}))
+    context = context_of(corpus_of({"d": "one two"}))
     key = Chunked(BM25(), size=9, overlap=1).input_context(context).corpus_key
     assert key == Chunked(Dense(WordLlama()), size=9, overlap=1, pool=3, depth=7).input_context(context).corpus_key
     others: list[dict[str, Any]] = [{"size": 8}, {"overlap": 2}, {"unit": "tokens"}, {"unit": "sentences"}]
@@ -172,7 +172,7 @@ def test_the_chunks_have_a_key_that_follows_from_how_they_are_cut_alone() -> Non
 
 def test_the_stage_below_searches_chunks_and_the_pool_counts_them() -> None:
     corpus = corpus_of({"long": "Cat cat. Cat. Cat sat.", "short": "Cat sat down here and there and everywhere."})
-    context = ground_of(corpus)
+    context = context_of(corpus)
     for pool, wanted in ((None, {"long", "short"}), (3, {"long"})):
         stage = Chunked(BM25(stemming=False), size=1, overlap=0, unit="sentences", pool=pool)
         below = stage.stage.build(stage.input_context(context)).search(Query("q", "cat"), (), QueryTimer())

@@ -18,22 +18,22 @@ from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._vectors import PASSAGES_PER_BLOCK, passage_blocks, passage_vectors
 from rankproof.stores import Chroma, Memory, PgVector
 from support.small_models import HashedWords, OneByOne
-from support.stage_building import PlainKeep, asked, climbed, corpus_of, ground_of
+from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of, search_with
 
 TEXTS = {"d1": "red apple pie", "d2": "green pear", "d3": "", "d4": "apple"}
 MODEL = HashedWords()
 
 
 def test_the_nearest_passage_comes_first_and_an_empty_one_scores_zero() -> None:
-    docs, scores = climbed(Dense(MODEL), ground_of(corpus_of(TEXTS)), "apple")
+    docs, scores = ranking_of(Dense(MODEL), context_of(corpus_of(TEXTS)), "apple")
     assert docs[0] == "d4"
     assert scores[0] == pytest.approx(1)
     assert scores[docs.index("d3")] == 0
 
 
 def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -> None:
-    keep = PlainKeep()
-    context = ground_of(corpus_of(TEXTS), keep)
+    keep = PlainBlockCache()
+    context = context_of(corpus_of(TEXTS), keep)
     for stage in (Dense(MODEL), Dense(MODEL, store=OneByOne()), Dense(MODEL, query_prompt="query: "), Dense(MODEL, depth=1)):
         stage.build(context)
     BiEncoderScorer(MODEL, query_prompt="other: ").build(context)
@@ -48,16 +48,16 @@ def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -
 def test_cached_vectors_of_another_version_or_block_size_are_not_used(
     constant: str, scorer: BiEncoderScorer | MaxSim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = PlainKeep()
-    scorer.build(ground_of(corpus_of(TEXTS), keep))
+    keep = PlainBlockCache()
+    scorer.build(context_of(corpus_of(TEXTS), keep))
     monkeypatch.setattr(f"rankproof.stages._vectors.{constant}", 1)
-    scorer.build(ground_of(corpus_of(TEXTS), keep))
+    scorer.build(context_of(corpus_of(TEXTS), keep))
     assert len(keep.kept) == 2
 
 
 def test_a_folder_is_made_for_those_stores_alone_that_need_one() -> None:
-    keep = PlainKeep()
-    Dense(MODEL, store=Memory()).build(ground_of(corpus_of(TEXTS), keep))
+    keep = PlainBlockCache()
+    Dense(MODEL, store=Memory()).build(context_of(corpus_of(TEXTS), keep))
     assert keep.folders == 0
     assert not PgVector(dsn="postgresql://u@h/d").needs_folder
     assert not Chroma(folder="mine").needs_folder
@@ -68,8 +68,8 @@ def test_a_folder_is_made_for_those_stores_alone_that_need_one() -> None:
 def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vectors() -> None:
     plain, prompted = Dense(WordLlama()), Dense(WordLlama(), query_prompt="question: ", passage_prompt="answer: ")
     assert identity_key(plain) != identity_key(prompted)
-    keep = PlainKeep()
-    context, encoder = ground_of(corpus_of(TEXTS), keep), WordLlama().load()
+    keep = PlainBlockCache()
+    context, encoder = context_of(corpus_of(TEXTS), keep), WordLlama().load()
     one, other = (
         passage_vectors(context, WordLlama(), encoder, stage.passage_prompt, stage.fields) for stage in (plain, prompted)
     )
@@ -77,7 +77,7 @@ def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vec
     assert one.ids == other.ids
     differing = np.any(one.matrix != other.matrix, axis=1)
     assert differing.tolist() == [doc != "d3" for doc in one.ids]
-    assert climbed(plain, context, "apple")[1].tolist() != climbed(prompted, context, "apple")[1].tolist()
+    assert ranking_of(plain, context, "apple")[1].tolist() != ranking_of(prompted, context, "apple")[1].tolist()
 
 
 def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> None:
@@ -91,7 +91,7 @@ def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> 
 
 def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_remembered() -> None:
     stage = Dense(HashedWords(max_words=2))
-    context = ground_of(corpus_of(TEXTS))
+    context = context_of(corpus_of(TEXTS))
     for _ in range(2):
         searcher = stage.build(context)
         assert searcher.facts()["truncated_passages"] == 1
@@ -102,7 +102,7 @@ def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_reme
 
 
 def test_a_model_that_maps_everything_to_one_point_is_noted() -> None:
-    searcher = Dense(HashedWords(max_words=1)).build(ground_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
+    searcher = Dense(HashedWords(max_words=1)).build(context_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
     assert searcher.facts()["collapse"] == pytest.approx(1)
     assert "nearly one point" in searcher.notes()[0]
 
@@ -111,25 +111,25 @@ def test_the_recall_of_an_approximate_store_is_a_fact() -> None:
     corpus = corpus_of({f"d{at}": f"w{at} common" for at in range(20)})
     for forgets, expected in ((2, 0.5), (4, 0.75)):
         stage = Dense(MODEL, store=OneByOne(forgets=forgets), depth=20)
-        searcher = stage.build(ground_of(corpus))
+        searcher = stage.build(context_of(corpus))
         searcher.search_all([Query("q1", "w1 common"), Query("q2", "w2"), Query("q3", "")])
         searcher.search(Query("q1", "w1 common"), (), QueryTimer())
         facts = searcher.facts()
         assert (facts["recall_of_exact"], facts["recall_depth"], facts["recall_queries"]) == (expected, 20, 2)
-    assert "recall_of_exact" not in Dense(MODEL).build(ground_of(corpus)).facts()
+    assert "recall_of_exact" not in Dense(MODEL).build(context_of(corpus)).facts()
 
 
 def test_the_clock_tells_embedding_from_searching() -> None:
     clock = QueryTimer()
-    Dense(MODEL).build(ground_of(corpus_of(TEXTS))).search(Query("q", "apple"), (), clock)
+    Dense(MODEL).build(context_of(corpus_of(TEXTS))).search(Query("q", "apple"), (), clock)
     assert clock.milliseconds["embed"] > 0
     assert clock.milliseconds["search"] > 0
     assert clock.milliseconds["rerank"] == 0
 
 
 def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
-    keep = PlainKeep()
-    context = ground_of(corpus_of(TEXTS), keep)
+    keep = PlainBlockCache()
+    context = context_of(corpus_of(TEXTS), keep)
     first, second = (Dense(MODEL).build(context).cost() for _ in range(2))
     encoding = next(iter(keep.kept.values()))[1]
     assert min(first.seconds, second.seconds) > encoding
@@ -137,10 +137,10 @@ def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
 
 
 def test_a_query_without_a_word_finds_nothing_with_and_without_a_prompt() -> None:
-    context = ground_of(corpus_of(TEXTS))
+    context = context_of(corpus_of(TEXTS))
     for stage in (Dense(MODEL), Dense(MODEL, query_prompt="query: ")):
         searcher = stage.build(context)
-        assert asked(stage, searcher, context, "")[0] == []
+        assert search_with(stage, searcher, context, "")[0] == []
         empty, filled = searcher.search_all([Query("q1", ""), Query("q2", "pear")])
         assert (empty[0], len(filled[0])) == ([], 4)
 
@@ -150,27 +150,27 @@ def test_a_blank_query_finds_nothing_and_a_blank_passage_scores_zero_also_where_
     blank: str,
 ) -> None:
     stage = Dense(HashedWords(always_marks=True), query_prompt="query: ")
-    context = ground_of(corpus_of({"d1": "red apple", "d2": blank}))
+    context = context_of(corpus_of({"d1": "red apple", "d2": blank}))
     searcher = stage.build(context)
     assert searcher.facts()["empty_passages"] == 1
-    assert asked(stage, searcher, context, blank)[0] == []
-    docs, scores = asked(stage, searcher, context, "apple")
+    assert search_with(stage, searcher, context, blank)[0] == []
+    docs, scores = search_with(stage, searcher, context, "apple")
     assert scores[docs.index("d2")] == 0
     assert searcher.search_all([Query("q", blank)])[0][0] == []
 
 
 def test_an_empty_text_has_a_vector_of_zeros_under_minilm_too(minilm_cache: Path) -> None:
     stage = Dense(MiniLM())
-    context = ground_of(corpus_of({"d1": "red apple", "d2": ""}))
+    context = context_of(corpus_of({"d1": "red apple", "d2": ""}))
     searcher = stage.build(context)
-    docs, scores = asked(stage, searcher, context, "apple")
+    docs, scores = search_with(stage, searcher, context, "apple")
     assert (docs, scores[1]) == (["d1", "d2"], 0)
-    assert asked(stage, searcher, context, "")[0] == []
+    assert search_with(stage, searcher, context, "")[0] == []
 
 
 @pytest.mark.parametrize(("text", "cut"), [("apple pie", 0), ("red apple pie", 1)])
 def test_a_query_that_the_model_cuts_is_told_with_its_prompt(text: str, cut: int) -> None:
-    searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(ground_of(corpus_of(TEXTS)))
+    searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(context_of(corpus_of(TEXTS)))
     clock = QueryTimer()
     searcher.search(Query("q", text), (), clock)
     assert clock.cut_queries == cut
@@ -187,9 +187,9 @@ def test_progress_is_told_in_passages(made: BiEncoderScorer | MaxSim) -> None:
 
 def test_no_documents_at_all_give_nothing() -> None:
     stage = Dense(MODEL)
-    context = ground_of(corpus_of({}))
+    context = context_of(corpus_of({}))
     searcher = stage.build(context)
-    assert asked(stage, searcher, context, "apple")[0] == []
+    assert search_with(stage, searcher, context, "apple")[0] == []
     assert searcher.search_all([Query("q", "apple")])[0][0] == []
     assert searcher.facts()["collapse"] == 0
     searcher.close()

@@ -13,14 +13,14 @@ from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, Dense, Fuse
 from support.small_models import HashedWords
-from support.stage_building import climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of
 
 STAGES = (BM25(), Dense(HashedWords()))
-GROUND = ground_of(corpus_of({f"d{at}": f"w{at % 3} w{at % 5} common" for at in range(12)}))
+GROUND = context_of(corpus_of({f"d{at}": f"w{at % 3} w{at % 5} common" for at in range(12)}))
 
 
 def run_of(stage: Any) -> Run:
-    docs, scores = climbed(stage, GROUND, "w1 w4 common")
+    docs, scores = ranking_of(stage, GROUND, "w1 w4 common")
     return Run.from_dict({"q": dict(zip(docs, scores.tolist(), strict=True))})
 
 
@@ -28,7 +28,7 @@ def run_of(stage: Any) -> Run:
 @pytest.mark.parametrize("norm", NORMALISATIONS)
 def test_the_stage_and_the_verb_have_one_definition(method: Any, norm: Any) -> None:
     options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "weights": (1.0, 0.3), "depth": 9}
-    docs, scores = climbed(Fuse(STAGES, **options), GROUND, "w1 w4 common")
+    docs, scores = ranking_of(Fuse(STAGES, **options), GROUND, "w1 w4 common")
     run = fuse([run_of(stage) for stage in STAGES], **options)
     assert tuple(docs) == run.docs
     assert scores.tolist() == run.scores.tolist()
@@ -47,7 +47,7 @@ def test_it_says_how_it_fuses() -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stages": ()}, "there is nothing to fuse"),
     ({"stages": "bm25"}, "there is nothing to fuse"),
-    ({"method": "sum"}, "no fusion method is called sum"),
+    ({"method": "sum"}, "no fusion is called sum"),
     ({"norm": "max"}, "no normalisation is called max"),
     ({"k": -1}, "k is -1"),
     ({"depth": 0}, "depth is 0"),

@@ -32,14 +32,14 @@ from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerC
 from rankproof.stages._llm_base import LLMScorer
 from rankproof.stages._llm_scorers import windows
 from support.paths import DOCS
-from support.scripted_chat import Said, ScriptedChat, reply
-from support.stage_building import PlainKeep, climbed, corpus_of
+from support.scripted_chat import ScriptedChat, ScriptedReply, reply
+from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 
 QUERY = Query("q", "apple")
 FENCED = re.compile(r"<<<(passage[^>]*)>>>\n(.*?)\n<<<end of \1>>>", re.DOTALL)
 WELL = ("[2] > [4] > [1] > [3]", "[4, 3, 2, 1]", "Yes", "No", "A", "B")
 WAYS = (Listwise, Pointwise, Pairwise)
-Script = Callable[[ChatRequest], Said]
+Script = Callable[[ChatRequest], ScriptedReply]
 
 
 def worth(text: str) -> int:
@@ -56,7 +56,7 @@ def ground_with(worths: Sequence[int], session: LLMSession | None = None) -> Bui
     return BuildContext(
         corpus,
         corpus.fingerprint(),
-        PlainKeep(),
+        PlainBlockCache(),
         session=session or LLMSession(retry_policy=RetryPolicy(sleep=lambda seconds: None)),
     )
 
@@ -67,7 +67,7 @@ def sorting(request: ChatRequest) -> str:
     return " > ".join(f"[{at + 1}]" for at in order)
 
 
-def leaning(request: ChatRequest) -> Said:
+def leaning(request: ChatRequest) -> ScriptedReply:
     chance = 1 / (1 + math.exp(-worth(passages(request)[0]) / 10))
     return reply("Yes", first=(("Yes", math.log(chance)), ("No", math.log(1 - chance))))
 
@@ -163,7 +163,7 @@ def test_by_the_text_yes_stands_above_no_and_equals_keep_the_order_below() -> No
 
 
 def test_the_two_ways_are_never_mixed_within_a_query() -> None:
-    def partly(request: ChatRequest) -> Said:
+    def partly(request: ChatRequest) -> ScriptedReply:
         return "No" if worth(passages(request)[0]) == 3 else leaning(request)
 
     scores, sums = scored(Pointwise(ScriptedChat(partly)), [1, 3, 2])
@@ -172,14 +172,14 @@ def test_the_two_ways_are_never_mixed_within_a_query() -> None:
 
 
 def test_a_document_whose_text_says_nothing_keeps_its_place_when_the_text_decides() -> None:
-    said: tuple[Said, ...] = ("No", reply("Hm", first=(("Yes", -0.1), ("No", -3.0))), "Yes")
+    said: tuple[ScriptedReply, ...] = ("No", reply("Hm", first=(("Yes", -0.1), ("No", -3.0))), "Yes")
     scores, sums = scored(Pointwise(ScriptedChat(said)), [1, 2, 3])
     assert order_of(scores) == [2, 1, 0]
     assert (sums.counts["by_text"], sums.counts["given_up"]) == (2, 1)
 
 
 def test_a_document_without_a_reply_of_use_keeps_its_place_and_the_others_are_sorted_around_it() -> None:
-    def silent(request: ChatRequest) -> Said:
+    def silent(request: ChatRequest) -> ScriptedReply:
         return "Perhaps" if worth(passages(request)[0]) == 0 else leaning(request)
 
     scores, sums = scored(Pointwise(ScriptedChat(silent), attempts=2), [1, 0, 2, 3])
@@ -192,14 +192,14 @@ def test_a_window_without_a_permutation_is_asked_again_and_then_keeps_its_order(
     again = ScriptedChat(("[3] > [2]", whole))
     scores, sums = scored(Listwise(again), [1, 2, 3])
     assert (order_of(scores), sums.counts["unreadable"], sums.counts["given_up"]) == ([2, 1, 0], 1, 0)
-    assert [request.attempt for request in again.log.asks] == [0, 1]
+    assert [request.attempt for request in again.log.requests] == [0, 1]
     never = ScriptedChat(("[3] > [3] > [1]", "I cannot.", reply(whole, finish="length")))
     scores, sums = scored(Listwise(never), [1, 2, 3])
     assert (order_of(scores), sums.counts["unreadable"], sums.counts["given_up"]) == ([0, 1, 2], 3, 1)
 
 
 def test_only_the_window_that_failed_keeps_its_order() -> None:
-    def weak(request: ChatRequest) -> Said:
+    def weak(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("no") if "apple 9" in request.messages[1].text else sorting(request)
 
     scores, sums = scored(Listwise(ScriptedChat(weak), window=4, step=2), [1, 2, 3, 4, 9, 5])
@@ -247,7 +247,7 @@ def test_each_way_asks_for_the_form_that_it_reads() -> None:
     for value, schema, likeliest in ((Listwise, "", 0), (Pointwise, "", 20), (Pairwise, '"better"', 0)):
         model = ScriptedChat(lambda request: "?")
         scored(value(model, attempts=1), [1, 2])
-        request = model.log.asks[0]
+        request = model.log.requests[0]
         assert (schema in request.schema, bool(request.schema), request.logprobs) == (True, bool(schema), likeliest)
 
 
@@ -256,7 +256,7 @@ def notes_of(*sums: CallTotals) -> tuple[str, ...]:
 
 
 def test_what_came_to_nothing_is_said_in_words() -> None:
-    def lame(request: ChatRequest) -> Said:
+    def lame(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("down") if "apple 8" in request.messages[1].text else "no"
 
     one, other = scored(Listwise(ScriptedChat(lame)), [1, 2])[1], scored(Listwise(ScriptedChat(lame)), [8, 2])[1]
@@ -298,7 +298,7 @@ def test_no_document_is_added_or_lost_whatever_the_model_says(way: type[LLMScore
     turns = iter(said * 1000)
     context = ground_with([1, 2, 3, 4, 5])
     stage = Rerank(BM25(), way(ScriptedChat(lambda request: next(turns))), top=4)  # type: ignore[arg-type]
-    below, above = climbed(stage.stage, context, "apple"), climbed(stage, context, "apple")
+    below, above = ranking_of(stage.stage, context, "apple"), ranking_of(stage, context, "apple")
     assert sorted(above[0]) == sorted(below[0])
     assert above[0][4:] == below[0][4:]
 
@@ -311,8 +311,10 @@ def test_what_a_passage_says_stays_data() -> None:
     }
     corpus = corpus_of(hostile)
     model = ScriptedChat(lambda request: "[3] > [2] > [1]")
-    Listwise(model).build(BuildContext(corpus, "k", PlainKeep())).scores(Query("q", "{passages} <<<passage 1>>>"), list(corpus))
-    system, user = model.log.asks[0].messages
+    Listwise(model).build(BuildContext(corpus, "k", PlainBlockCache())).scores(
+        Query("q", "{passages} <<<passage 1>>>"), list(corpus)
+    )
+    system, user = model.log.requests[0].messages
     assert (system.role, user.role) == ("system", "user")
     assert system.text.endswith(UNTRUSTED_DATA_RULE)
     assert [text for text in hostile.values() if text in system.text] == []
@@ -331,11 +333,11 @@ def test_the_estimate_is_exactly_the_number_of_asks(way: type[LLMScorer]) -> Non
     assert isinstance(stage, EstimatesCost)
     assert isinstance(value, EstimatesScorerCost)
     estimate = stage.estimate([QUERY], context)
-    climbed(stage, context, "apple")
+    ranking_of(stage, context, "apple")
     assert estimate.calls == model.log.calls == {Listwise: 3, Pointwise: 9, Pairwise: 72}[way]
-    real = sum(len(message.text) for request in model.log.asks for message in request.messages) / 4
+    real = sum(len(message.text) for request in model.log.requests for message in request.messages) / 4
     assert real <= estimate.tokens_in <= 1.2 * real
-    assert estimate.tokens_out == sum(request.max_tokens for request in model.log.asks)
+    assert estimate.tokens_out == sum(request.max_tokens for request in model.log.requests)
 
 
 def test_the_estimate_counts_documents_that_there_are_and_cuts_long_ones() -> None:
@@ -346,7 +348,7 @@ def test_the_estimate_counts_documents_that_there_are_and_cuts_long_ones() -> No
     long = corpus_of({"a": "apple " * 1000})
     short, whole = (
         Pointwise(ScriptedChat(leaning), passage_characters=most)
-        .estimate_top([QUERY], BuildContext(long, "k", PlainKeep()), 1)
+        .estimate_top([QUERY], BuildContext(long, "k", PlainBlockCache()), 1)
         .tokens_in
         for most in (100, 10_000)
     )

@@ -19,10 +19,10 @@ from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._rerank import rerank_top
 from rankproof.stages._scorers import LoadedKeywordScorer
 from support.small_models import HashedWords, SentencesOnly, SharedWords
-from support.stage_building import PlainKeep, climbed, corpus_of, ground_of
+from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of
 
 TEXTS = {"d1": "apple apple apple", "d2": "apple pie recipe", "d3": "pie crust", "d4": "pear pie", "d5": "apple tart"}
-GROUND = ground_of(corpus_of(TEXTS))
+GROUND = context_of(corpus_of(TEXTS))
 FIRST = BM25()
 QUERY = "apple pie"
 finite = st.floats(-1e300, 1e300)
@@ -44,29 +44,29 @@ class Listening(LoadedKeywordScorer):
 
 
 def test_weight_zero_leaves_the_ranking_below_as_it_is() -> None:
-    below, above = climbed(FIRST, GROUND, QUERY), climbed(Rerank(FIRST, KeywordScorer(), weight=0), GROUND, QUERY)
+    below, above = ranking_of(FIRST, GROUND, QUERY), ranking_of(Rerank(FIRST, KeywordScorer(), weight=0), GROUND, QUERY)
     assert (above[0], above[1].tolist()) == (below[0], below[1].tolist())
 
 
 def test_weight_one_is_the_scorers_order_and_scores() -> None:
     stage = Rerank(FIRST, CrossEncoderScorer(SharedWords()))
-    docs, scores = climbed(stage, GROUND, QUERY)
+    docs, scores = ranking_of(stage, GROUND, QUERY)
     own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
     assert scores == pytest.approx(own)
     assert own.tolist() == sorted(own, reverse=True)
 
 
 def test_between_them_normalised_scores_are_blended() -> None:
-    below = dict(zip(*climbed(FIRST, GROUND, QUERY), strict=True))
-    docs, scores = climbed(Rerank(FIRST, CrossEncoderScorer(SharedWords()), weight=0.25), GROUND, QUERY)
+    below = dict(zip(*ranking_of(FIRST, GROUND, QUERY), strict=True))
+    docs, scores = ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords()), weight=0.25), GROUND, QUERY)
     own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
     expected = 0.75 * z_score(np.array([below[doc] for doc in docs])) + 0.25 * z_score(own)
     assert scores == pytest.approx(expected)
 
 
 def test_documents_that_score_alike_keep_the_order_they_had() -> None:
-    docs, scores = climbed(Rerank(FIRST, KeywordScorer()), GROUND, QUERY)
-    below = climbed(FIRST, GROUND, QUERY)[0]
+    docs, scores = ranking_of(Rerank(FIRST, KeywordScorer()), GROUND, QUERY)
+    below = ranking_of(FIRST, GROUND, QUERY)[0]
     assert docs[0] == "d2"
     assert docs[1:] == [doc for doc in below if doc != "d2"]
     assert scores == pytest.approx([2, 1, 1, 1, 1])
@@ -85,20 +85,20 @@ def test_a_resorted_ranking_falls_strictly_and_stays_finite(scores: list[float],
 
 def test_what_is_below_the_top_is_not_scored() -> None:
     listening = Listening()
-    below = climbed(FIRST, GROUND, QUERY)
-    climbed(Rerank(FIRST, listening, top=2), GROUND, QUERY)
+    below = ranking_of(FIRST, GROUND, QUERY)
+    ranking_of(Rerank(FIRST, listening, top=2), GROUND, QUERY)
     assert listening.asked == below[0][:2]
 
 
 def test_similarity_is_the_dense_stages_score() -> None:
-    dense = dict(zip(*climbed(Dense(HashedWords()), GROUND, QUERY), strict=True))
-    docs, scores = climbed(Rerank(FIRST, BiEncoderScorer(HashedWords())), GROUND, QUERY)
+    dense = dict(zip(*ranking_of(Dense(HashedWords()), GROUND, QUERY), strict=True))
+    docs, scores = ranking_of(Rerank(FIRST, BiEncoderScorer(HashedWords())), GROUND, QUERY)
     assert scores == pytest.approx([dense[doc] for doc in docs], rel=1e-6)
 
 
 def test_late_interaction_is_the_mean_of_the_best_matches_of_the_querys_tokens() -> None:
     encoder = HashedWords().load()
-    docs, scores = climbed(Rerank(FIRST, MaxSim(HashedWords())), GROUND, QUERY)
+    docs, scores = ranking_of(Rerank(FIRST, MaxSim(HashedWords())), GROUND, QUERY)
     query = encoder.tokens([QUERY])[0]
     for doc, score in zip(docs, scores.tolist(), strict=True):
         there = encoder.tokens([TEXTS[doc]])[0]
@@ -107,8 +107,8 @@ def test_late_interaction_is_the_mean_of_the_best_matches_of_the_querys_tokens()
 
 
 def test_late_interaction_keeps_its_vectors_in_a_byte_a_number_and_needs_token_vectors() -> None:
-    keep = PlainKeep()
-    context = ground_of(corpus_of({**TEXTS, "d6": ""}), keep)
+    keep = PlainBlockCache()
+    context = context_of(corpus_of({**TEXTS, "d6": ""}), keep)
     for _ in range(2):
         scorer = MaxSim(HashedWords(max_words=2)).build(context)
         assert scorer.cost().bytes == scorer.facts()["token_vectors"] * (32 + 4)
@@ -130,7 +130,7 @@ def test_keywords_counts_the_distinct_words_of_the_query_that_stand_in_the_passa
 
 def test_a_model_that_gives_no_number_is_an_error_of_the_world() -> None:
     with pytest.raises(ExternalError, match="not a finite number"):
-        climbed(Rerank(FIRST, CrossEncoderScorer(SharedWords(broken=True))), GROUND, QUERY)
+        ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords(broken=True))), GROUND, QUERY)
 
 
 @pytest.mark.parametrize(("reads", "top", "cut"), [(50, 50, 0), (2, 50, 2), (2, 1, 1), (1, 50, 5)])
@@ -138,7 +138,7 @@ def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut
     searcher = Rerank(FIRST, CrossEncoderScorer(SharedWords(max_words=reads)), top=top).build(GROUND)
     for _ in range(2):
         clock = QueryTimer()
-        searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+        searcher.search(Query("q", QUERY), [ranking_of(FIRST, GROUND, QUERY)], clock)
         assert clock.cut == cut
 
 
@@ -147,20 +147,20 @@ def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut
 def test_a_query_that_a_scorer_cuts_is_told(scorer: Any, reads: int, cut: int) -> None:
     clock = QueryTimer()
     searcher = Rerank(FIRST, scorer(HashedWords(max_words=reads))).build(GROUND)
-    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    searcher.search(Query("q", QUERY), [ranking_of(FIRST, GROUND, QUERY)], clock)
     assert (clock.cut_queries, clock.cut) == (cut, 0)
 
 
 def test_the_prompt_counts_towards_what_a_scorer_reads_of_a_query() -> None:
     clock = QueryTimer()
     searcher = Rerank(FIRST, BiEncoderScorer(HashedWords(max_words=2), query_prompt="query: ")).build(GROUND)
-    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    searcher.search(Query("q", QUERY), [ranking_of(FIRST, GROUND, QUERY)], clock)
     assert clock.cut_queries == 1
 
 
 @pytest.mark.parametrize("scorer", [MaxSim, BiEncoderScorer])
 def test_a_blank_query_or_passage_scores_zero_whatever_the_model_makes_of_its_own_marks(scorer: Any) -> None:
-    context = ground_of(corpus_of({"d1": "apple", "d2": "", "d3": " \n"}))
+    context = context_of(corpus_of({"d1": "apple", "d2": "", "d3": " \n"}))
     ready = scorer(HashedWords(always_marks=True)).build(context)
     assert ready.scores(Query("q", "apple"), ["d1", "d2", "d3"]) == pytest.approx([1, 0, 0], abs=0.01)
     assert ready.scores(Query("q", " "), ["d1", "d2"]).tolist() == [0, 0]
@@ -172,7 +172,7 @@ def test_a_scorer_that_gives_too_few_scores_is_an_error_of_the_world() -> None:
             return super().scores(query, docs)[1:]
 
     with pytest.raises(ExternalError, match="gave 4 scores for 5 documents"):
-        climbed(Rerank(FIRST, Short()), GROUND, QUERY)
+        ranking_of(Rerank(FIRST, Short()), GROUND, QUERY)
 
 
 def test_a_document_lost_on_the_way_is_told_also_where_python_leaves_out_its_asserts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,13 +181,13 @@ def test_a_document_lost_on_the_way_is_told_also_where_python_leaves_out_its_ass
 
     monkeypatch.setattr("rankproof.stages._rerank.rerank_top", losing)
     with pytest.raises(RuntimeError, match="neither adds nor loses documents"):
-        climbed(Rerank(FIRST, KeywordScorer()), GROUND, QUERY)
+        ranking_of(Rerank(FIRST, KeywordScorer()), GROUND, QUERY)
 
 
 def test_time_goes_to_reranking() -> None:
     clock = QueryTimer()
     searcher = Rerank(FIRST, KeywordScorer()).build(GROUND)
-    searcher.search(Query("q", QUERY), [climbed(FIRST, GROUND, QUERY)], clock)
+    searcher.search(Query("q", QUERY), [ranking_of(FIRST, GROUND, QUERY)], clock)
     assert clock.milliseconds["rerank"] > 0
     assert clock.milliseconds["embed"] == clock.milliseconds["search"] == 0
 

@@ -20,7 +20,7 @@ from rankproof.stages._base import QueryTimer
 from rankproof.stages._rm3 import RM3Searcher, feedback_terms, interpolate, relevance_model, top_weighted
 from support.small_datasets import small_dataset
 from support.small_models import HashedWords
-from support.stage_building import asked, climbed, corpus_of, ground_of
+from support.stage_building import context_of, corpus_of, ranking_of, search_with
 
 PLAIN = BM25(stemming=False, stop_words=False)
 OPEN = RM3(PLAIN, common=1.0)
@@ -65,10 +65,10 @@ def test_of_equal_weights_the_first_by_its_letters_stays() -> None:
 @settings(max_examples=60, deadline=None)
 @given(docs=texts, query=letters, count=st.integers(1, 4), terms=st.integers(1, 4))
 def test_weight_one_is_the_ranking_below_to_the_last_bit(docs: dict[str, str], query: str, count: int, terms: int) -> None:
-    context = ground_of(corpus_of(docs))
+    context = context_of(corpus_of(docs))
     below, above = (
-        climbed(PLAIN, context, query),
-        climbed(RM3(PLAIN, docs=count, terms=terms, weight=1, common=1), context, query),
+        ranking_of(PLAIN, context, query),
+        ranking_of(RM3(PLAIN, docs=count, terms=terms, weight=1, common=1), context, query),
     )
     assert (above[0], above[1].tolist()) == (below[0], below[1].tolist())
 
@@ -77,8 +77,8 @@ def test_weight_one_is_the_ranking_below_to_the_last_bit(docs: dict[str, str], q
 @given(docs=texts, query=letters, weight=st.floats(0, 0.99, allow_subnormal=False), count=st.integers(1, 3))
 def test_scores_are_the_weighted_sums_of_bm25_weights(docs: dict[str, str], query: str, weight: float, count: int) -> None:
     """The oracle asks BM25 for each term alone, and reckons the model anew from the texts."""
-    context = ground_of(corpus_of(docs))
-    below = climbed(PLAIN, context, query)
+    context = context_of(corpus_of(docs))
+    below = ranking_of(PLAIN, context, query)
     first = list(zip(below[0], below[1].tolist(), strict=True))[:count]
     model: defaultdict[str, float] = defaultdict(float)
     for doc, score in first:
@@ -94,31 +94,31 @@ def test_scores_are_the_weighted_sums_of_bm25_weights(docs: dict[str, str], quer
         wide = {term: float(terms.count(term)) for term in terms}
     expected: defaultdict[str, float] = defaultdict(float)
     for term, times in wide.items():
-        found, scores = climbed(PLAIN, context, term)
+        found, scores = ranking_of(PLAIN, context, term)
         for doc, score in zip(found, scores.tolist(), strict=True):
             expected[doc] += times * score
-    docs_found, scores = climbed(RM3(PLAIN, docs=count, weight=weight, common=1), context, query)
+    docs_found, scores = ranking_of(RM3(PLAIN, docs=count, weight=weight, common=1), context, query)
     got = dict(zip(docs_found, scores.tolist(), strict=True))
     assert got == pytest.approx({doc: score for doc, score in expected.items() if score and first}, rel=1e-5, abs=1e-12)
 
 
 def test_feedback_finds_a_document_that_shares_no_word_with_the_query() -> None:
     corpus = corpus_of({"d1": "hob induction coil", "d2": "induction coil", "d3": "bread"})
-    assert climbed(PLAIN, ground_of(corpus), "hob")[0] == ["d1"]
-    assert climbed(OPEN, ground_of(corpus), "hob")[0] == ["d1", "d2"]
+    assert ranking_of(PLAIN, context_of(corpus), "hob")[0] == ["d1"]
+    assert ranking_of(OPEN, context_of(corpus), "hob")[0] == ["d1", "d2"]
 
 
 def test_common_terms_are_counted_over_all_documents() -> None:
     corpus = corpus_of({f"d{at:02d}": f"kitchen word{at} {'hob' if at < 2 else 'pan'}" for at in range(20)})
-    wide = _searcher(RM3(PLAIN, common=0.1), corpus).expanded(Query("q", "word1"), climbed(PLAIN, ground_of(corpus), "word1"))
+    wide = _searcher(RM3(PLAIN, common=0.1), corpus).expanded(Query("q", "word1"), ranking_of(PLAIN, context_of(corpus), "word1"))
     assert set(wide) == {"word1", "hob"}
 
 
 def test_a_batch_gives_the_same_bits_and_the_first_queries_are_shown() -> None:
     corpus = corpus_of({"d1": "hob induction coil", "d2": "induction coil", "d3": "bread"})
-    searcher, context = _searcher(OPEN, corpus), ground_of(corpus)
+    searcher, context = _searcher(OPEN, corpus), context_of(corpus)
     queries = [Query(f"q{at}", text) for at, text in enumerate(["hob", "coil", "", "bread", "coil bread", "hob coil", "tin"])]
-    single = [asked(OPEN, searcher, context, query.text) for query in queries]
+    single = [search_with(OPEN, searcher, context, query.text) for query in queries]
     batch = searcher.search_all(queries)
     assert [(docs, scores.tolist()) for docs, scores in batch] == [(docs, scores.tolist()) for docs, scores in single]
     shown = searcher.facts()["examples"]
@@ -130,7 +130,7 @@ def test_a_batch_gives_the_same_bits_and_the_first_queries_are_shown() -> None:
 def test_queries_without_feedback_are_asked_as_they_are_and_counted() -> None:
     corpus = corpus_of({"d1": "a b", "d2": "b"})
     searcher = _searcher(OPEN, corpus)
-    below = climbed(PLAIN, ground_of(corpus), "b")
+    below = ranking_of(PLAIN, context_of(corpus), "b")
     docs, scores = searcher.search(Query("q", "b"), (below,), QueryTimer())
     assert (docs, scores.tolist()) == (below[0], below[1].tolist())
     assert searcher.notes() == ["1 query got no feedback term and was asked as it is"]
@@ -170,4 +170,4 @@ def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None
 
 
 def _searcher(stage: RM3, corpus: Any) -> RM3Searcher:
-    return stage.build(ground_of(corpus))
+    return stage.build(context_of(corpus))

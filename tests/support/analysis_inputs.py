@@ -1,4 +1,4 @@
-"""Evidence made of dicts, for tests of what is done with it."""
+"""Analysis inputs made of dicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._evaluation.options import EvaluateOptions
 
 
-def evidence_of(
+def input_of(
     qrels: Mapping[str, Mapping[str, int]],
     runs: Mapping[str, Mapping[str, Mapping[str, float]]],
     measures: Sequence[str],

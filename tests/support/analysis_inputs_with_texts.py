@@ -1,4 +1,4 @@
-"""Evidence made by hand, for what is said of it."""
+"""Analysis inputs made of rankings, with query texts and fields."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from rankproof._data.run import Run
 MEASURES = ("nDCG@10", "RR@10", "R@100", "Success@1", "Success@5")
 
 
-def evidence_of(
+def input_of(
     qrels: Mapping[str, Mapping[str, int]],
     runs: Mapping[str, Mapping[str, Sequence[str]]],
     *,

@@ -11,7 +11,7 @@ from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.answers import evaluate_answering_systems
 from rankproof._results.experiment_result import ExperimentResult
-from support.small_results import small_climb
+from support.small_results import small_results
 
 QUERIES = tuple(f"q{at}" for at in range(12))
 TYPES = ("factual", "comparative", "inferential", "multi-hop")
@@ -19,16 +19,16 @@ TYPES = ("factual", "comparative", "inferential", "multi-hop")
 
 def answering_results(texts: Sequence[str] = (), names: tuple[str, str] = ("bm25", "says")) -> ExperimentResult:
     """Results whose second system answers; every third question has no answer, and the texts are the first answers."""
-    results = small_climb(names, QUERIES)
+    results = small_results(names, QUERIES)
     queries = Queries(
         [
             Query(query, f"what is {at}?", fields={"answers": [] if at % 3 == 2 else [f"word {at}"], "type": TYPES[at % 4]})
             for at, query in enumerate(QUERIES)
         ]
     )
-    said = [*texts, *(f"it is word {at}" for at in range(len(texts), len(QUERIES)))]
+    answer_texts = [*texts, *(f"it is word {at}" for at in range(len(texts), len(QUERIES)))]
     answers = {
-        query: Answer("", state="failed") if at == 11 else Answer(said[at], ("d1#c2",), ("d1#c2", "d2"))
+        query: Answer("", state="failed") if at == 11 else Answer(answer_texts[at], ("d1#c2",), ("d1#c2", "d2"))
         for at, query in enumerate(QUERIES)
     }
     counts = {"calls": np.arange(len(QUERIES)), "failed": np.zeros(len(QUERIES), np.int64)}

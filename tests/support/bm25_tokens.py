@@ -1,3 +1,3 @@
-"""Kinds of tokens that BM25 is tried with, one of each sort and size that matters."""
+"""The kinds of tokens that BM25 is tested with."""
 
 KINDS = ("characters-1", "characters-3", "characters-4", "characters-8", "bytes-1", "bytes-4", "bpe-300")

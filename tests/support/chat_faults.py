@@ -1,4 +1,4 @@
-"""What servers and models do wrong, by name: each fault as an answer to a request, and what must come of it."""
+"""Faults of chat servers and models by name: the response of each, and what rankproof must do."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from support.chat_server import NEVER, Handler, Request, Sent, body_of, completion
 
-Ending = Literal["failed", "unusable", "content", "healed", "harmless"]
-"""What must come of it: asks that fail and are counted; a named error at once; replies that are of no use and are counted, unless
-the use takes such a text for good; a retry that brings a good reply; or nothing but right totals."""
+Ending = Literal["failed", "unusable", "content", "healed", "accepted"]
+"""What must happen: requests fail and are counted; an error at once; replies are unusable and counted, unless the use accepts
+such a text; a retry gets a good reply; or the reply is accepted."""
 QUICK = 0.1
 """Seconds that a client waits for a server that never answers."""
 
@@ -142,14 +142,14 @@ FAULTS: dict[str, Fault] = {
     "grade as text": Fault(_text('{"relevance": "high"}'), "content"),
     "grade null": Fault(_text('{"relevance": null}'), "content"),
     "JSON of another shape": Fault(_text('{"a": [{}]}'), "content"),
-    "prose around it": Fault(lambda request, well: completion(f"Sure, here it is:\n{well}\nAnything else?"), "harmless"),
-    "fenced": Fault(lambda request, well: completion(f"```json\n{well}\n```"), "harmless"),
-    "thinks aloud": Fault(lambda request, well: completion(f"<think>3? no</think>{well}"), "harmless"),
-    "log-probabilities missing": Fault(lambda request, well: completion(well, logprobs=None), "harmless"),
-    "log-probabilities NaN": Fault(lambda request, well: completion(well, **_wide(float("nan"))), "harmless"),
-    "log-probabilities infinite": Fault(lambda request, well: completion(well, **_wide(float("-inf"))), "harmless"),
-    "wishes refused": Fault(
+    "prose around it": Fault(lambda request, well: completion(f"Sure, here it is:\n{well}\nAnything else?"), "accepted"),
+    "in a code block": Fault(lambda request, well: completion(f"```json\n{well}\n```"), "accepted"),
+    "thinks aloud": Fault(lambda request, well: completion(f"<think>3? no</think>{well}"), "accepted"),
+    "log-probabilities missing": Fault(lambda request, well: completion(well, logprobs=None), "accepted"),
+    "log-probabilities NaN": Fault(lambda request, well: completion(well, **_wide(float("nan"))), "accepted"),
+    "log-probabilities infinite": Fault(lambda request, well: completion(well, **_wide(float("-inf"))), "accepted"),
+    "optional parameters rejected": Fault(
         lambda request, well: Sent(400) if {"response_format", "logprobs"} & request.body.keys() else completion(well),
-        "harmless",
+        "accepted",
     ),
 }

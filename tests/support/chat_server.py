@@ -1,4 +1,4 @@
-"""A chat server on the loopback: real sockets, answers as a test says, and a log of what it was asked."""
+"""A chat server on loopback with real sockets: a test sets its responses and reads the log of requests."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Answering = Callable[[Request], Sent]
 
 def body_of(text: str | None, *, finish: str = "stop", message: Mapping[str, Any] | None = None, **choice: Any) -> dict[str, Any]:
     """A completion as OpenAI writes it."""
-    told = {"role": "assistant", "content": text, **(message or {})}
+    written = {"role": "assistant", "content": text, **(message or {})}
     return {
         "id": "c-1",
         "object": "chat.completion",
         "model": "loopback-1",
-        "choices": [{"index": 0, "message": told, "finish_reason": finish, **choice}],
+        "choices": [{"index": 0, "message": written, "finish_reason": finish, **choice}],
         "usage": {"prompt_tokens": TOKENS_IN, "completion_tokens": TOKENS_OUT, "total_tokens": TOKENS_IN + TOKENS_OUT},
     }
 
@@ -122,11 +122,11 @@ class ChatServer:
 
     @property
     def repeated(self) -> int:
-        """Requests whose messages had been asked before."""
+        """Requests whose messages were sent before."""
         return len(self.requests) - len(self._counts)
 
     def model(self, **settings: Any) -> OpenAIChat:
-        """The value that asks this server, without a key."""
+        """The model on this server, without a key."""
         return OpenAIChat(**{"model": "loopback", "base_url": self.address, "api_key_env": "", "timeout": 20.0, **settings})
 
     def answered(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Sent:

@@ -1,4 +1,4 @@
-"""Pages that hold the table of queries alone, for what can be asked of it without the rest of the report."""
+"""Pages with the query table alone, without the rest of the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankproof._report.explorer import explorer_blocks
 from rankproof._report.page import content_security_policy, page_script, render_template, stylesheet
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._sample import sample_files, sample_folder
-from support.small_results import small_climb
+from support.small_results import small_results
 
 EXPLAINED = (
     "nDCG@10",
@@ -39,11 +39,11 @@ EXPLAINED = (
 OTHERS = ("NumRet", "ERR@10")
 
 
-def page_alone(climb: ExperimentResult) -> str:
+def page_alone(results: ExperimentResult) -> str:
     """The same parts under the same policy as in the report."""
     blocks = "".join(
         f'<script type="application/json" id="{name}">{json_block(block)}</script>'
-        for name, block in explorer_blocks(climb).items()
+        for name, block in explorer_blocks(results).items()
     )
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>queries</title>'
@@ -60,8 +60,8 @@ def written(page: str, folder: Path) -> str:
     return (folder / "page.html").as_uri()
 
 
-def kitchen_climb(measures: Sequence[str] = (*EXPLAINED, *OTHERS), *, half_judged: Sequence[str] = ()) -> ExperimentResult:
-    """The sample's judgements, queries and runs, one over the other, as a climb; `half_judged` queries lose their grades of 0."""
+def kitchen_results(measures: Sequence[str] = (*EXPLAINED, *OTHERS), *, half_judged: Sequence[str] = ()) -> ExperimentResult:
+    """Results of the sample; each run has the one before it as its baseline; `half_judged` queries lose their grades of 0."""
     with sample_files() as paths, sample_folder() as folder:
         judged = open_file(paths[0]).qrels()
         runs = {Path(path).stem: open_file(path).run(name=Path(path).stem) for path in paths[1:]}
@@ -74,7 +74,7 @@ def kitchen_climb(measures: Sequence[str] = (*EXPLAINED, *OTHERS), *, half_judge
         }
     )
     asked = tuple(query for query in qrels if any(query in run.queries for run in runs.values()))
-    results = small_climb(tuple(runs), asked)
+    results = small_results(tuple(runs), asked)
     return replace(
         results,
         result=evaluate(qrels, runs, list(measures)),
@@ -98,7 +98,7 @@ def many_queries(queries: int, systems: int) -> ExperimentResult:
         name: Run.from_rankings(name, ids, [([docs[(start + at) % 200] for at in range(10)], scores) for start in starts])
         for name, starts in zip(names, draws.integers(0, 200, (systems, queries)).tolist(), strict=True)
     }
-    results = small_climb(names)
+    results = small_results(names)
     times = dict.fromkeys(TIME_COLUMNS, np.zeros(queries))
     return replace(
         results,
@@ -111,10 +111,10 @@ def many_queries(queries: int, systems: int) -> ExperimentResult:
     )
 
 
-def strange_climb(strings: Sequence[str]) -> ExperimentResult:
+def unusual_results(strings: Sequence[str]) -> ExperimentResult:
     """The strings as ids of queries and documents, names of systems, fields, texts, snippets and answers."""
     names, ids = tuple(strings[:3]), tuple(strings)
-    results = small_climb(names, ids, strings)
+    results = small_results(names, ids, strings)
     texts = [Query(query, text, fields={text[:20]: text, "category": text}) for query, text in zip(ids, strings, strict=True)]
     answers = Answers({query: Answer(text, cited=(text,)) for query, text in zip(ids, strings, strict=True)})
     return replace(

@@ -1,4 +1,4 @@
-"""Evidence whose values are chosen query by query, for the gate."""
+"""Analysis inputs with given per-query values, for the gate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ranks(first: int, second: int) -> list[int]:
     return [(first, second)[at % 2] for at in range(len(QUERIES))]
 
 
-def evidence(
+def gate_input(
     systems: Mapping[str, Sequence[int]],
     *,
     measures: Sequence[str] = MEASURES,

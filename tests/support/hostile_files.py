@@ -1,4 +1,4 @@
-"""Broken, hostile and merely strange files, each with the words in which it is refused."""
+"""Malformed and unusual files, each with the error message that it must give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A climb in which every text that a page shows comes from somebody who wishes it ill."""
+"""Results in which every text that a page shows is hostile."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rankproof._data.run import Run
 from rankproof._experiment.answers import evaluate_answering_systems
 from rankproof._results.experiment_result import ExperimentResult
 from support.hostile_strings import STRINGS
-from support.plot_results import wide_climb
+from support.plot_results import wide_results
 
 TEXTS = (*STRINGS, "nul\x00byte", "lone \ud800 surrogate", "a" + "\u0300" * 40)
 """What a text may hold, and an id may not."""
 
 
-def harmful_climb(systems: Sequence[str] = STRINGS, queries: Sequence[str] = STRINGS) -> ExperimentResult:
+def harmful_results(systems: Sequence[str] = STRINGS, queries: Sequence[str] = STRINGS) -> ExperimentResult:
     """Names, ids, texts, snippets, answers, notes and the experiment itself, of the worst strings in turn."""
-    results = wide_climb(list(systems), list(queries), growth=1.1)
+    results = wide_results(list(systems), list(queries), growth=1.1)
     renamed = {f"d{at}": STRINGS[at % len(STRINGS)] for at in range(30)}
     qrels = Qrels.from_dict(
         {query: {renamed[doc]: grade for doc, grade in docs.items()} for query, docs in results.qrels.items()}
@@ -37,8 +37,8 @@ def harmful_climb(systems: Sequence[str] = STRINGS, queries: Sequence[str] = STR
         replace(system_run, run=runs[system_run.name], notes=(TEXTS[at % len(TEXTS)],))
         for at, system_run in enumerate(results.system_runs)
     ]
-    said = Answers({query: Answer(TEXTS[at % len(TEXTS)], (STRINGS[0],), STRINGS[:2]) for at, query in enumerate(queries)})
-    system_runs[-1] = replace(system_runs[-1], kind="answer", answers=said)
+    answers = Answers({query: Answer(TEXTS[at % len(TEXTS)], (STRINGS[0],), STRINGS[:2]) for at, query in enumerate(queries)})
+    system_runs[-1] = replace(system_runs[-1], kind="answer", answers=answers)
     measured = evaluate_answering_systems(system_runs, texts, qrels, None, rel=1, document=lambda doc: doc)
     return replace(
         results,

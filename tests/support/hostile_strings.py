@@ -1,4 +1,4 @@
-"""Strings that would do harm where somebody forgot to treat them as text: each may stand as an id, a title, a text, an answer."""
+"""Strings that do harm where text is not escaped; each may occur as an id, a title, a text or an answer."""
 
 STRINGS = (
     "<script>window.harmed = 1</script>",

@@ -23,7 +23,7 @@ class Hub(ThreadingHTTPServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
         self.folder, self.faults = folder, dict[str, str]()
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
         self.elsewhere = ""
         self.over = threading.Event()
 
@@ -39,7 +39,7 @@ class Answers(BaseHTTPRequestHandler):
         return None
 
     def do_GET(self) -> None:
-        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        self.server.requests.append((self.path, self.headers.get("Authorization")))
         name = self.path.partition("/resolve/")[2].partition("/")[2] or self.path.lstrip("/")
         path, fault = self.server.folder / name, self.server.faults.get(name, "")
         if fault.isdecimal() or not path.is_file():

@@ -1,15 +1,15 @@
-"""Every use of a language model, each on a handful of items: what the matrix of faults runs over.
+"""Every use of a language model, each on a few items; the tests of chat faults run over them.
 
-To add one, write a function that takes a ChatModel and a Desk, runs the use on about five items (one ask or more each), and gives
-a UseOutcome; then put it in USES with what a well-behaved model would reply. The function must
+To add one, write a function that takes a ChatModel and an LLMSession, runs the use on about five items (at least one request
+each), and returns a UseOutcome. Put it in USES with the reply of a well-behaved model. The function must
 
-- take every ask through `desk.asker(model, …)`, and count on a tally (`Sums()`, or the clock that the use counts on);
-- give back how many items it began with, and `whole`: whether each of them came out again, in whatever state (a ranking has every
-  document, a pair has a judgement or is counted as failed, a question has an Answer); items must never vanish;
-- let a named error (RankproofError) that ends the run through: the matrix knows those.
+- send every request through `session.client(model, …)`, and count calls (`CallTotals()`, or the QueryTimer of the use);
+- return the number of items, and `whole`: whether no item is missing, in whatever state (a ranking has every document, a pair
+  has a judgement or is counted as failed, a question has an Answer);
+- not catch a RankproofError that ends the run: the tests expect it.
 
 `well` gets the request as the server got it (a dict with "messages", "max_tokens", perhaps "logprobs" and "response_format") and
-gives the text that a good model would reply. Where a fault is in what the model says, `flagged` must not be 0.
+returns the text of a good reply. If the fault is in the text of the reply, `flagged` must not be 0.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Messa
 from rankproof.stages import BM25, GenerateAnswer, Listwise, Pairwise, Pointwise, Rerank, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._llm_base import LLMScorer
-from support.stage_building import PlainKeep, climbed, corpus_of
+from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 
 FLAGS = ("unreadable", "failed", "given_up", "by_text", "dropped")
 
 
 @dataclass(frozen=True)
 class UseOutcome:
-    """What became of a use: items that went in, whether all came out, how often something was flagged, and the tally's counts."""
+    """The outcome of a use: items, whether none is missing, how often something was flagged, and the call counts."""
 
     items: int
     whole: bool
@@ -61,20 +61,20 @@ class Use:
 
 
 def flags(counts: Mapping[Any, float]) -> int:
-    """How often a tally says that something was not as it should be."""
+    """How often the counts flag a problem."""
     return int(sum(counts.get(name, 0) for name in FLAGS))
 
 
-def said(request: Mapping[str, Any]) -> str:
-    """All messages of a request as one text, for a `well` that looks for what was asked."""
+def request_text(request: Mapping[str, Any]) -> str:
+    """All messages of a request as one text, for a `well` that looks at the request."""
     return "\n".join(message["content"] for message in request["messages"])
 
 
 def _plain(model: ChatModel, session: LLMSession) -> UseOutcome:
-    """Five asks for a whole number from 0 to 3 in JSON, read strictly."""
+    """Five requests for a whole number from 0 to 3 in JSON, read strictly."""
     client, sums = session.client(model, "plain"), CallTotals()
-    asks = [ChatRequest((Message("user", f"Number {number}?"),), 20, '{"type": "object"}') for number in range(5)]
-    found = [client.read(request, _number, sums) for request in asks]
+    requests = [ChatRequest((Message("user", f"Number {number}?"),), 20, '{"type": "object"}') for number in range(5)]
+    found = [client.read(request, _number, sums) for request in requests]
     lost = sum(each is None for each in found)
     return UseOutcome(5, lost == sums.counts["failed"] + sums.counts["given_up"], flags(sums.counts), sums.plain())
 
@@ -94,20 +94,20 @@ def _reranked(make: Callable[[ChatModel], LLMScorer], items: int) -> Callable[[C
 
     def run(model: ChatModel, session: LLMSession) -> UseOutcome:
         corpus = corpus_of({f"d{at}": "pie " * (at + 1) for at in range(items)})
-        context, clock = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session), QueryTimer()
+        context, clock = BuildContext(corpus, corpus.fingerprint(), PlainBlockCache(), session=session), QueryTimer()
         stage = Rerank(BM25(), make(model), top=items)  # type: ignore[arg-type]
-        below = climbed(BM25(), context, "pie")
+        below = ranking_of(BM25(), context, "pie")
         docs, _ = stage.build(context).search(Query("q", "pie"), [below], clock)
         counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
-        asks = counts["windows"] + counts["graded"] + 2 * counts["compared"]
-        kept = docs == below[0] or counts["failed"] + counts["given_up"] < asks
+        requests = counts["windows"] + counts["graded"] + 2 * counts["compared"]
+        kept = docs == below[0] or counts["failed"] + counts["given_up"] < requests
         return UseOutcome(items, sorted(docs) == sorted(corpus) and kept, flags(counts), counts)
 
     return run
 
 
 def _in_order(request: Mapping[str, Any]) -> str:
-    count = said(request).count("<<<end of passage ") - 1
+    count = request_text(request).count("<<<end of passage ") - 1
     return " > ".join(f"[{number}]" for number in range(count, 0, -1))
 
 
@@ -117,21 +117,21 @@ def _judged(model: ChatModel, session: LLMSession) -> UseOutcome:
     pairs = [QueryDocPair("q", doc) for doc in corpus]
     verdicts = grade_pairs(LLMJudge(model), pairs, JudgeContext(queries, corpus, session), lambda label, done, total: None)
     counts = dict.fromkeys(COUNT_NAMES, 0.0) | sum_counts(verdicts)
-    told = all(verdict.grade in range(4) if verdict.grade is not None else verdict.why for verdict in verdicts)
+    complete = all(verdict.grade in range(4) if verdict.grade is not None else verdict.reason for verdict in verdicts)
     failed = sum(verdict.grade is None for verdict in verdicts) == counts["failed"] + counts["given_up"]
-    return UseOutcome(5, [verdict.pair for verdict in verdicts] == pairs and told and failed, flags(counts), counts)
+    return UseOutcome(5, [verdict.pair for verdict in verdicts] == pairs and complete and failed, flags(counts), counts)
 
 
 def _rewritten(model: ChatModel, session: LLMSession) -> UseOutcome:
-    """Five queries, each asked below as the model words it, or as it is."""
+    """Five queries, each searched as the model rewrites it, or unchanged."""
     corpus = corpus_of({"d": "pie"})
-    context, stage = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session), Rewrite(BM25(), model)
+    context, stage = BuildContext(corpus, corpus.fingerprint(), PlainBlockCache(), session=session), Rewrite(BM25(), model)
     queries, counts = [Query(f"q{at}", f"pie number {at}") for at in range(5)], Counter[str]()
     below = stage.input_queries(context, queries)
     searcher = stage.build(context)
     for query in queries:
         clock = QueryTimer()
-        searcher.search(query, [climbed(BM25(), context, query.text)], clock)
+        searcher.search(query, [ranking_of(BM25(), context, query.text)], clock)
         counts.update({str(name): count for name, count in clock.counts.items()})
     kept = sum(one == other for one, other in zip(queries, below, strict=True))
     lost = counts["failed"] + counts["given_up"]
@@ -147,11 +147,13 @@ def _notes(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 def _generated(model: ChatModel, session: LLMSession) -> UseOutcome:
     """Queries from five documents, each made or listed as lost."""
-    lexicon = TermStatistics(corpus_of({f"d{at}": f"pie number {at} is baked for an hour at home" for at in range(5)}), ("text",))
-    maker = LLMGenerator(model, lexicon, session, lambda label, done, total: None)
-    sources = [SourceDocument("factual", (doc,)) for doc in lexicon.texts]
-    found = maker.generate(sources)
-    lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], maker.describe()["asked"]
+    statistics = TermStatistics(
+        corpus_of({f"d{at}": f"pie number {at} is baked for an hour at home" for at in range(5)}), ("text",)
+    )
+    generator = LLMGenerator(model, statistics, session, lambda label, done, total: None)
+    sources = [SourceDocument("factual", (doc,)) for doc in statistics.texts]
+    found = generator.generate(sources)
+    lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], generator.describe()["asked"]
     whole = len(found) == 5 and len(lost) == counts["failed"] + counts["given_up"] and set(lost) <= set(sources)
     return UseOutcome(5, whole, flags(counts), counts)
 
@@ -159,14 +161,14 @@ def _generated(model: ChatModel, session: LLMSession) -> UseOutcome:
 def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
     """Five questions, each with an answer or one that failed."""
     corpus = corpus_of({f"d{at}": f"pie {at}" for at in range(5)})
-    context = BuildContext(corpus, corpus.fingerprint(), PlainKeep(), session=session)
+    context = BuildContext(corpus, corpus.fingerprint(), PlainBlockCache(), session=session)
     searcher, clock = GenerateAnswer(BM25(), model, top=3).build(context), QueryTimer()
-    below = climbed(BM25(), context, "pie")
+    below = ranking_of(BM25(), context, "pie")
     found = [searcher.answer(Query(f"q{at}", f"pie {at}?"), below, clock) for at in range(5)]
     counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
     failed = sum(one.state == "failed" for one in found) == counts["failed"] + counts["given_up"]
-    told = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given) for one in found)
-    return UseOutcome(5, failed and told, flags(counts), counts)
+    complete = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given) for one in found)
+    return UseOutcome(5, failed and complete, flags(counts), counts)
 
 
 USES: dict[str, Use] = {

@@ -1,4 +1,4 @@
-"""Parts of rankproof as they are without a library: the library is blocked, the part is used, and the error is handed back."""
+"""Uses parts of rankproof with a library blocked, and returns the error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights for the tests: got once for all workers and all sessions, and kept under pytest's own cache."""
+"""Model weights for the tests, downloaded once for all workers and sessions into pytest's cache."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
 
 def minilm_home(config: pytest.Config) -> Path:
     """A cache folder of rankproof's with MiniLM in it."""
-    return _got(config, download_minilm)[0]
+    return _downloaded(config, download_minilm)[0]
 
 
 def wordllama_folder(config: pytest.Config) -> Path | None:
-    """The folder of WordLlama's vectors; None where they cannot be fetched, and tests that need them fail."""
+    """The folder of WordLlama's vectors; None if the download fails, and tests that need them fail."""
     try:
-        return _got(config, get_wordllama)[1]
+        return _downloaded(config, get_wordllama)[1]
     except pytest.skip.Exception:
         return None
 
@@ -41,11 +41,11 @@ def link_wordllama(weights: Path | None, cache: Path) -> None:
 
 def smollm2_folder(config: pytest.Config) -> Path:
     """The folder of SmolLM2's weights."""
-    return _got(config, download_smollm2)[1]
+    return _downloaded(config, download_smollm2)[1]
 
 
-def _got(config: pytest.Config, get: Get) -> tuple[Path, Path]:
-    """The cache folder and the model's; where the model cannot be had the test is skipped, in CI it fails."""
+def _downloaded(config: pytest.Config, get: Get) -> tuple[Path, Path]:
+    """The cache folder and the folder of the model; the test is skipped if the model is not available, in CI it fails."""
     home = config.rootpath / ".pytest_cache" / "rankproof"
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
@@ -57,4 +57,4 @@ def _got(config: pytest.Config, get: Get) -> tuple[Path, Path]:
         except ExternalError as error:
             if os.environ.get("RANKPROOF_TESTS") == "whole":
                 raise
-            pytest.skip(f"the weights cannot be had: {error}")
+            pytest.skip(f"the weights are not available: {error}")

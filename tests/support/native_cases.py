@@ -1,4 +1,4 @@
-"""What the tests of the native reader share: sources, readings, and how two engines' answers are compared."""
+"""Inputs for the native reader, and assertions that both engines agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Climbs of any size with names that nobody should use, for charts and exports."""
+"""Results of any size, also with hostile names, for charts and exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
-from support.small_results import small_climb
+from support.small_results import small_results
 
 HOSTILE = (
     "$x^{2}$ \\frac{a}{b}",
@@ -37,7 +37,7 @@ HOSTILE = (
 MEASURES = ("nDCG@10", "RR@10", "R@20", "NumRet")
 
 
-def wide_climb(
+def wide_results(
     names: Sequence[str], queries: Sequence[str], *, growth: float = 2.0, measures: Sequence[str] = MEASURES
 ) -> ExperimentResult:
     """Systems each better and slower than the one before, by a fixed seed."""
@@ -46,7 +46,7 @@ def wide_climb(
     grades = {query: dict(zip(draws.choice(docs, 5, replace=False).tolist(), (3, 2, 1, 0, 0), strict=True)) for query in queries}
     qrels = Qrels.from_dict(grades)
     runs = {name: _run(name, 0.3 + 0.2 * at, grades, docs, draws) for at, name in enumerate(names)}
-    results = small_climb(names, queries, docs)
+    results = small_results(names, queries, docs)
     system_runs = tuple(
         replace(system_run, run=runs[system_run.name], times=_times(0.05 * growth**at, at, len(queries), draws))
         for at, system_run in enumerate(results.system_runs)
@@ -63,15 +63,15 @@ def wide_climb(
     )
 
 
-def wide_evidence(systems: int, queries: int) -> AnalysisInput:
+def wide_input(systems: int, queries: int) -> AnalysisInput:
     """The evidence of so many systems on so many queries."""
     names = [f"a system with the number {at}" for at in range(systems)]
-    return input_from_results(wide_climb(names, [f"q{at}" for at in range(queries)], growth=1.2))
+    return input_from_results(wide_results(names, [f"q{at}" for at in range(queries)], growth=1.2))
 
 
-def hostile_climb() -> ExperimentResult:
-    """A climb whose systems, queries and segments have the worst names."""
-    return replace(wide_climb(HOSTILE, [f"{name}{at}" for at, name in enumerate(HOSTILE)]), name=HOSTILE[0])
+def hostile_results() -> ExperimentResult:
+    """Results whose systems, queries and segments have hostile names."""
+    return replace(wide_results(HOSTILE, [f"{name}{at}" for at, name in enumerate(HOSTILE)]), name=HOSTILE[0])
 
 
 def _run(name: str, skill: float, grades: dict[str, dict[str, int]], docs: list[str], draws: np.random.Generator) -> Run:

@@ -1,4 +1,4 @@
-"""pytrec_eval behind a pipe: a line of JSON in, its values out; in a process of its own, because it can die."""
+"""pytrec_eval in a process of its own, since it can crash: reads a line of JSON, prints its values."""
 
 from __future__ import annotations
 

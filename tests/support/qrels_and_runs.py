@@ -1,4 +1,4 @@
-"""Small collections for tests: hits of dicts, and hypothesis strategies that draw them."""
+"""Small judgements and runs as dicts, and hypothesis strategies for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of results on a real socket, and a browser that sends exactly what a test tells it to."""
+"""A results server on a real socket, and a client that sends exactly what a test sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankproof._server.judging_queue import DocumentTexts, JudgingPage
 from rankproof._server.library import ResultsLibrary
 from rankproof._server.pages import Router
 from rankproof._server.server import Server
-from support.small_results import small_climb
+from support.small_results import small_results
 
 MEASURES = ["nDCG@10", "RR@10"]
 MOMENT = re.compile(r"@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* ")
@@ -35,8 +35,8 @@ def judged_in(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What came back."""
+class Response:
+    """The response of the server."""
 
     status: int
     headers: Mapping[str, str]
@@ -68,15 +68,15 @@ class Visitor:
         self.cookie = seen.headers["Set-Cookie"].partition(";")[0]
         return self
 
-    def get(self, path: str, headers: Mapping[str, str | None] = {}) -> Seen:
+    def get(self, path: str, headers: Mapping[str, str | None] = {}) -> Response:
         return self.request("GET", path, headers=headers)
 
-    def post(self, path: str, value: Any, headers: Mapping[str, str | None] = {}) -> Seen:
+    def post(self, path: str, value: Any, headers: Mapping[str, str | None] = {}) -> Response:
         usual = {"Content-Type": "application/json", "Origin": f"http://{self.host}"}
         body = value if isinstance(value, bytes) else json.dumps(value).encode()
         return self.request("POST", path, body, {**usual, **headers})
 
-    def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] = {}) -> Seen:
+    def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] = {}) -> Response:
         """A header of None is left out."""
         given = {"Host": self.host, **({"Cookie": self.cookie} if self.cookie else {}), **headers}
         if body is not None:
@@ -89,7 +89,7 @@ class Visitor:
                     connection.putheader(name, value)
             connection.endheaders(body)
             reply = connection.getresponse()
-            return Seen(reply.status, dict(reply.headers), reply.read().decode())
+            return Response(reply.status, dict(reply.headers), reply.read().decode())
         finally:
             connection.close()
 
@@ -97,12 +97,12 @@ class Visitor:
 @contextmanager
 def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset | None = None) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
-    ledger = None if judge is None else JudgementLog(str(judge), "ann")
-    site = Router(
-        ResultsLibrary([str(path) for path in paths]), None if ledger is None else JudgingPage(ledger), DocumentTexts(dataset)
+    log = None if judge is None else JudgementLog(str(judge), "ann")
+    router = Router(
+        ResultsLibrary([str(path) for path in paths]), None if log is None else JudgingPage(log), DocumentTexts(dataset)
     )
     inside: list[Exception] = []
-    with Server(0, site.answer, inside.append) as service:
+    with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -110,22 +110,22 @@ def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset |
         finally:
             service.shutdown()
             thread.join()
-            if ledger is not None:
-                ledger.close()
+            if log is not None:
+                log.close()
     assert not inside
 
 
-def saved(folder: Path, climb: ExperimentResult | None = None, **changes: Any) -> Path:
-    """A results folder of a small climb."""
+def saved(folder: Path, results: ExperimentResult | None = None, **changes: Any) -> Path:
+    """A results folder of small results."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    save_results(replace(climb or small_climb(), **changes), str(folder))
+    save_results(replace(results or small_results(), **changes), str(folder))
     return folder
 
 
 def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:
-    """A climb with some hundred unjudged pairs."""
+    """Results with some hundred unjudged pairs."""
     names = [f"q{at}" for at in range(queries)]
-    return small_climb(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)
+    return small_results(("one", "two"), names, [f"d{at}" for at in range(docs)], measures=MEASURES)
 
 
 def data_of(visitor: Visitor, path: str = "/r/1/judge") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A language model that says what a test tells it to, or fails on purpose."""
+"""A language model with scripted replies and failures."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import Any
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof.models._chat.base import ChatReply, ChatRequest
 
-Said = str | ChatReply | Exception
-"""A text, a whole reply, or what is raised instead of one."""
+ScriptedReply = str | ChatReply | Exception
+"""A text, a complete reply, or an exception to raise."""
 TOKENS_IN, TOKENS_OUT = 10, 2
-"""What every reply that is a text alone costs."""
+"""The token counts of a reply given as text."""
 
 
 def reply(text: str, **changes: Any) -> ChatReply:
-    """A reply of ten tokens read and two written, that took a quarter of a second and ended by itself."""
+    """A finished reply with 10 tokens in, 2 tokens out and 0.25 seconds."""
     values: dict[str, Any] = {"finish": "stop", "tokens_in": TOKENS_IN, "tokens_out": TOKENS_OUT, "seconds": 0.25}
     return ChatReply(text, **{**values, **changes})
 
 
 class Log:
-    """Every ask that reached the model, in order."""
+    """Every request that reached the model, in order."""
 
     def __init__(self) -> None:
-        self.asks: list[ChatRequest] = []
+        self.requests: list[ChatRequest] = []
         self.loads = 0
         self.lock = threading.Lock()
 
     @property
     def calls(self) -> int:
-        return len(self.asks)
+        return len(self.requests)
 
 
 @dataclass(frozen=True)
 class ScriptedChat:
-    """`script` is what it says in order (asking once more is a failure of the test), or a function of what is asked.
+    """`script` is the replies in order (one request more fails the test), or a function of the request.
 
-    `name` tells models apart in caches; `log` has what was asked, also after the model was closed.
+    `name` distinguishes models in caches; `log` has every request, also after the model was closed.
     """
 
-    script: tuple[Said, ...] | Callable[[ChatRequest], Said] = field(metadata=NOT_IN_IDENTITY)
+    script: tuple[ScriptedReply, ...] | Callable[[ChatRequest], ScriptedReply] = field(metadata=NOT_IN_IDENTITY)
     name: str = "scripted"
     concurrency: int = field(default=1, metadata=NOT_IN_IDENTITY)
     price_in: float = field(default=0.0, metadata=NOT_IN_IDENTITY)
@@ -58,7 +58,7 @@ class ScriptedChat:
 
 
 class LoadedScript:
-    """The script being said."""
+    """Gives the replies of the script."""
 
     def __init__(self, model: ScriptedChat) -> None:
         self._model = model
@@ -66,16 +66,16 @@ class LoadedScript:
     def reply(self, request: ChatRequest) -> ChatReply:
         script, log = self._model.script, self._model.log
         with log.lock:
-            number = len(log.asks)
-            log.asks.append(request)
+            number = len(log.requests)
+            log.requests.append(request)
         if isinstance(script, tuple):
-            assert number < len(script), f"asked {number + 1} times where {len(script)} replies are scripted"
-            said = script[number]
+            assert number < len(script), f"{number + 1} requests where {len(script)} replies are scripted"
+            found = script[number]
         else:
-            said = script(request)
-        if isinstance(said, Exception):
-            raise said
-        return said if isinstance(said, ChatReply) else reply(said)
+            found = script(request)
+        if isinstance(found, Exception):
+            raise found
+        return found if isinstance(found, ChatReply) else reply(found)
 
     def facts(self) -> Mapping[str, Any]:
         return {"model": self._model.name}

@@ -1,4 +1,4 @@
-"""A few pages of a kitchen's help, with judged queries: small enough to reckon by hand."""
+"""A small dataset of kitchen help pages with judged queries."""
 
 from __future__ import annotations
 

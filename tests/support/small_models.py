@@ -1,4 +1,4 @@
-"""Small real models and stores: words hashed to vectors, pairs scored by shared words, vectors searched one by one."""
+"""Small real models and stores: words hashed to vectors, pairs scored by shared words, brute-force search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Climbs made by hand, for what is done with them: saving, loading, showing."""
+"""Small experiment results, for saving, loading and rendering."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult,
 MEASURES = ["nDCG@10", "RR@10", "R@100", "NumRet"]
 
 
-def small_climb(
+def small_results(
     names: Sequence[str] = ("bm25", "dense", "hybrid", "late"),
     queries: Sequence[str] = ("q1", "q2", "q3"),
     docs: Sequence[str] = ("d1", "d2", "d3", "d4"),
@@ -21,10 +21,10 @@ def small_climb(
     measures: Sequence[str] = MEASURES,
     scores: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
 ) -> ExperimentResult:
-    """A rung for each name, the last one a reranker; every query has the first document as its relevant one."""
+    """A system for each name, the last one a reranker; the first document is relevant to every query."""
     qrels = Qrels.from_dict({query: {docs[0]: 2, docs[-1]: 0} for query in queries})
     runs = {name: _run(name, at, queries, docs, (scores or {}).get(name)) for at, name in enumerate(names)}
-    system_runs = tuple(_rung(name, at, names, runs[name], len(queries)) for at, name in enumerate(names))
+    system_runs = tuple(_system_run(name, at, names, runs[name], len(queries)) for at, name in enumerate(names))
     return ExperimentResult(
         name="small",
         fingerprint="f" * 64,
@@ -49,7 +49,7 @@ def _run(
     return Run.from_dict(made if scores is None else scores, name=name)
 
 
-def _rung(name: str, at: int, names: Sequence[str], run: Run, count: int) -> SystemRun:
+def _system_run(name: str, at: int, names: Sequence[str], run: Run, count: int) -> SystemRun:
     rising = {
         part: np.linspace(0.1, 1 / 7 + at + place, count) for place, part in enumerate(("embed", "search", "rerank", "total"))
     }

@@ -1,4 +1,4 @@
-"""A Keep in memory, and the ground that stages are built on in tests."""
+"""A block cache in memory and a build context for stages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rankproof._io.journal import Block
 from rankproof.stages._base import BuildContext, QueryTimer, ReplacesCorpus, Searcher, Stage
 
 
-class PlainKeep:
-    """Keeps blocks in a dictionary and counts how many it had to make, and how many folders."""
+class PlainBlockCache:
+    """Caches blocks in a dictionary; counts the blocks it computed and the folders it opened."""
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[list[Block], float]] = {}
@@ -38,17 +38,17 @@ def corpus_of(texts: Mapping[str, str], titles: Mapping[str, str] | None = None)
     return Corpus(Document(doc, text, (titles or {}).get(doc, "")) for doc, text in texts.items())
 
 
-def ground_of(corpus: Corpus, block_cache: PlainKeep | None = None) -> BuildContext:
-    return BuildContext(corpus, corpus.fingerprint(), block_cache or PlainKeep())
+def context_of(corpus: Corpus, block_cache: PlainBlockCache | None = None) -> BuildContext:
+    return BuildContext(corpus, corpus.fingerprint(), block_cache or PlainBlockCache())
 
 
-def climbed(stage: Stage, context: BuildContext, text: str) -> Ranking:
-    """One query's ranking by a stage and all those below it."""
-    return asked(stage, stage.build(context), context, text)
+def ranking_of(stage: Stage, context: BuildContext, text: str) -> Ranking:
+    """The ranking of one query by a stage and its inputs."""
+    return search_with(stage, stage.build(context), context, text)
 
 
-def asked(stage: Stage, searcher: Searcher, context: BuildContext, text: str) -> Ranking:
-    """One query's ranking by a built stage and all those below it."""
+def search_with(stage: Stage, searcher: Searcher, context: BuildContext, text: str) -> Ranking:
+    """The ranking of one query by a built stage and its inputs."""
     others = stage.input_context(context) if isinstance(stage, ReplacesCorpus) else context
-    below = [climbed(part, others, text) for part in stage.inputs()]
+    below = [ranking_of(part, others, text) for part in stage.inputs()]
     return searcher.search(Query("q", text), below, QueryTimer())

@@ -1,4 +1,4 @@
-"""Real models of the smallest size: random weights and a tokenizer of a few words, written as transformers writes them."""
+"""BERT models of the smallest size, with random weights and a small tokenizer, in the files of transformers."""
 
 from __future__ import annotations
 

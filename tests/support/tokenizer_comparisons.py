@@ -1,4 +1,4 @@
-"""Comparisons made by hand, tiny checkpoints and a dataset of two languages, for the tests of comparing."""
+"""Tokenizer comparisons with given values, tiny checkpoints, and a dataset in two languages."""
 
 from __future__ import annotations
 
@@ -88,8 +88,10 @@ def wide_comparison(
     return comparison_of(entries)
 
 
-def save_trial(folder: Path, kind: str, seed: int, *, trained: bool = True, queries: Sequence[str] = (), **data: Any) -> Path:
-    """A checkpoint of a tiny net that nobody trained, whatever its card says; the test is skipped where there is no torch."""
+def save_tiny_checkpoint(
+    folder: Path, kind: str, seed: int, *, trained: bool = True, queries: Sequence[str] = (), **data: Any
+) -> Path:
+    """A checkpoint of a tiny untrained network, whatever its metadata says; the test is skipped without PyTorch."""
     pytest.importorskip("torch", reason="the extra torch brings it")
     tokenizer = train_tokenizer(kind, TEXTS)
     stride, hashes = (4, 8) if kind == "characters" else (4, 0) if kind == "bytes-4" else (1, 0)
@@ -104,8 +106,8 @@ def save_trial(folder: Path, kind: str, seed: int, *, trained: bool = True, quer
         hashes=hashes,
         buckets=64 if hashes else 0,
     )
-    told = {"name": "kitchen", "queries": list(queries), "texts": [], **data}
-    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": {"batch": 4}, "data": told}
+    data_facts = {"name": "kitchen", "queries": list(queries), "texts": [], **data}
+    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": {"batch": 4}, "data": data_facts}
     save_checkpoint(folder, initialise_network(shape, seed), shape, tokenizer, card)
     return folder
 
@@ -120,7 +122,7 @@ def write_translated(folder: Path) -> str:
 
 
 def compared(*arguments: str) -> int:
-    """What `rankproof tokenizers compare` ends with."""
+    """The exit code of `rankproof tokenizers compare`."""
     return main(["tokenizers", "compare", *arguments])
 
 

@@ -1,4 +1,4 @@
-"""PyTorch and the libraries on it, as oracles; they warn when they are imported, and nobody here can mend that."""
+"""PyTorch and its libraries as test oracles, imported without their warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def oracle(name: str) -> Any:
-    """The library; a test that needs it is skipped where it is missing, in CI it fails."""
+    """The library; the test is skipped if it is not installed, in CI it fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""Tiny encoders of every kind, for the tests of the trial."""
+"""Tiny tokenizers and encoder shapes of every kind."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def tokenizer_of(kind: str) -> Tokenizer:
 
 
 def shape_of(kind: str, architecture: Architecture = "transformer", **sizes: int) -> NetShape:
-    told = {"parameters": 150_000, "width": 32, "depth": 2, "heads": 2, **sizes}
-    return fit_shape(kind, tokenizer_of(kind).vocabulary, architecture=architecture, **told)
+    options = {"parameters": 150_000, "width": 32, "depth": 2, "heads": 2, **sizes}
+    return fit_shape(kind, tokenizer_of(kind).vocabulary, architecture=architecture, **options)

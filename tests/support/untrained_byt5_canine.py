@@ -1,4 +1,4 @@
-"""ByT5 and CANINE with weights as they are drawn, written as transformers writes them; of ByT5 the encoder alone."""
+"""ByT5 (the encoder) and CANINE with random weights, in the files of transformers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stores that the contract is run over, and what their tests share."""
+"""The vector stores that the contract tests run on, and exact search to compare with."""
 
 from __future__ import annotations
 

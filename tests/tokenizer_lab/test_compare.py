@@ -22,7 +22,7 @@ from rankproof._tokenizer_lab.systems import (
 from rankproof.errors import RankproofError, UsageError
 from rankproof.stores._memory import Memory
 from support.small_datasets import small_dataset
-from support.tokenizer_comparisons import save_trial
+from support.tokenizer_comparisons import save_tiny_checkpoint
 
 
 def test_a_query_is_left_out_by_its_id_or_by_its_text_and_not_because_another_dataset_has_the_id() -> None:
@@ -38,8 +38,8 @@ def test_a_query_is_left_out_by_its_id_or_by_its_text_and_not_because_another_da
 
 
 def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) -> None:
-    save_trial(tmp_path / "bytes-1", "bytes", 1, queries=["q1", "q3"], name="small")
-    save_trial(tmp_path / "bytes-2", "bytes", 2, queries=["q1", "q3"], name="small")
+    save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1, queries=["q1", "q3"], name="small")
+    save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, queries=["q1", "q3"], name="small")
     trials = find_trained_systems(str(tmp_path), Memory())
     plan = ComparisonPlan("small", [*trials.systems, lexical_system("words")], {OWN_LANGUAGE: small_dataset()})
     found = compare_tokenizers(plan, RunOptions(cache=tmp_path / "cache"))
@@ -51,7 +51,7 @@ def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) 
 
 @pytest.mark.parametrize("before", ["", "trained:", "bpe:"])
 def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(tmp_path: Path, before: str) -> None:
-    folder = save_trial(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
+    folder = save_tiny_checkpoint(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
     plan = ComparisonPlan(
         "small",
         unique_names([lexical_system("words"), encoder_system(f"{before}{folder}", Memory())]),
@@ -63,7 +63,7 @@ def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(t
 
 
 def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_path: Path) -> None:
-    folder = save_trial(tmp_path / "one", "bytes", 1, queries=["q1", "q2", "q3", "q4"], name="small")
+    folder = save_tiny_checkpoint(tmp_path / "one", "bytes", 1, queries=["q1", "q2", "q3", "q4"], name="small")
     twice = unique_names([encoder_system(str(folder), Memory())] * 2)
     with pytest.raises(UsageError, match="no query is left"):
         compare_tokenizers(
@@ -75,7 +75,9 @@ def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_pat
     ("taught", "asked"), [("small", "de"), ("small-de", OWN_LANGUAGE), ("small-de", "zh"), ("small", "own+zh")]
 )
 def test_a_query_that_was_taught_in_one_language_is_asked_in_none(tmp_path: Path, taught: str, asked: str) -> None:
-    folder = save_trial(tmp_path / "one", "bytes", 1, queries=["q1", "q3"], name=taught, texts=[text_digest("something else")])
+    folder = save_tiny_checkpoint(
+        tmp_path / "one", "bytes", 1, queries=["q1", "q3"], name=taught, texts=[text_digest("something else")]
+    )
     editions = {
         one: replace(small_dataset(), name=f"small-{one}" if one != OWN_LANGUAGE else "small") for one in asked.split("+")
     }
@@ -84,7 +86,7 @@ def test_a_query_that_was_taught_in_one_language_is_asked_in_none(tmp_path: Path
 
 
 def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    weights = save_trial(tmp_path / "bytes-1", "bytes", 1) / "model.safetensors"
+    weights = save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     for open_it in (
         lambda: find_trained_systems(str(tmp_path), Memory()),
@@ -96,17 +98,17 @@ def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Pat
 
 def test_what_a_killed_training_left_is_no_checkpoint(tmp_path: Path) -> None:
     for name in ("bytes-1", ".unfinished-bytes-1"):
-        save_trial(tmp_path / name, "bytes", 1)
+        save_tiny_checkpoint(tmp_path / name, "bytes", 1)
     assert [one.name for one in find_trained_systems(str(tmp_path), Memory()).systems] == ["bytes"]
 
 
 def test_repeats_that_differ_in_more_than_their_seed_are_refused(tmp_path: Path) -> None:
-    save_trial(tmp_path / "bytes-1", "bytes", 1)
-    save_trial(tmp_path / "bytes-2", "bytes", 2, documents=7)
+    save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1)
+    save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, documents=7)
     with pytest.raises(UsageError, match="differ in more than their seed"):
         find_trained_systems(str(tmp_path), Memory())
-    save_trial(tmp_path / "twice" / "bytes-1", "bytes", 1)
-    save_trial(tmp_path / "twice" / "bytes-2", "bytes", 1)
+    save_tiny_checkpoint(tmp_path / "twice" / "bytes-1", "bytes", 1)
+    save_tiny_checkpoint(tmp_path / "twice" / "bytes-2", "bytes", 1)
     with pytest.raises(UsageError, match=r"have the same seed, .*bytes-1 and .*bytes-2"):
         find_trained_systems(str(tmp_path / "twice"), Memory())
     with pytest.raises(UsageError, match="has no checkpoint"):
@@ -138,7 +140,7 @@ def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
 
 def test_a_system_is_called_by_what_stands_before_its_source_and_the_last_part_of_it(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        save_trial(tmp_path / name, "bpe-300", 1)
+        save_tiny_checkpoint(tmp_path / name, "bpe-300", 1)
     specs = (f"bpe:{tmp_path / 'a'}", f"trained:{tmp_path / 'b'}", str(tmp_path / "a"), "wordllama", "byt5:google/byt5-small")
     names = [encoder_system(spec, Memory()).name for spec in specs]
     assert names == ["bpe:a", "trained:b", "a", "wordllama", "byt5:google/byt5-small"]

@@ -13,12 +13,12 @@ from rankproof._tokenizer_lab.token_counts import document_counts, model_counter
 from rankproof.models._transformers import ByT5, Canine
 from rankproof.stores._memory import Memory
 from support.small_datasets import small_dataset
-from support.tokenizer_comparisons import save_trial
+from support.tokenizer_comparisons import save_tiny_checkpoint
 
 
 @pytest.mark.parametrize(("kind", "tokens", "read"), [("bytes", 12, 12), ("bytes-4", 12, 3), ("characters", 12, 3)])
 def test_tokens_are_counted_as_the_layers_see_them(tmp_path: Path, kind: str, tokens: float, read: float) -> None:
-    folder = save_trial(tmp_path / "one", kind, 1)
+    folder = save_tiny_checkpoint(tmp_path / "one", kind, 1)
     stage = encoder_system(str(folder), Memory()).stages(OWN_LANGUAGE)["one"]
     counts = document_counts(stage, small_dataset().corpus).with_queries(["the hob hums"], {})
     assert counts.query_tokens is not None
@@ -29,7 +29,7 @@ def test_tokens_are_counted_as_the_layers_see_them(tmp_path: Path, kind: str, to
 
 @pytest.mark.parametrize("kind", ["bytes", "bpe-300", "wordpiece-300"])
 def test_capitals_are_counted_as_the_net_reads_them(tmp_path: Path, kind: str) -> None:
-    folder = save_trial(tmp_path / "one", kind, 1)
+    folder = save_tiny_checkpoint(tmp_path / "one", kind, 1)
     stage = encoder_system(str(folder), Memory()).stages(OWN_LANGUAGE)["one"]
     counts = document_counts(stage, small_dataset().corpus)
     small, capital = counts.with_queries(["the hob hums"], {}), counts.with_queries(["The HOB hums"], {})

@@ -1,4 +1,4 @@
-"""Counts of queries and documents: NumQ, NumRet, NumRel and NumRelRet."""
+"""NumQ NumRel NumRet NumRelRet."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import Advice, BinaryMeasure, Measure, SummedMeasure
+from rankproof.measures._base import BinaryMeasure, Measure, SummedMeasure
 from rankproof.measures._relevant import SumParts, equal_parts, relevant_counts, relevant_found
 
 
 class CountMeasure(Measure):
-    """A count, whose summary is the sum over queries."""
+    """A number of things; its summary is the sum."""
 
     range = (0.0, math.inf)
     kind = "count"
@@ -26,18 +26,12 @@ class CountMeasure(Measure):
 
 
 class NumberOfQueries(CountMeasure):
-    """1 for each evaluated query."""
+    """1 for every query that is evaluated."""
 
     name = "NumQ"
     title = "Number of queries"
-    definition = "1 for each query; the sum is the number of evaluated queries."
+    definition = "1 for each query; the sum is the number of queries evaluated."
     source = "trec_eval num_q"
-    aliases = ("num_q",)
-    advice = Advice(
-        "checking",
-        "you compare two tables: their means must be over the same number of queries.",
-        "you want to measure quality.",
-    )
 
     def values(self, hits: Hits) -> FloatArray:
         return np.ones(len(hits.queries))
@@ -47,18 +41,12 @@ NumQ = NumberOfQueries()
 
 
 class NumberRelevant(CountMeasure, BinaryMeasure):
-    """The number of relevant documents in the qrels, including queries missing from the run."""
+    """Relevant documents in the qrels, also of a query that the run lacks."""
 
     name = "NumRel"
     title = "Number relevant"
-    definition = "The number of relevant documents in the qrels, including queries missing from the run."
+    definition = "How many documents the qrels call relevant, also for a query that the run lacks."
     source = "trec_eval num_rel"
-    aliases = ("num_rel",)
-    advice = Advice(
-        "checking",
-        "you check that the judgements are the ones you expect.",
-        "you want to measure quality.",
-    )
 
     def values(self, hits: Hits) -> FloatArray:
         return relevant_counts(hits.judged, self.least).astype(np.float64)
@@ -68,18 +56,12 @@ NumRel = NumberRelevant()
 
 
 class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
-    """The number of relevant documents retrieved."""
+    """Relevant documents retrieved."""
 
     name = "NumRelRet"
     title = "Number relevant retrieved"
-    definition = "The number of relevant documents retrieved."
+    definition = "How many relevant documents were retrieved."
     source = "trec_eval num_rel_ret"
-    aliases = ("num_rel_ret",)
-    advice = Advice(
-        "checking",
-        "you want recall as a count.",
-        "queries differ much: a few with many relevant documents decide.",
-    )
     higher_is_better = True
     additive = True
 
@@ -91,18 +73,12 @@ NumRelRet = NumberRelevantRetrieved()
 
 
 class NumberRetrieved(CountMeasure):
-    """The number of documents retrieved; with a rel it is NumRelRet."""
+    """Documents retrieved; with a rel it is NumRelRet."""
 
     name = "NumRet"
     title = "Number retrieved"
-    definition = "The number of documents retrieved."
+    definition = "How many documents were retrieved."
     source = "trec_eval num_ret"
-    aliases = ("num_ret",)
-    advice = Advice(
-        "checking",
-        "a system may have returned fewer documents than requested.",
-        "you want to measure quality.",
-    )
 
     def values(self, hits: Hits) -> FloatArray:
         return hits.retrieved.astype(np.float64)
