@@ -26,8 +26,8 @@ NewPage = Callable[..., Any]
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Visitor]:
     paths = [
-        saved(tmp_path / "old", name="older", provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"}),
-        saved(tmp_path / "new", small_results(("bm25", "dense")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"}),
+        saved(tmp_path / "old", name="older", provenance={"created": "2026-01-01T00:00:00Z", "dataset": "tiny"}),
+        saved(tmp_path / "new", small_results(("bm25", "dense")), name="newer", provenance={"created": "2026-02-01T00:00:00Z"}),
     ]
     with serving(paths, judge=tmp_path / "my.qrels") as visitor:
         yield visitor
@@ -170,7 +170,7 @@ def test_nothing_hostile_runs_on_any_page(new_page: NewPage, tmp_path: Path) -> 
     results = replace(
         results,
         name=names[0],
-        provenance={"dataset": names[1], "made": names[2]},
+        provenance={"dataset": names[1], "created": names[2]},
         snippets={doc: names[at % len(names)] for at, doc in enumerate(results.snippets)},
     )
     with serving([saved(tmp_path / "one", results), saved(tmp_path / "two", results)], judge=tmp_path / "my.qrels") as visitor:

@@ -152,7 +152,7 @@ def test_pairs_come_from_a_file_and_texts_from_two(server: ChatServer, folder: P
 
 
 def test_a_model_is_described_by_a_file(server: ChatServer, folder: Path) -> None:
-    table = f'[model]\nname = "openai"\nmodel = "loopback"\nbase_url = "{server.address}"\nkey_env = ""\n'
+    table = f'[model]\nname = "openai"\nmodel = "loopback"\nbase_url = "{server.address}"\napi_key_env = ""\n'
     (folder / "judge.toml").write_text(table)
     assert main(["judge", "data", "--runs", "a.run", "--model-file", "judge.toml", "-o", "llm.qrels"]) == 0
     assert len(server.requests) == 6

@@ -118,12 +118,12 @@ def test_a_run_never_replaces_the_folder_it_runs_in(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran(capsys, "experiment.toml", "-o", "out")
-    before = load_results("out").provenance["made"], (folder / "out").stat().st_ino
+    before = load_results("out").provenance["created"], (folder / "out").stat().st_ino
     monkeypatch.chdir(folder / "out" / "runs")
     for place in ("..", str(folder / "out")):
         _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
         assert "is the folder that this command runs in; name a folder in it" in said
-    assert (load_results(folder / "out").provenance["made"], (folder / "out").stat().st_ino) == before
+    assert (load_results(folder / "out").provenance["created"], (folder / "out").stat().st_ino) == before
 
 
 def test_a_quiet_run_says_nothing_beside_the_ladder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +251,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rankproof.experiment, "run_experiment", interrupted)
+    monkeypatch.setattr("rankproof._experiment.run.run_experiment", interrupted)
     out, said = ran(capsys, "experiment.toml", "-o", "out", *more, code=130)
     assert (out, said) == ("", f"stopped; {kept}\n")
     assert not (folder / "out").exists()

@@ -123,8 +123,8 @@ def test_a_rung_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
     results = small_results(("a", "b"))
-    assert repr(results) == "<Climb small: a, b; 3 queries>"
-    assert repr(results.system_runs[1]) == "<Rung b: rerank, 3 queries>"
+    assert repr(results) == "<ExperimentResult small: a, b; 3 queries>"
+    assert repr(results.system_runs[1]) == "<SystemRun b: rerank, 3 queries>"
 
 
 def test_a_tower_of_stages_is_refused_before_anything_counts_its_parts() -> None:

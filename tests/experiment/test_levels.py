@@ -239,7 +239,7 @@ def test_a_chunk_level_of_a_system_that_is_not_there_is_refused(tmp_path: Path) 
     values = json.loads(path.read_text(encoding="utf-8"))
     values["chunks"][0]["name"] = "other"
     path.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(InputError, match="chunk level"):
+    with pytest.raises(InputError, match="chunks does not have the same systems"):
         load_results(tmp_path / "r")
 
 

@@ -111,7 +111,7 @@ def test_failed_pairs_are_counted_beside_the_grades_and_never_as_one() -> None:
     assert kappa(pairs, "kappa").pairs == 11
     assert exact_agreement(pairs, "same").value == 1
     table = agreement_table(pairs, "llm:m:0", Thresholds())
-    assert "Without a grade by the judge, and left out here: 5 of 16 pairs (31.2%)." in table.sentences
+    assert "Left out, because the judge gave no grade: 5 of 16 pairs (31.2%)." in table.sentences
     *counts, mean = confusion_table(pairs).rows[-1]
     assert (counts, mean) == (["all", 6, 0, 0, 5, 5, 16], 15 / 11)
 
@@ -125,7 +125,7 @@ def test_relevant_or_not_takes_a_threshold_for_each_side() -> None:
 
 def test_a_table_says_that_queries_are_few_and_scales_differ() -> None:
     notes = agreement_table(rated({(0, 0): 5, (1, 3): 5}, queries=3), "llm:m:0", Thresholds()).notes
-    assert any("3 queries are few" in note for note in notes)
+    assert any("with only 3 queries" in note for note in notes)
     assert any("grades end at 1" in note for note in notes)
     assert any("the grades 4" in note for note in agreement_table(rated({(4, 3): 2, (0, 0): 1}), "m", Thresholds()).notes)
 
@@ -144,16 +144,18 @@ def test_nothing_graded_is_told_and_not_computed() -> None:
 
 
 def test_a_judge_of_one_grade_is_said_to_tell_nothing_apart() -> None:
-    said = "The judge gave grade 1 to every pair: it tells nothing apart."
-    assert said in agreement_table(rated({(0, 1): 3, (3, 1): 3}), "m", Thresholds()).sentences
-    assert said not in agreement_table(rated({(0, 1): 3, (3, 2): 3}), "m", Thresholds()).sentences
+    sentence = "The judge gave grade 1 to every pair: it does not discriminate."
+    assert sentence in agreement_table(rated({(0, 1): 3, (3, 1): 3}), "m", Thresholds()).sentences
+    assert sentence not in agreement_table(rated({(0, 1): 3, (3, 2): 3}), "m", Thresholds()).sentences
 
 
 def test_people_s_scale_is_that_of_all_their_judgements_and_not_of_the_draw() -> None:
     drawn = rated({(0, 0): 96, (1, 1): 4})
     (note,) = agreement_table(drawn, "llm:x:1", Thresholds(highest=3)).notes[1:]
-    assert note.startswith("fewer than 10 pairs have people's grade 1 (4), 2 (0), 3 (0): agreement on these cannot be told")
-    assert "people's grades end at 1" in agreement_table(drawn, "llm:x:1", Thresholds()).notes[-1]
+    assert note.startswith(
+        "fewer than 10 pairs have human grade 1 (4), 2 (0), 3 (0): agreement on these grades cannot be measured"
+    )
+    assert "human grades end at 1" in agreement_table(drawn, "llm:x:1", Thresholds()).notes[-1]
 
 
 def test_grades_that_enough_pairs_have_are_not_noted() -> None:
@@ -162,5 +164,5 @@ def test_grades_that_enough_pairs_have_are_not_noted() -> None:
 
 @pytest.mark.parametrize("how", [{"judge_rel": 7}, {"rel": 9, "judge_rel": 1, "highest": 3}, {"rel": 4, "judge_rel": 4}])
 def test_a_threshold_that_no_grade_reaches_is_refused(how: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match=r"is .* or more|has grade"):
+    with pytest.raises(UsageError, match=r"no grade of .* or more|has grade"):
         Thresholds(**how)

@@ -71,10 +71,10 @@ def test_few_pairs_and_pairs_that_the_judge_failed_on_are_noted() -> None:
     human = {pair: at % 2 for at, pair in enumerate(pairs[:80])}
     judge = {pair: at % 3 for at, pair in enumerate(pairs) if at not in (5, 7)}
     many = corrected_table(judge, human, {"all": pairs}, Thresholds())
-    assert many.notes == ("2 pairs that people judged and the judge failed on: left out of people's means here as well",)
+    assert many.notes == ("2 pairs with a human judgement left out of all means here: the judge failed on them",)
     few = corrected_table(judge, {pair: human[pair] for pair in pairs[8:40]}, {"all": pairs, "one": pairs[:20]}, Thresholds())
     assert few.notes == (
-        "people judged 12 pairs of 3 queries only: with fewer than 50 pairs or 20 queries "
+        "only 12 pairs of 3 queries have human judgements: with fewer than 50 pairs or 20 queries "
         "the intervals of the means may be too narrow",
     )
 

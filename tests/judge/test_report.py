@@ -82,7 +82,7 @@ def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_
 @pytest.mark.parametrize("line", ["q 0 a 3\n", "q llm:other:12345678 a 3\n", "q keywords:x:1 a 3\n"])
 def test_a_file_of_people_or_of_another_judge_is_not_written_over(line: str, tmp_path: Path) -> None:
     (tmp_path / "out").write_text(line)
-    with pytest.raises(UsageError, match="holds judgements by"):
+    with pytest.raises(UsageError, match="has judgements by"):
         start(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == line
 
@@ -136,7 +136,7 @@ def test_ids_with_blanks_are_judged_to_a_file_whose_suffix_can_hold_them(name: s
         assert set(found.marks.values()) == {LLMJudge(chat).judge_label}
         with pytest.raises(InputError, match="white space"):
             judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.qrels"), lambda *told: None)
-        with pytest.raises(UsageError, match="json has no place for who judged"):
+        with pytest.raises(UsageError, match="json has no judge labels"):
             judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.json"), lambda *told: None)
 
 

@@ -23,8 +23,8 @@ def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_not_asked_twice(smo
         with LLMSession(ResponseCaches(tmp_path)) as session:
             report = judge_pairs(judge, pairs, JudgeContext(queries, corpus, session), None, lambda *told: None)
             spent.append(session.meter.spent)
-    assert list(report.verdicts) == pairs
-    for verdict in report.verdicts.values():
+    assert list(report.grades) == pairs
+    for verdict in report.grades.values():
         assert verdict.reason
         assert verdict.grade in (None, 0, 1, 2, 3)
         assert verdict.counts["tokens_in"] > 100

@@ -261,7 +261,7 @@ def test_a_results_folder_with_files_of_ones_own_is_not_replaced(tmp_path: Path,
         lambda: check_results_folder(tmp_path / "out"),
         lambda: save_results(small_results(("new",)), tmp_path / "out"),
     ):
-        with pytest.raises(UsageError, match=f"holds {mine.strip('/')}, which is no part of its results; move it elsewhere"):
+        with pytest.raises(UsageError, match=f"holds {mine.strip('/')}, which is not part of its results; move it elsewhere"):
             refused()
     assert own.exists()
     assert [system_run.name for system_run in load_results(tmp_path / "out").system_runs] == ["old"]
@@ -384,13 +384,13 @@ def test_a_folder_whose_data_were_changed_is_refused(saved: Path, name: str) -> 
     content = file.read_bytes()
     changed = gzip.compress(gzip.decompress(content).replace(b"0", b"1")) if name.endswith("gz") else content + b"\n"
     file.write_bytes(changed)
-    with pytest.raises(InputError, match="not the one that was written"):
+    with pytest.raises(InputError, match="changed after the results were written"):
         load_results(saved)
 
 
-UNMEASURED = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
+UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
-    (("format",), "other", "no result of rankproof"),
+    (("format",), "other", "not a result of rankproof"),
     (("schema",), 2, "format version 2, this version of rankproof reads 3; run the experiment again"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),

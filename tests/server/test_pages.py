@@ -45,8 +45,8 @@ class Elements(HTMLParser):
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments on the same data, one on other data, one that is damaged, one of another program, and no results."""
     home = tmp_path_factory.mktemp("home")
-    saved(home / "old", small_results(("bm25", "dense")), provenance={"made": "2026-01-01T00:00:00Z", "dataset": "tiny"})
-    saved(home / "new", small_results(("bm25", "late", "rerank")), name="newer", provenance={"made": "2026-02-01T00:00:00Z"})
+    saved(home / "old", small_results(("bm25", "dense")), provenance={"created": "2026-01-01T00:00:00Z", "dataset": "tiny"})
+    saved(home / "new", small_results(("bm25", "late", "rerank")), name="newer", provenance={"created": "2026-02-01T00:00:00Z"})
     saved(home / "other", small_results(queries=("a", "b")), name="elsewhere", fingerprint="e" * 64)
     (saved(home / "damaged") / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n")
     (home / "foreign").mkdir()
@@ -75,8 +75,8 @@ def test_the_list_says_what_each_experiment_is_newest_first(guest: Visitor) -> N
 
 def test_what_cannot_be_read_is_listed_with_the_reason(guest: Visitor) -> None:
     page = guest.get("/").text
-    assert "qrels.tsv: the file is not the one that was written with the results" in page
-    assert "foreign/result.json: this is no result of rankproof" in page
+    assert "qrels.tsv: the file was changed after the results were written" in page
+    assert "foreign/result.json: not a result of rankproof" in page
     assert "5 folders" in page
 
 
@@ -87,7 +87,7 @@ def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
     with serving([folder]) as visitor:
         assert list(ids(visitor.enter())) == ["small"]
         seen = visitor.get("/r/1")
-        assert (seen.status, "the file is missing" in seen.text) == (422, True)
+        assert (seen.status, "file not found" in seen.text) == (422, True)
 
 
 def test_why_a_folder_cannot_be_read_is_found_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_hostile_text_is_text_on_every_page(text: str, tmp_path: Path) -> None:
     results = replace(
         small_results((text, f"{text}2"), queries=("q1", "q2")),
         name=text,
-        provenance={"dataset": text, "made": text},
+        provenance={"dataset": text, "created": text},
         snippets={f"d{at}": text for at in range(1, 5)},
         fingerprint=text,
         notes=(text,),

@@ -49,7 +49,7 @@ def harmful_results(systems: Sequence[str] = STRINGS, queries: Sequence[str] = S
         result=evaluate(qrels, runs, ["nDCG@10", "RR@10", "R@20"]),
         snippets={doc: TEXTS[-at] for at, doc in enumerate(renamed.values())},
         experiment="\n".join(TEXTS),
-        provenance={"dataset": STRINGS[0], "documents": 30, "made": STRINGS[2], STRINGS[3]: STRINGS[4]},
+        provenance={"dataset": STRINGS[0], "documents": 30, "created": STRINGS[2], STRINGS[3]: STRINGS[4]},
         notes=TEXTS,
         answers=measured.result,
     )

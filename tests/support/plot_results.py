@@ -58,7 +58,7 @@ def wide_results(
         system_runs=system_runs,
         qrels=qrels,
         texts=Queries([Query(query, "what is it?", fields=each) for query, each in zip(queries, fields, strict=True)]),
-        provenance={"dataset": "tiny", "documents": 30, "made": "2026-01-02T03:04:05Z"},
+        provenance={"dataset": "tiny", "documents": 30, "created": "2026-01-02T03:04:05Z"},
         rel=1,
     )
 

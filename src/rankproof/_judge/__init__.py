@@ -1,1 +1,1 @@
-"""Judgements made by a machine: pairs of query and document graded, marked as its own, and held against those of people."""
+"""Relevance judgements by an LLM or by keyword overlap, compared with human judgements."""

@@ -1,4 +1,4 @@
-"""Kappa, confusion."""
+"""Agreement of a judge with human judgements: kappa, exact agreement and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rankproof.errors import UsageError, for_message
 
 RESAMPLES = 10_000
 FEW_QUERIES = 20
-"""With fewer queries than this an interval by bootstrap is too narrow, and a note says so."""
+"""With fewer queries a bootstrap interval is too narrow, and a note says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatedPair:
-    """A pair that people graded, and the judge's grade: None where it failed."""
+    """A pair with its human grade and the judge's grade, None where the judge failed."""
 
     pair: QueryDocPair
     human: int
@@ -32,7 +32,7 @@ class RatedPair:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One measure of agreement; its interval is None where draws cannot tell."""
+    """One measure of agreement; the interval is None where the bootstrap gives none."""
 
     name: str
     value: float | None
@@ -42,36 +42,36 @@ class Statistic:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConfusionMatrix:
-    """For each query how often people gave grade i and the judge grade j, over the same grades on both sides."""
+    """For each query the number of pairs with human grade i and judge grade j."""
 
     grades: tuple[int, ...]
     counts: FloatArray
 
     @property
     def total(self) -> FloatArray:
-        """Over all queries."""
+        """The sum over all queries."""
         return np.asarray(self.counts.sum(axis=0))
 
 
 def rated_pairs(human: Mapping[QueryDocPair, int], judge: Mapping[QueryDocPair, int | None]) -> list[RatedPair]:
-    """The pairs that both looked at."""
+    """The pairs that both judged."""
     return [RatedPair(pair, grade, judge[pair]) for pair, grade in human.items() if pair in judge]
 
 
 def confusion_matrix(rated: Sequence[RatedPair]) -> ConfusionMatrix:
-    """The graded pairs, counted."""
+    """The counts of the pairs that both graded."""
     both = [(each.pair.query, each.human, each.judge) for each in rated if each.judge is not None]
     grades = tuple(sorted({grade for _, human, judge in both for grade in (human, judge)}))
-    place = {grade: at for at, grade in enumerate(grades)}
+    position = {grade: at for at, grade in enumerate(grades)}
     queries = {query: at for at, query in enumerate(dict.fromkeys(query for query, _, _ in both))}
     counts = np.zeros((len(queries), len(grades), len(grades)))
     for query, human, judge in both:
-        counts[queries[query], place[human], place[judge]] += 1
+        counts[queries[query], position[human], position[judge]] += 1
     return ConfusionMatrix(grades, counts)
 
 
 def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[RatedPair]:
-    """The same with 1 for relevant and 0 for not."""
+    """The pairs with grade 1 for relevant and 0 for not relevant."""
     return [
         RatedPair(each.pair, int(each.human >= rel), None if each.judge is None else int(each.judge >= judge_rel))
         for each in rated
@@ -79,7 +79,7 @@ def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[Rated
 
 
 def kappas(cells: FloatArray, grades: Sequence[int], *, weighted: bool) -> FloatArray:
-    """Kappa of each table in a stack of them; NaN where a rater's grades leave nothing to agree on."""
+    """Kappa of each table in a stack of them; NaN where chance agreement is already complete."""
     values = np.array(grades, dtype=np.float64)
     apart = (values[:, None] - values[None, :]) ** 2 if weighted else (values[:, None] != values[None, :]).astype(np.float64)
     chance = cells.sum(axis=-1)[..., :, None] * cells.sum(axis=-2)[..., None, :]
@@ -90,32 +90,31 @@ def kappas(cells: FloatArray, grades: Sequence[int], *, weighted: bool) -> Float
 def kappa(
     rated: Sequence[RatedPair], name: str, *, weighted: bool = False, seed: int = 0, resamples: int = RESAMPLES
 ) -> Statistic:
-    """Kappa of the graded pairs, with its interval of 95%; None where it is not defined."""
+    """Kappa of the graded pairs with its 95% interval; None where it is not defined."""
     cells = confusion_matrix(rated)
     size = len(cells.grades)
     graded = int(cells.counts.sum())
     value = float(kappas(cells.total, cells.grades, weighted=weighted)) if graded else float("nan")
     if np.isnan(value):
         return Statistic(name, None, None, graded)
-    drawn = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
-    return Statistic(name, value, _percentile_interval(kappas(drawn, cells.grades, weighted=weighted)), graded)
+    resampled = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
+    return Statistic(name, value, _percentile_interval(kappas(resampled, cells.grades, weighted=weighted)), graded)
 
 
 def exact_agreement(rated: Sequence[RatedPair], name: str, *, seed: int = 0, resamples: int = RESAMPLES) -> Statistic:
-    """The share of graded pairs with the same grade by both."""
+    """The share of graded pairs with the same grade from both."""
     cells = confusion_matrix(rated)
     size, graded = len(cells.grades), int(cells.counts.sum())
     if not graded:
         return Statistic(name, None, None, 0)
     same = np.eye(size, dtype=np.bool_)
-    drawn = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
-    return Statistic(
-        name, float(cells.total[same].sum() / graded), _percentile_interval(drawn[:, same].sum(1) / drawn.sum((1, 2))), graded
-    )
+    resampled = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
+    interval = _percentile_interval(resampled[:, same].sum(1) / resampled.sum((1, 2)))
+    return Statistic(name, float(cells.total[same].sum() / graded), interval, graded)
 
 
 def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Sequence[int]) -> IntArray:
-    """How often people gave each grade (rows) and the judge each (columns); the last column counts the failed."""
+    """The number of pairs by human grade (rows) and judge grade (columns); the last column counts failed pairs."""
     found = np.zeros((len(human), len(judge) + 1), dtype=np.int64)
     for each in rated:
         found[human.index(each.human), len(judge) if each.judge is None else judge.index(each.judge)] += 1
@@ -123,29 +122,29 @@ def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Se
 
 
 def _bootstrap_sums(cells: ConfusionMatrix, resamples: int, seed: int) -> FloatArray:
-    """The sums of as many whole queries, drawn so many times; they are whole numbers."""
+    """The summed table of each bootstrap resample of queries; the sums are whole numbers."""
     means = resampled_means(cells.counts.reshape(len(cells.counts), -1), resamples, seed)
     return np.asarray(np.rint(means * len(cells.counts)))
 
 
-def _percentile_interval(drawn: FloatArray) -> Interval | None:
-    """The middle 95% of the draws, whole queries at a time; draws without a value are left out, and none where all are equal."""
-    told = drawn[~np.isnan(drawn)]
-    if len(told) < 2 or told.max() == told.min():
+def _percentile_interval(resampled: FloatArray) -> Interval | None:
+    """The 2.5 and 97.5 percentiles of the resamples that have a value; None where they do not vary."""
+    known = resampled[~np.isnan(resampled)]
+    if len(known) < 2 or known.max() == known.min():
         return None
-    low, high = np.quantile(told, [0.025, 0.975])
+    low, high = np.quantile(known, [0.025, 0.975])
     return float(low), float(high)
 
 
 FEW_PAIRS = 10
-"""With fewer pairs of a grade than this, agreement on it cannot be told."""
+"""With fewer pairs of a grade, agreement on that grade cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least grades that count as relevant, by people and by the judge, and the seed of the draws.
+    """The lowest grades that count as relevant, human and of the judge, and the seed of the bootstrap.
 
-    `highest` is people's highest grade in all that they judged, None where only the pairs at hand tell.
+    `highest` is the highest human grade of the whole dataset, None where only the compared pairs are known.
     """
 
     rel: int = 1
@@ -155,11 +154,11 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         if self.judge_rel > HIGHEST_GRADE:
-            what = f"no grade of the judge is {self.judge_rel} or more: its highest is {HIGHEST_GRADE}"
-            raise UsageError(what, fix=f"name one up to {HIGHEST_GRADE} with --judge-rel")
+            what = f"the judge gives no grade of {self.judge_rel} or more: its highest is {HIGHEST_GRADE}"
+            raise UsageError(what, fix=f"set --judge-rel to at most {HIGHEST_GRADE}")
         if self.highest is not None and self.rel > self.highest:
-            what = f"no judgement by people has grade {self.rel} or more: their highest is {self.highest}"
-            raise UsageError(what, fix=f"name one up to {self.highest} with --rel")
+            what = f"no human judgement has grade {self.rel} or more: the highest is {self.highest}"
+            raise UsageError(what, fix=f"set --rel to at most {self.highest}")
 
 
 def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Thresholds) -> Table:
@@ -170,23 +169,24 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
     bounds = (
         f"{thresholds.rel} or more"
         if thresholds.rel == thresholds.judge_rel
-        else f"{thresholds.rel} or more by people, {thresholds.judge_rel} by the judge"
+        else f"human {thresholds.rel} or more, judge {thresholds.judge_rel} or more"
     )
     statistics = (
         kappa(rated, "kappa, quadratic weights", weighted=True, seed=thresholds.seed),
         kappa(rated, "kappa", seed=thresholds.seed),
-        kappa(binary, f"kappa of relevant or not (grade {bounds})", seed=thresholds.seed),
+        kappa(binary, f"kappa, relevant or not (grade {bounds})", seed=thresholds.seed),
         exact_agreement(rated, "same grade", seed=thresholds.seed),
         exact_agreement(binary, "both relevant or both not", seed=thresholds.seed),
     )
     return Table(
         "judge-agreement",
-        f"Agreement of {for_message(judge_label)} with people on {pluralise(len(graded), 'pair')} of {pluralise(queries, 'query', 'queries')}",
+        f"Agreement of {for_message(judge_label)} with human judgements on {pluralise(len(graded), 'pair')} of "
+        f"{pluralise(queries, 'query', 'queries')}",
         (
             Column("measure"),
             Column("value", "value"),
             Column("95% interval", "interval", f"bootstrap over queries, percentile, {RESAMPLES:,} resamples"),
-            Column("pairs", "count", "that both graded"),
+            Column("pairs", "count", "graded by both"),
         ),
         tuple((one.name, one.value, one.interval, one.pairs) for one in statistics),
         sentences=tuple(_describe_agreement(statistics[0], rated, failed)),
@@ -202,7 +202,7 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
 
 
 def confusion_table(rated: Sequence[RatedPair]) -> Table:
-    """People's grades against the judge's; the pairs that failed have a column of their own."""
+    """The confusion matrix of human and judge grades, with a column for failed pairs."""
     human = sorted({each.human for each in rated})
     judge = sorted({*GRADES, *(each.judge for each in rated if each.judge is not None)})
     counts = confusion_counts(rated, human, judge)
@@ -216,13 +216,13 @@ def confusion_table(rated: Sequence[RatedPair]) -> Table:
     rows.append(("all", *total, sum(total), sum(given) / len(given) if given else None))
     return Table(
         "judge-confusion",
-        "People's grades (rows) and the judge's (columns)",
+        "Human grades (rows) and judge grades (columns)",
         (
-            Column("people"),
+            Column("human"),
             *(Column(f"judge {grade}", "count") for grade in judge),
-            Column("failed", "count", "pairs that the judge gave no grade"),
+            Column("failed", "count", "pairs that the judge did not grade"),
             Column("pairs", "count"),
-            Column("judge's mean", "value", "of the grades that it gave"),
+            Column("judge mean", "value", "mean grade of the judge"),
         ),
         tuple(rows),
     )
@@ -234,43 +234,43 @@ def _graded_pairs(rated: Sequence[RatedPair]) -> list[RatedPair]:
 
 def _describe_agreement(main: Statistic, rated: Sequence[RatedPair], failed: int) -> list[str]:
     if main.value is None:
-        said = ["Kappa is not defined: one of the two gave the same grade to every pair."]
+        sentences = ["Kappa is not defined: one side has the same grade for every pair."]
     else:
         bounds = "" if main.interval is None else f" ({format_value(main.interval[0])} to {format_value(main.interval[1])})"
-        said = [f"Kappa with quadratic weights is {format_value(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
+        sentences = [f"Kappa with quadratic weights is {format_value(main.value)}{bounds}; 1 is full agreement, 0 is chance."]
     given = {each.judge for each in rated if each.judge is not None}
     if len(given) == 1 and len(rated) - failed > 1:
-        said.append(f"The judge gave grade {given.pop()} to every pair: it tells nothing apart.")
+        sentences.append(f"The judge gave grade {given.pop()} to every pair: it does not discriminate.")
     if failed:
         share = f"{failed} of {pluralise(len(rated), 'pair')} ({failed / len(rated):.1%})"
-        said.append(f"Without a grade by the judge, and left out here: {share}.")
-    return said
+        sentences.append(f"Left out, because the judge gave no grade: {share}.")
+    return sentences
 
 
 def _notes(rated: Sequence[RatedPair], queries: int, thresholds: Thresholds) -> list[str]:
     notes = []
     if queries < FEW_QUERIES:
-        notes.append(f"{pluralise(queries, 'query is', 'queries are')} few for a bootstrap: the intervals are too narrow")
-    strange = sorted({each.human for each in rated} - set(GRADES))
-    if strange:
-        notes.append(f"people also gave the grades {', '.join(map(str, strange))}, which the judge cannot give")
+        notes.append(f"with only {pluralise(queries, 'query', 'queries')} the bootstrap intervals are too narrow")
+    other = sorted({each.human for each in rated} - set(GRADES))
+    if other:
+        notes.append(f"human judgements also have the grades {', '.join(map(str, other))}, which the judge cannot give")
     highest = max((each.human for each in rated), default=0) if thresholds.highest is None else thresholds.highest
     notes += _rare_grades(rated, highest)
     if highest < HIGHEST_GRADE:
         notes.append(
-            f"people's grades end at {highest} and the judge's at {HIGHEST_GRADE}: "
-            "of the kappas only the one of relevant or not is fair"
+            f"human grades end at {highest}, judge grades at {HIGHEST_GRADE}: "
+            "of the three kappas only the one of relevant or not is comparable"
         )
     return notes
 
 
 def _rare_grades(rated: Sequence[RatedPair], highest: int) -> list[str]:
-    """The grades of people's scale that few of the pairs have."""
+    """The human grades that few pairs have."""
     times = Counter(each.human for each in rated)
     rare = [f"{grade} ({times[grade]})" for grade in sorted({*range(highest + 1), *times}) if times[grade] < FEW_PAIRS]
     if not rare:
         return []
     return [
-        f"fewer than {FEW_PAIRS} pairs have people's grade {', '.join(rare)}: "
-        "agreement on these cannot be told, and a larger --sample has more of them"
+        f"fewer than {FEW_PAIRS} pairs have human grade {', '.join(rare)}: "
+        "agreement on these grades cannot be measured; raise --sample to get more of them"
     ]

@@ -1,4 +1,4 @@
-"""Judge()."""
+"""Judges pairs of query and document, and reports grades, cost and agreement with human judgements."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ from rankproof.errors import for_message
 from rankproof.stages._base import Progress
 
 PROGRESS_LABEL = "judging"
+_SHOWN_REASONS = 5
+_SHOWN_PAIRS = 3
 
 
 def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, progress: Progress) -> list[PairGrade]:
-    """A verdict for each pair, in their order; a pair without text failed before anybody was asked."""
-    grader = judge.load(context)
+    """A grade for each pair, in their order; a pair without text fails without a call."""
+    loaded = judge.load(context)
     lock, done = threading.Lock(), 0
 
     def one(pair: QueryDocPair) -> PairGrade:
         nonlocal done
-        lacks = context.lacks(pair)
-        verdict = PairGrade(pair, None, lacks) if lacks else grader.grade_pair(pair)
+        missing = context.missing_text(pair)
+        grade = PairGrade(pair, None, missing) if missing else loaded.grade_pair(pair)
         with lock:
             done += 1
             progress(PROGRESS_LABEL, done, len(pairs))
-        return verdict
+        return grade
 
-    return map_concurrent(context.session, one, pairs, grader.concurrency)
+    return map_concurrent(context.session, one, pairs, loaded.concurrency)
 
 
 def pairs_with_text(pairs: Iterable[QueryDocPair], context: JudgeContext) -> list[QueryDocPair]:
-    """The pairs whose texts are there."""
-    return [pair for pair in pairs if not context.lacks(pair)]
+    """The pairs that have a query text and a document."""
+    return [pair for pair in pairs if not context.missing_text(pair)]
 
 
 _COLUMNS = (
@@ -52,31 +54,31 @@ _COLUMNS = (
     Column("failed", "count", "pairs without a grade, which count as unjudged"),
 )
 _COST = (
-    Column("calls", "count", "requests that were sent, failed ones too"),
-    Column("tokens in", "count", "that the model read"),
-    Column("tokens out", "count", "that the model wrote"),
-    Column("money", "number", "at the model's prices; empty where nobody said them"),
+    Column("calls", "count", "requests sent, including failed ones"),
+    Column("tokens in", "count", "read by the model"),
+    Column("tokens out", "count", "written by the model"),
+    Column("money", "number", "at the model's prices; empty where no price is set"),
 )
 
 
 def judging_table(report: JudgeReport, spent: Usage) -> Table:
-    """Grades, failures and costs of all verdicts; `spent` is what this start asked itself."""
-    usage, grades = sum_counts(report.verdicts.values()), Counter(verdict.grade for verdict in report.graded)
+    """Grades, failures and cost of all pairs; `spent` is what this run spent."""
+    usage, grades = sum_counts(report.grades.values()), Counter(one.grade for one in report.graded)
     money = report.judge.money(usage)
     counts = [int(usage.get(name, 0)) for name in ("calls", "tokens_in", "tokens_out")]
-    row = (len(report.verdicts), *(grades[grade] for grade in GRADES), len(report.failed), *counts, money)
-    told = report.judge.describe()
+    row = (len(report.grades), *(grades[grade] for grade in GRADES), len(report.failed), *counts, money)
+    described = report.judge.describe()
     return Table(
         "judge",
-        f"{pluralise(len(report.verdicts), 'pair')} judged by {for_message(report.judge.judge_label)}",
+        f"{pluralise(len(report.grades), 'pair')} judged by {for_message(report.judge.judge_label)}",
         (*_COLUMNS, *_COST),
         (row,),
         sentences=tuple(_failure_notes(report)),
         notes=(*_truncation_notes(report), *_cost_notes(report, spent)),
         facts={
             "judge_label": report.judge.judge_label,
-            "digest": told["digest"],
-            "rubric": told["rubric"],
+            "digest": described["digest"],
+            "rubric": described["rubric"],
             "spent": spent.plain(),
         },
     )
@@ -85,13 +87,13 @@ def judging_table(report: JudgeReport, spent: Usage) -> Table:
 def cost_estimate_table(
     judge: Judge, pairs: Sequence[QueryDocPair], with_text: Sequence[QueryDocPair], context: JudgeContext
 ) -> Table:
-    """What judging would cost; nobody is asked."""
+    """The estimated cost of judging the pairs; makes no call."""
     most = judge.estimate(with_text, context)
     money = judge.money({"tokens_in": most.tokens_in, "tokens_out": most.tokens_out})
-    lacking = len(pairs) - len(with_text)
-    sentences = ["Nothing was asked. Tokens are estimated by 4 characters each; replies of no use are asked for again."]
-    if lacking:
-        sentences.append(f"{pluralise(lacking, 'pair')} cannot be judged: the query or the document has no text.")
+    without_text = len(pairs) - len(with_text)
+    sentences = ["No call was made. 4 characters count as a token; an invalid reply is requested again, which costs more."]
+    if without_text:
+        sentences.append(f"{pluralise(without_text, 'pair')} cannot be judged: the query or the document has no text.")
     return Table(
         "judge-plan",
         f"{pluralise(len(pairs), 'pair')} for {for_message(judge.judge_label)}",
@@ -103,59 +105,55 @@ def cost_estimate_table(
 
 
 def _failure_notes(report: JudgeReport) -> list[str]:
-    """Each reason with how many pairs it met."""
+    """Each reason with its number of pairs."""
     if not report.failed:
         return []
-    reasons = Counter(verdict.reason for verdict in report.failed)
-    share = len(report.failed) / len(report.verdicts)
-    told = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(5))
-    pairs = first_ids([f"{verdict.pair.query} {verdict.pair.doc}" for verdict in report.failed], 3)
+    reasons = Counter(one.reason for one in report.failed)
+    share = len(report.failed) / len(report.grades)
+    listed = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
+    pairs = first_ids([f"{one.pair.query} {one.pair.doc}" for one in report.failed], _SHOWN_PAIRS)
     return [
-        f"{pluralise(len(report.failed), 'pair')} ({share:.1%}) failed, to count as unjudged and never as grade 0: {told}.",
+        f"{pluralise(len(report.failed), 'pair')} ({share:.1%}) failed and count as unjudged, never as grade 0: {listed}.",
         f"For example: {pairs}.",
     ]
 
 
 def _truncation_notes(report: JudgeReport) -> list[str]:
-    cut = sum(verdict.cut for verdict in report.verdicts.values())
-    one, more = (
-        f"{noun} longer than the judge reads and {verb} cut" for noun, verb in (("passage is", "was"), ("passages are", "were"))
-    )
-    return [pluralise(cut, one, more)] if cut else []
+    cut = sum(one.cut for one in report.grades.values())
+    return [pluralise(cut, "passage was truncated", "passages were truncated")] if cut else []
 
 
 def _cost_notes(report: JudgeReport, spent: Usage) -> list[str]:
-    if not sum_counts(report.verdicts.values()).get("calls"):
+    if not sum_counts(report.grades.values()).get("calls"):
         return []
-    found = pluralise(spent.journaled, "reply", "replies")
-    estimated = estimation_note(int(sum_counts(report.verdicts.values()).get("estimated", 0)))
+    cached = pluralise(spent.journaled, "cached reply", "cached replies")
+    estimated = estimation_note(int(sum_counts(report.grades.values()).get("estimated", 0)))
     return [
         *filter(None, (estimated,)),
-        f"this start sent {pluralise(spent.calls, 'request')} and found {found} in the journal; "
-        "a judge's cost is its own and no system's",
+        f"this run sent {pluralise(spent.calls, 'request')} and used {cached}; no system's cost includes the judge",
     ]
 
 
 def judge_pairs(
     judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, output: str | None, progress: Progress
 ) -> JudgeReport:
-    """The verdicts of the pairs, and of those that the output had before; what it has a grade for is not judged again."""
+    """Judges the pairs that the output has no grade for; the report also has what the output held before."""
     if output is not None:
         check_writable(judge, pairs, output)
-    held = load_report(judge, output)
-    left = _ungraded_pairs(pairs, held)
+    earlier = load_report(judge, output)
+    left = _ungraded_pairs(pairs, earlier)
     if not left:
-        return held
+        return earlier
     started = _now()
-    verdicts = grade_pairs(judge, left, context, progress)
-    report = held.with_run(verdicts, started, _now(), context.session.meter.spent)
+    grades = grade_pairs(judge, left, context, progress)
+    report = earlier.with_run(grades, started, _now(), context.session.meter.spent)
     if output is not None:
         write_report(report, output)
     return report
 
 
 def estimate_judging(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, output: str | None) -> Table:
-    """What that would cost."""
+    """The estimated cost of judging the pairs that the output has no grade for."""
     left = _ungraded_pairs(pairs, load_report(judge, output))
     return cost_estimate_table(judge, left, pairs_with_text(left, context), context)
 
@@ -167,21 +165,21 @@ def judging_tables(
     pools: Mapping[str, Sequence[QueryDocPair]],
     thresholds: Thresholds,
 ) -> list[Table]:
-    """What was judged and, where people judged some of the pairs, how far they agree."""
+    """What was judged and, where some pairs have human judgements, how far the two agree."""
     tables = [judging_table(report, context.session.meter.spent)]
-    rated = rated_pairs(human, {pair: verdict.grade for pair, verdict in report.verdicts.items()})
+    rated = rated_pairs(human, {pair: one.grade for pair, one in report.grades.items()})
     if not rated:
         return tables
     tables += [agreement_table(rated, report.judge.judge_label, thresholds), confusion_table(rated)]
     if any(pair not in human for pool in pools.values() for pair in pool):
-        grades = {verdict.pair: verdict.grade for verdict in report.graded if verdict.grade is not None}
+        grades = {one.pair: one.grade for one in report.graded if one.grade is not None}
         tables.append(corrected_table(grades, human, pools, thresholds))
     return tables
 
 
-def _ungraded_pairs(pairs: Sequence[QueryDocPair], held: JudgeReport) -> list[QueryDocPair]:
-    done = {verdict.pair for verdict in held.graded}
-    return [pair for pair in pairs if pair not in done]
+def _ungraded_pairs(pairs: Sequence[QueryDocPair], report: JudgeReport) -> list[QueryDocPair]:
+    graded = {one.pair for one in report.graded}
+    return [pair for pair in pairs if pair not in graded]
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""LLMJudge, KeywordJudge."""
+"""The judges: a language model with a rubric, and keyword overlap as a baseline."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from rankproof.stages._scorers import LoadedKeywordScorer
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JudgeContext:
-    """The texts that pairs are judged by, and the desk where a language model is asked."""
+    """The texts of the pairs, and the session for calls of a language model."""
 
     queries: Queries
     corpus: Corpus
     session: LLMSession
 
-    def lacks(self, pair: QueryDocPair) -> str:
-        """What of the pair has no text, "" where all has."""
+    def missing_text(self, pair: QueryDocPair) -> str:
+        """Which text of the pair is missing, "" where both are there."""
         query, document = self.queries.get(pair.query), self.corpus.get(pair.doc)
         if query is None or not query.text.strip():
             return "the query has no text"
@@ -44,36 +44,36 @@ class JudgeContext:
 
 
 class LoadedJudge(Protocol):
-    """A judge at work; `verdict` may be called by so many threads at once as there are `lanes`."""
+    """A judge that is ready to grade; as many threads as `concurrency` may call `grade_pair` at once."""
 
     @property
     def concurrency(self) -> int: ...
 
     def grade_pair(self, pair: QueryDocPair) -> PairGrade:
-        """What becomes of a pair whose texts are there."""
+        """The grade of a pair whose texts are there."""
         ...
 
 
 class Judge(Protocol):
-    """The frozen value that stands for a judge."""
+    """The settings of a judge, as a frozen value."""
 
     @property
     def judge_label(self) -> str:
-        """What stands in the second column of its judgements."""
+        """The second column of its judgements."""
         ...
 
     def load(self, context: JudgeContext) -> LoadedJudge: ...
 
     def estimate(self, pairs: Sequence[QueryDocPair], context: JudgeContext) -> Estimate:
-        """What judging so many pairs may cost at most, if every first reply is of use."""
+        """The cost of judging the pairs, if every first reply is valid."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """All that the grades depend on, as JSON: rubric, prompt, model, thresholds."""
+        """All that grades depend on, as JSON: rubric, prompt, model, thresholds."""
         ...
 
     def money(self, counts: Mapping[str, float]) -> float | None:
-        """What so many tokens cost, None where nobody said a price."""
+        """The cost of the tokens, None where no price is set."""
         ...
 
 
@@ -82,9 +82,9 @@ _DIGEST_LENGTH = 8
 
 @dataclass(frozen=True)
 class KeywordOverlapJudge:
-    """Grades by the share of the query's distinct words that stand in the passage, without stemming or stop words.
+    """Grades by the share of the query's distinct words that are in the passage, without stemming or stop words.
 
-    `shares` are the least ones for the grades 1, 2 and 3.
+    `shares` are the lowest shares for the grades 1, 2 and 3.
     """
 
     shares: tuple[float, ...] = (0.25, 0.5, 0.75)
@@ -94,7 +94,7 @@ class KeywordOverlapJudge:
         object.__setattr__(self, "fields", validation.fields(self.fields))
         shares = tuple(validation.checked_number("shares", share, 0, 1) for share in self.shares)
         if len(shares) != HIGHEST_GRADE or list(shares) != sorted(set(shares)):
-            raise UsageError(f"shares are {shares}", fix=f"give {HIGHEST_GRADE} numbers that rise, as 0.25, 0.5, 0.75")
+            raise UsageError(f"shares are {shares}", fix=f"give {HIGHEST_GRADE} rising numbers, such as 0.25, 0.5, 0.75")
         object.__setattr__(self, "shares", shares)
 
     @property
@@ -103,39 +103,39 @@ class KeywordOverlapJudge:
         return make_judge_label("keywords:", "-".join(f"{share:g}" for share in self.shares), identity_key(self)[:_DIGEST_LENGTH])
 
     def load(self, context: JudgeContext) -> LoadedKeywordOverlapJudge:
-        """Nothing is made in advance."""
+        """Ready to grade."""
         check_known_fields(context.corpus, self.fields)
         return LoadedKeywordOverlapJudge(self, context)
 
     def estimate(self, pairs: Sequence[QueryDocPair], context: JudgeContext) -> Estimate:
-        """Nobody is asked."""
+        """No call."""
         return Estimate()
 
     def describe(self) -> Mapping[str, Any]:
-        """Which share of the words earns which grade."""
+        """The share of words for each grade."""
         rubric = {"0": "any smaller share"} | {
-            str(grade): f"at least {share:g} of the query's distinct words stand in the passage"
+            str(grade): f"at least {share:g} of the query's distinct words are in the passage"
             for grade, share in enumerate(self.shares, start=1)
         }
         return {"judge": identity(self), "rubric": rubric, "digest": identity_key(self)}
 
     def money(self, counts: Mapping[str, float]) -> float | None:
-        """Nothing."""
+        """None: it makes no call."""
         return None
 
 
 class LoadedKeywordOverlapJudge:
-    """Counts the words of one pair after the other."""
+    """Counts the query words in each passage."""
 
     concurrency = 1
 
     def __init__(self, judge: KeywordOverlapJudge, context: JudgeContext) -> None:
-        self._judge, self._ground = judge, context
+        self._judge, self._context = judge, context
         self._scorer = LoadedKeywordScorer(context.corpus, judge.fields)
 
     def grade_pair(self, pair: QueryDocPair) -> PairGrade:
-        """The grade of the share; a query without words can have none."""
-        query = self._ground.queries[pair.query]
+        """The grade of the share; a query without words fails."""
+        query = self._context.queries[pair.query]
         wanted = len(set(split_words(query.text)))
         if not wanted:
             return PairGrade(pair, None, "the query has no words")
@@ -149,7 +149,7 @@ _MAX_REASON_LENGTH = 500
 
 @dataclass(frozen=True)
 class LLMJudge:
-    """Grades each pair on its own; passages are read up to so many characters, and replies of no use are asked for again."""
+    """An LLM that grades each pair on its own; passages are truncated to `characters`, an invalid reply is requested again."""
 
     model: ChatModel
     system: str = SYSTEM
@@ -169,7 +169,7 @@ class LLMJudge:
 
     @cached_property
     def digest(self) -> str:
-        """Of everything that a grade depends on: the model and its settings, the rubric and the prompt."""
+        """The digest of all that a grade depends on: model, settings, rubric and prompt."""
         return identity_key(self)
 
     @property
@@ -178,12 +178,12 @@ class LLMJudge:
         return model_label(self.model, self.digest)
 
     def load(self, context: JudgeContext) -> LoadedLLMJudge:
-        """Ready to ask."""
+        """Ready to call the model."""
         check_known_fields(context.corpus, self.fields)
         return LoadedLLMJudge(self, context, context.session.client(self.model, USE))
 
     def request(self, query: str, text: str) -> ChatRequest:
-        """What is asked about one pair."""
+        """The request for one pair."""
         parts = {
             "query": quote_untrusted([sanitise_line(query)], labels=["query"]),
             "passage": quote_untrusted([text], labels=["passage"], characters=self.characters),
@@ -199,12 +199,12 @@ class LLMJudge:
         return sum(map(estimate_request, requests), Estimate())
 
     def describe(self) -> Mapping[str, Any]:
-        """The rubric beside all settings."""
+        """The rubric and all settings."""
         rubric = {str(grade): meaning for grade, meaning in GRADES.items()}
         return {"judge": identity(self), "rubric": rubric, "digest": self.digest}
 
     def money(self, counts: Mapping[str, float]) -> float | None:
-        """By the model's prices."""
+        """The cost at the model's prices."""
         if not (self.model.price_in or self.model.price_out):
             return None
         read, written = (int(counts.get(name, 0)) for name in ("tokens_in", "tokens_out"))
@@ -212,37 +212,37 @@ class LLMJudge:
 
 
 class LoadedLLMJudge:
-    """Asks about pairs; each verdict says what it cost when it was first asked for."""
+    """Calls the model for each pair; the counts of a grade are those of its first request."""
 
     def __init__(self, judge: LLMJudge, context: JudgeContext, client: CachedClient) -> None:
-        self._judge, self._ground, self._client = judge, context, client
+        self._judge, self._context, self._client = judge, context, client
 
     @property
     def concurrency(self) -> int:
-        """As many as the model takes at once."""
+        """The concurrency of the model."""
         return self._judge.model.concurrency
 
     def grade_pair(self, pair: QueryDocPair) -> PairGrade:
-        """The grade that the model gives; without one that can be read the pair failed, and is graded by nobody."""
-        text = passage_text(self._ground.corpus[pair.doc], self._judge.fields)
-        request = self._judge.request(self._ground.queries[pair.query].text, text)
-        sums, heard = CallTotals(), [""]
+        """The grade that the model gives; a pair without a valid reply fails and has no grade."""
+        text = passage_text(self._context.corpus[pair.doc], self._judge.fields)
+        request = self._judge.request(self._context.queries[pair.query].text, text)
+        sums, errors = CallTotals(), [""]
         found = self._client.read(
-            request, parse_grade, sums, attempts=self._judge.attempts, on_error=lambda error: heard.append(str(error))
+            request, parse_grade, sums, attempts=self._judge.attempts, on_error=lambda error: errors.append(str(error))
         )
         counts = {name: count for name, count in sums.plain().items() if count}
         cut = is_truncated(text, self._judge.characters)
         if found is None:
-            return PairGrade(pair, None, escape_invisible(heard[-1])[:_MAX_REASON_LENGTH], counts, cut)
+            return PairGrade(pair, None, escape_invisible(errors[-1])[:_MAX_REASON_LENGTH], counts, cut)
         return PairGrade(pair, *found, counts, cut)
 
 
 def parse_grade(reply: ChatReply) -> tuple[int, str]:
-    """The grade and its reason; anything but one JSON object with a grade of the rubric is of no use."""
+    """The grade and its reason; a reply that is not one JSON object with a grade of the rubric is invalid."""
     found = parse_json(reply_text(reply))
     if "grade" not in found:
         raise ReplyParseError("no grade in the JSON object")
     reason = found.get("reason", "")
     if not isinstance(reason, str):
-        raise ReplyParseError("the reason is no text")
+        raise ReplyParseError("the reason is not text")
     return parse_int(found["grade"], LOWEST_GRADE, HIGHEST_GRADE), reason[:_MAX_REASON_LENGTH]

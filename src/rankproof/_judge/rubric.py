@@ -1,12 +1,12 @@
-"""Prompt, Grade, pairs to grade."""
+"""The judging prompt, the pairs of query and document to grade, and their grades."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ SCHEMA = json.dumps(
 
 Grades = Mapping[str, Mapping[str, int]]
 _DOC_COLUMN = {2: 1, 3: 1, 4: 2, 6: 2}
-"""Where the document stands in a line of so many columns: pairs, BEIR's qrels, TREC's qrels, a run."""
+"""The column of the document by the number of columns: pairs, BEIR qrels, TREC qrels, a run."""
 
 
 class QueryDocPair(NamedTuple):
@@ -63,7 +63,7 @@ class QueryDocPair(NamedTuple):
 
 
 def pool_pairs(run: Run, depth: int, read_options: ReadOptions | None = None) -> list[QueryDocPair]:
-    """The first documents of every query of a run."""
+    """The top documents of every query of a run."""
     how = read_options or ReadOptions()
     rows, _ = resolve_duplicates(run, how)
     found = []
@@ -75,22 +75,22 @@ def pool_pairs(run: Run, depth: int, read_options: ReadOptions | None = None) ->
 
 
 def merge_pools(pools: Iterable[Iterable[QueryDocPair]]) -> list[QueryDocPair]:
-    """The pairs of all pools, each once, in the order in which they first come."""
+    """The pairs of all pools, each once, in the order of their first occurrence."""
     return list(dict.fromkeys(pair for pool in pools for pair in pool))
 
 
 def unjudged_pairs(pairs: Iterable[QueryDocPair], grades: Grades) -> list[QueryDocPair]:
-    """The pairs that nobody judged; a negative grade says that nobody did."""
+    """The pairs without a judgement; a negative grade counts as none."""
     return [pair for pair in pairs if grades.get(pair.query, {}).get(pair.doc, -1) < 0]
 
 
 def judged_pairs(grades: Grades) -> list[QueryDocPair]:
-    """The pairs that somebody judged."""
+    """The pairs with a judgement."""
     return [QueryDocPair(query, doc) for query, docs in grades.items() for doc, grade in docs.items() if grade >= 0]
 
 
 def sample_pairs(pairs: Iterable[QueryDocPair], count: int | None, seed: int) -> list[QueryDocPair]:
-    """So many of the pairs, drawn by the seed, in their old order; all where there are no more."""
+    """A random sample of `count` pairs in their original order; all pairs where there are no more."""
     each = list(pairs)
     if count is None or count >= len(each):
         return each
@@ -99,24 +99,24 @@ def sample_pairs(pairs: Iterable[QueryDocPair], count: int | None, seed: int) ->
 
 
 def read_pairs(source: ByteSource) -> list[QueryDocPair]:
-    """The pairs in a text: query and document in two columns, or a TREC file, whose other columns are not looked at."""
+    """The pairs in a file of two columns, query and document, or in a TREC or BEIR file, whose other columns are ignored."""
     found = []
     for line, row in numbered_lines(source):
         columns = row.split(b"\t") if row.count(b"\t") == 1 else row.split()
         if len(columns) not in _DOC_COLUMN:
-            what = f"{len(columns)} columns where a pair has two: a query and a document"
-            raise InputError(what, fix="write QUERY, a tab and DOCUMENT", source=source.name, line=line)
+            what = f"{len(columns)} columns, but a pair has two: query and document"
+            raise InputError(what, fix="write the query id, a tab and the document id", source=source.name, line=line)
         found.append(QueryDocPair(columns[0].decode().strip(), columns[_DOC_COLUMN[len(columns)]].decode().strip()))
     if not found:
-        raise UsageError(f"{source.name} has no pair", fix="write QUERY, a tab and DOCUMENT in each line")
+        raise UsageError(f"{source.name} has no pair", fix="write the query id, a tab and the document id on each line")
     return merge_pools([found])
 
 
 @dataclass(frozen=True, slots=True)
 class PairGrade:
-    """`grade` is None where the pair failed; `reason` is the judge's reason, or what went wrong.
+    """The grade of a pair, None where judging failed, with the judge's reason or the error.
 
-    `counts` is what asking came to when it was first asked, `cut` whether only the beginning of the passage was read.
+    `counts` are the calls and tokens when the grade was first requested, `cut` says that the passage was truncated.
     """
 
     pair: QueryDocPair
@@ -125,26 +125,11 @@ class PairGrade:
     counts: Mapping[str, float] = field(default_factory=dict)
     cut: bool = False
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        said = asdict(self)
-        return {
-            "query": self.pair.query,
-            "doc": self.pair.doc,
-            **{key: said[key] for key in ("grade", "reason", "counts", "cut")},
-        }
 
-
-def parse_pair_grade(values: Mapping[str, Any]) -> PairGrade:
-    """A verdict that was written as JSON."""
-    pair = QueryDocPair(values["query"], values["doc"])
-    return PairGrade(pair, values["grade"], values["reason"], values["counts"], values["cut"])
-
-
-def sum_counts(verdicts: Iterable[PairGrade]) -> dict[str, float]:
-    """What asking came to for all of them."""
+def sum_counts(grades: Iterable[PairGrade]) -> dict[str, float]:
+    """The calls and tokens of all grades."""
     total: dict[str, float] = {}
-    for verdict in verdicts:
-        for name, count in verdict.counts.items():
+    for each in grades:
+        for name, count in each.counts.items():
             total[name] = total.get(name, 0) + count
     return total

@@ -51,7 +51,7 @@ def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
     """The document; `details` is what `compare` gives, None where nothing could be compared."""
     rows = {} if details is None else {_row_key(row): row for row in details.records()}
     decisions = tuple(decision for system_run in results.system_runs for decision in _step_decisions(results, system_run, rows))
-    made = str(results.provenance.get("made") or "1970-01-01T00:00:00Z")
+    made = str(results.provenance.get("created") or "1970-01-01T00:00:00Z")
     return as_junit(GateResult(decisions, results.notes), name=f"rankproof export {results.name}", made=made)
 
 

@@ -142,7 +142,7 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, whole: str) ->
         metrics=_with_legal_names(metrics),
         tags={name: truncate_visible(text, LONGEST_TAG) for name, text in _tags(results, system_run, own).items()},
         table=per_query_csv(_single_system(results, system_run)),
-        made=_milliseconds(str(results.provenance.get("made") or "")),
+        made=_milliseconds(str(results.provenance.get("created") or "")),
     )
 
 

@@ -150,7 +150,7 @@ def _build_sections(makers: Sequence[Callable[[ReportContext], Section | None]],
 
 def _facts(results: ExperimentResult) -> list[str]:
     """What stands under the name: how much of everything there is, and when it was made."""
-    documents, dataset, made = (results.provenance.get(name) for name in ("documents", "dataset", "made"))
+    documents, dataset, made = (results.provenance.get(name) for name in ("documents", "dataset", "created"))
     return [
         *([f"on {dataset}"] if dataset else []),
         pluralise(len(results.queries), "query", "queries"),

@@ -1,1 +1,1 @@
-"""The results folder: a climb as plain files, written whole or not at all, and read back."""
+"""The results of an experiment, in memory and as a folder of plain files."""

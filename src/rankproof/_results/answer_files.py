@@ -1,4 +1,4 @@
-"""Answers.jsonl, answers.json."""
+"""The answers of systems as answers.jsonl, and their summary as answers.json."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks
 from rankproof._io.open import open_source
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.csv_files import GROUP_COLUMNS
-from rankproof._results.document import ANSWERS_FILE
+from rankproof._results.document import ANSWERS_FILE, DAMAGED_FIX
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof.errors import for_message
 
 
 def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
-    """A line for each system that answers, and each query."""
+    """The lines of answers.jsonl: one for each answering system and query."""
     return answer_blocks(
         (system_run.name, system_run.answers) for system_run in results.system_runs if system_run.answers is not None
     )
@@ -36,13 +37,13 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
         state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
         query = values.text("query")
         if query in own:
-            raise values.error(f"query {query} stands twice", "the file is damaged: run the experiment again")
+            raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
         own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), tuple(values.texts("given")), state)
     return {name: Answers(own, source=path) for name, own in found.items()}
 
 
 def answers_summary(results: ExperimentResult, findings: Sequence[str]) -> dict[str, Any]:
-    """Means with their n, in all and by segment, times, counts and money of each system that answers, and the findings."""
+    """Means with n, overall and by segment, times, counts and money of each answering system, and the findings."""
     answering = [system_run for system_run in results.system_runs if system_run.answers is not None]
     return {
         "name": results.name,
@@ -74,7 +75,7 @@ def _mean_values(result: Result, system: str) -> dict[str, Any]:
 
 
 def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:
-    """By each field that any question has; questions without it are in none."""
+    """The means by each field that some question has; a question without the field is in no segment."""
     for field in GROUP_COLUMNS:
         values = {query: results.texts[query].fields.get(field) for query in result.queries}
         groups = sorted({value for value in values.values() if isinstance(value, str) and value.strip()})

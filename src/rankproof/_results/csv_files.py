@@ -1,4 +1,4 @@
-"""Summary, per_query, chunks, answers CSV."""
+"""The CSV files of a results folder: summary, per_query, chunks and answers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,22 @@ from rankproof._results.to_json import system_gains
 SHOWN_TIMES = ("mean", "p50", "p95")
 TOP_DOCUMENTS = 10
 COST_COLUMNS = ("index_seconds", "index_bytes", "throughput", "recall_of_exact")
+GROUP_COLUMNS = ("category", "type", "adversarial")
+"""Fields of queries that questions are grouped by."""
+ANSWER_COLUMNS = (
+    *("method", "query", *GROUP_COLUMNS, "question", "expected_url", "retrieved_url"),
+    *("answer", "expected_answer", "cited", "state"),
+)
+ANSWER_TIMES = {
+    "retrieval_ms": ("embed", "search"),
+    "rerank_ms": ("rerank",),
+    "generation_ms": ("generate",),
+    "total_ms": ("total",),
+}
 
 
 def summary_csv(results: ExperimentResult) -> str:
-    """A row for each system; numbers at full precision, times in ms, gains in percentage points over `over`."""
+    """A row for each system; numbers at full precision, times in ms, gains in percentage points over `baseline`."""
     measures = list(results.result.systems[0].measures)
     times = [f"{part}_ms_{which}" for part in TIME_COLUMNS for which in SHOWN_TIMES]
     gained = [f"gain_pp {name}" for name in measures]
@@ -28,7 +40,7 @@ def summary_csv(results: ExperimentResult) -> str:
 
 
 def per_query_csv(results: ExperimentResult) -> str:
-    """A row for each system and query: its values, where the first relevant document stands, what came first, its times."""
+    """A row for each system and query: values, rank of the first relevant document, top documents, times."""
     measures = list(results.result.systems[0].measures)
     times = [f"{part}_ms" for part in TIME_COLUMNS]
     header = ["system", "query", "text", *measures, "first_relevant", "retrieved", f"top_{TOP_DOCUMENTS}", *times]
@@ -91,42 +103,18 @@ def _first_relevant(docs: list[str], grades: Mapping[str, int], rel: int) -> int
 
 
 def _ids_as_json(docs: list[str]) -> str:
-    """The ids as a JSON array; only there does no id end where another begins."""
+    """The ids as a JSON array, since an id may hold any separator."""
     return json.dumps(docs, ensure_ascii=not all(map(str.isprintable, docs)))
 
 
 def csv_number(value: float | None) -> str:
-    """A cell at full precision, empty for none."""
+    """A number at full precision, an empty cell for None."""
     return "" if value is None else repr(value)
 
 
 def csv_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
-    """Rows of cells that are ready, under a header that is not."""
+    """The header, which is escaped here, above rows of escaped cells."""
     return "".join(f"{','.join(row)}\n" for row in (list(map(escape_csv, header)), *rows))
-
-
-GROUP_COLUMNS = ("category", "type", "adversarial")
-"""Fields of queries that questions are told apart by."""
-ANSWER_COLUMNS = (
-    *(
-        "method",
-        "query",
-        *GROUP_COLUMNS,
-        "question",
-        "expected_url",
-        "retrieved_url",
-        "answer",
-        "expected_answer",
-        "cited",
-        "state",
-    ),
-)
-ANSWER_TIMES = {
-    "retrieval_ms": ("embed", "search"),
-    "rerank_ms": ("rerank",),
-    "generation_ms": ("generate",),
-    "total_ms": ("total",),
-}
 
 
 def answers_csv(results: ExperimentResult) -> str:
@@ -142,12 +130,13 @@ def _answer_rows(results: ExperimentResult, system_run: SystemRun, measures: Seq
     references = references_from_queries(results.texts)
     values = _answer_values(results.answers, system_run.name)
     for at, query in enumerate(results.queries):
-        answer, asked = system_run.answers.get(query, Answer("", state="failed")), results.texts[query]
-        groups = [_cell_text(asked.fields.get(name)) for name in GROUP_COLUMNS]
+        answer, question = system_run.answers.get(query, Answer("", state="failed")), results.texts[query]
+        groups = [_cell_text(question.fields.get(name)) for name in GROUP_COLUMNS]
+        reference = references.get(query)
         texts = (
-            *(system_run.name, query, *groups, asked.text, _texts_as_json(expected_urls(results, query, references.get(query)))),
-            *(_texts_as_json(retrieved_urls(results, answer)), answer.text),
-            *(_expected_text(references.get(query)), _texts_as_json(answer.cited), answer.state),
+            *(system_run.name, query, *groups, question.text),
+            *(_texts_as_json(expected_urls(results, query, reference)), _texts_as_json(retrieved_urls(results, answer))),
+            *(answer.text, _expected_text(reference), _texts_as_json(answer.cited), answer.state),
         )
         yield [
             *map(escape_csv, texts),
@@ -157,7 +146,7 @@ def _answer_rows(results: ExperimentResult, system_run: SystemRun, measures: Seq
 
 
 def expected_urls(results: ExperimentResult, query: str, reference: Reference | None) -> list[str]:
-    """Where the answer stands: the query's own URLs, else those of its relevant documents, or their ids."""
+    """Where the answer is: the URLs of the query, else those of its relevant documents, or their ids."""
     if reference is not None and reference.urls:
         return list(reference.urls)
     judged = results.qrels.get(query, {})
@@ -165,7 +154,7 @@ def expected_urls(results: ExperimentResult, query: str, reference: Reference | 
 
 
 def retrieved_urls(results: ExperimentResult, answer: Answer) -> list[str]:
-    """Where the passages that it was given stand: each URL once, or the document's id where it has none."""
+    """The URLs of the passages in the input of the answer, each once; the document's id where it has no URL."""
     docs = (results.judged_documents.get(passage, passage) for passage in answer.given)
     return list(dict.fromkeys(results.urls.get(doc, doc) for doc in docs))
 
@@ -175,7 +164,7 @@ def _answer_values(result: Result | None, system: str) -> dict[str, dict[str, fl
 
 
 def _expected_text(reference: Reference | None) -> str:
-    """The one reference as it is, several as a list, and nothing where none is known; an empty list says that there is none."""
+    """One reference as it is, several as a JSON array; "[]" for an unanswerable question, "" for an unknown reference."""
     if reference is None:
         return ""
     return reference.answers[0] if len(reference.answers) == 1 else _texts_as_json(reference.answers)

@@ -1,4 +1,4 @@
-"""What a climb of the ladder found: every rung's ranking, values, times and costs."""
+"""ExperimentResult and SystemRun: the rankings, values, times and costs of every system of an experiment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from rankproof._evaluation.result import Result
 from rankproof.errors import UsageError, for_message
 
 COLLAPSE_KEY = "collapse"
-
-
+"""The fact of a system whose ranking of chunks was collapsed to documents."""
 SystemKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks"]
 TIME_COLUMNS = (*PARTS, "total")
 
@@ -27,12 +26,12 @@ TIME_COLUMNS = (*PARTS, "total")
 class SystemRun:
     """One system of an experiment.
 
-    `times` holds milliseconds for each query of `Climb.queries`, from the query to this ranking: the rung's own work and that of
-    the rungs below it, by part and in total. `index_seconds` and `index_bytes` count every index that the system needs once.
-    `throughput` is queries a second in batch, None where the rung has no batch of its own. `over` names the system that it is
-    measured against: what it reranks, the best of what it fuses, the one before it where it is made of none; None for the first
-    and where all that it is made of is hidden. `counts` is what asking language models came to, by query and whatever start
-    did the asking, and `money` what that cost; `answers` is None for a system that only ranks.
+    `times` has the milliseconds of each query of `ExperimentResult.queries`, by part and in total: the system's own work and
+    that of its inputs. `index_seconds` and `index_bytes` count every index of the system once. `throughput` is queries a second
+    in batch, None for a system without a batch search. `baseline` is the system that it is compared with: what it reranks, the
+    best of what it fuses, or the previous system where it has no inputs; None for the first system and where all inputs are
+    hidden. `counts` has the calls of language models by query, in whichever run they were made, and `money` their cost.
+    `answers` is None for a system that only ranks.
     """
 
     name: str
@@ -53,19 +52,19 @@ class SystemRun:
     answers: Answers | None = None
 
     def __repr__(self) -> str:
-        return f"<Rung {self.name}: {self.kind}, {len(self.run)} queries>"
+        return f"<SystemRun {self.name}: {self.kind}, {len(self.run)} queries>"
 
     def recall_of_exact(self) -> float | None:
-        """The share of the exact nearest that an approximate search found; None where it is exact or nothing was asked."""
+        """The share of the exact nearest neighbours that an approximate search found; None where the search is exact."""
         found = self.facts.get("recall_of_exact")
         return float(found) if isinstance(found, int | float) else None
 
     def total(self, name: str) -> int:
-        """One count of what asking language models came to, over all queries; 0 where nothing was asked."""
+        """One count of the calls of language models, over all queries; 0 where none was made."""
         return int(np.sum(self.counts[name])) if name in self.counts else 0
 
     def time_of(self, part: str) -> dict[str, float]:
-        """Mean, p50, p95 and p99 of a part of the time, in ms."""
+        """Mean, p50, p95 and p99 of a part of the time, in milliseconds."""
         values = self.times[part]
         if not len(values):
             return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
@@ -75,14 +74,14 @@ class SystemRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExperimentResult:
-    """An experiment's outcome: everything that analysis and report need, in memory as on disk.
+    """The results of an experiment: all that analysis and report need, the same in memory and on disk.
 
-    `queries` are those that were asked, in the order of every rung's times: judged ones, then those asked for answers alone;
-    `result` has a system for each rung, in the same order; `snippets` holds the beginning of each document that a ranking or a
-    judgement shows, `titles` how many characters of it are a title, `urls` the URL of those that have one; `rel` is the least
-    grade that counted as relevant. `chunks` has the values of the systems that rank chunks, before their rankings are collapsed
-    to documents; `answers` the measures of those that answer, over the queries whose answer is known, and `wholes` the judged
-    document of each passage that an answer was given, where that is another.
+    `queries` are those that were run, in the order of the times of every system: judged queries first, then those that are run
+    for their answers alone. `result` has the systems in the order of `system_runs`. `snippets` has the beginning of each document
+    in the judgements or at the top of a ranking, `titles` how many characters of it are the title, `urls` its URL. `rel` is the
+    lowest grade that counts as relevant. `chunks` has the values of systems that rank chunks, before their rankings are collapsed
+    to documents. `answers` has the measures of answers, over the queries that have a reference. `judged_documents` has the judged
+    document of each passage in the input of an answer, where the two differ.
     """
 
     name: str
@@ -104,12 +103,10 @@ class ExperimentResult:
     judged_documents: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return (
-            f"<Climb {self.name}: {', '.join(system_run.name for system_run in self.system_runs)}; {len(self.queries)} queries>"
-        )
+        return f"<ExperimentResult {self.name}: {', '.join(each.name for each in self.system_runs)}; {len(self.queries)} queries>"
 
     def system_run(self, name: str) -> SystemRun:
-        """The rung of that name."""
+        """The system of that name."""
         found = {system_run.name: system_run for system_run in self.system_runs}
         if name not in found:
             raise UsageError(
@@ -118,6 +115,6 @@ class ExperimentResult:
         return found[name]
 
     def gain(self, system_run: SystemRun, measure: str) -> float | None:
-        """How much the rung adds to a measure over the system it is measured against; None where there is none."""
+        """The difference of a measure to the baseline; None for a system without a baseline."""
         means = self.result.means
         return None if system_run.baseline is None else means[system_run.name][measure] - means[system_run.baseline][measure]

@@ -56,22 +56,22 @@ _HEAD_BYTES = 4096
 
 
 def results_file_sha256(folder: str, name: str) -> str:
-    """The sha256 of one file of the folder; the name has slashes on every system."""
+    """The sha256 of one file of the folder; `name` has slashes on every system."""
     with open(os.path.join(folder, *name.split("/")), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> None:
-    """Refuses a folder in which one of these files was changed since."""
+    """Refuses a folder in which one of these files was changed or is missing."""
     for name in names:
         path = os.path.join(folder, *name.split("/"))
         try:
             found = results_file_sha256(folder, name)
         except FileNotFoundError:
-            raise JsonObject({}, path).error("the file is missing", "run the experiment again") from None
+            raise InputError("file not found", fix="run the experiment again", source=path) from None
         if found != digests.text(name):
-            what = "the file is not the one that was written with the results"
-            raise JsonObject({}, path).error(what, "put the old one back, or run the experiment again")
+            what = "the file was changed after the results were written"
+            raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
 
 
 def load_results(path: StrPath) -> ExperimentResult:
@@ -109,12 +109,12 @@ def load_results(path: StrPath) -> ExperimentResult:
 
 
 def read_document(folder: str) -> JsonObject:
-    """The folder's result.json, which the other files are checked against."""
+    """The folder's result.json, checked to be of this format version."""
     path = os.path.join(folder, RESULT_FILE)
     content = read_all_bytes(open_source(path))
     values = JsonObject(strict_json.parse_strict_json(decode_line(content, 1, path), source=path), path)
     if values.plain.get("format") != FORMAT:
-        raise values.error("this is no result of rankproof", "name a folder that `rankproof run` wrote")
+        raise values.error("not a result of rankproof", "name a folder that `rankproof run` wrote")
     if (found := values.count("schema")) != format_versions.RESULTS:
         raise values.error(format_versions.other_version(found, format_versions.RESULTS), "run the experiment again")
     return values
@@ -155,12 +155,12 @@ def _check_systems(reader: DocumentReader, system_runs: tuple[SystemRun, ...], r
 
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
-    """Refuses a folder that holds anything but these files, its result and the files that the result tells of."""
+    """Refuses a folder that holds anything but these files, result.json and the files that result.json lists."""
     known = {RUNS_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
     for name in _present_files(folder):
         if name not in known:
             fix = "move it elsewhere, or name another folder"
-            raise UsageError(f"{folder} holds {for_message(name)}, which is no part of its results", fix=fix)
+            raise UsageError(f"{folder} holds {for_message(name)}, which is not part of its results", fix=fix)
 
 
 def _listed_files(folder: str) -> set[str]:
@@ -172,7 +172,7 @@ def _listed_files(folder: str) -> set[str]:
 
 
 def _present_files(folder: str) -> Iterator[str]:
-    """Every file and folder, with slashes on every system."""
+    """Every file and folder by its path in the folder, with slashes on every system."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             yield os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
@@ -216,12 +216,12 @@ def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str,
 
 
 def check_results_folder(path: StrPath) -> None:
-    """Refuses, before any work is done, a place at which `save` would refuse to write."""
+    """Refuses, before any work is done, a path that `save_results` could not write to."""
     check_replaceable(path_text(path), _may_replace)
 
 
 def is_results_folder(path: str) -> bool:
-    """Whether the folder's result.json begins as ours does."""
+    """Whether the folder has a result.json of rankproof."""
     try:
         with open(os.path.join(path, RESULT_FILE), "rb") as file:
             return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
@@ -230,21 +230,21 @@ def is_results_folder(path: str) -> bool:
 
 
 def _may_replace(path: str) -> bool:
-    """Whether it is a results folder; one with other files in it is refused, for they would be lost."""
-    ours = is_results_folder(path)
-    if ours:
+    """Whether it is a results folder; one with other files in it is refused, because they would be lost."""
+    replaceable = is_results_folder(path)
+    if replaceable:
         check_no_foreign_files(path, (*_READ_FILES, *_OTHER_FILES))
-    return ours
+    return replaceable
 
 
 def _write_runs(results: ExperimentResult, folder: str) -> Iterator[tuple[str, str]]:
-    """Where each run lies."""
+    """Writes the run of each system; gives its file."""
     for name, plain in file_names(system_run.name for system_run in results.system_runs).items():
         yield name, _write_run_file(results.system_run(name).run, folder, f"{RUNS_FOLDER}/{plain}")
 
 
 def _write_run_file(run: Run, folder: str, start: str) -> str:
-    """The run as TREC text, or as JSONL where TREC text cannot hold an id; only JSON can say that nothing was found."""
+    """Writes TREC text, JSONL where an id has characters that TREC text cannot hold, or JSON for a run without documents."""
     *others, last = ("trec", "jsonl") if len(run.docs) else ("json",)
     for kind in others:
         with suppress(InputError):

@@ -1,4 +1,4 @@
-"""With what and where the numbers were made."""
+"""The versions, machine and revision that results were computed with."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def utc_now() -> str:
 
 
 def provenance() -> Mapping[str, Any]:
-    """Versions of Python and of every library that may have made a number, the machine, and the revision of the work folder."""
+    """Versions of Python and of the libraries that numbers depend on, the machine, and the revision of the working folder."""
     return {
-        "made": utc_now(),
+        "created": utc_now(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": _processor(),
@@ -48,7 +48,7 @@ def _processor() -> str:
 
 
 def _git_revision() -> str | None:
-    """The commit of the folder that the command runs in, with a + where files differ from it; None outside a repository."""
+    """The commit of the working folder, with a + where files differ from it; None outside a repository."""
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=40", "--exclude=*"],

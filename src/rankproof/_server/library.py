@@ -95,7 +95,7 @@ def read_summary(folder: str) -> Summary:
     return Summary(
         name=values.text("name"),
         dataset=str(about.get("dataset") or ""),
-        made=str(about.get("made") or ""),
+        made=str(about.get("created") or ""),
         systems=tuple(found),
         queries=values.count("queries"),
         measure=measure,
