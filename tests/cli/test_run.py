@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-import rankproof
-import rankproof._experiment
 from rankproof._cli.commands.run import create_results_folder, select_systems
 from rankproof._cli.main import main
 from rankproof._cli.progress import RunProgress

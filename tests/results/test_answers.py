@@ -167,7 +167,7 @@ def test_a_folder_with_answers_may_be_replaced(saved: Path) -> None:
 @pytest.mark.parametrize("change", [b"", b"{}\n", b'{"system": "says"}\n'])
 def test_answers_that_were_changed_are_refused(saved: Path, change: bytes) -> None:
     (saved / "answers.jsonl").write_bytes(change)
-    with pytest.raises(InputError, match=r"answers\.jsonl: the file is not the one"):
+    with pytest.raises(InputError, match=r"answers\.jsonl: the file was changed"):
         load_results(saved)
 
 
