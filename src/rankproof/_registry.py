@@ -1,7 +1,7 @@
-"""The registry: one record per part that has a name (stage, scorer, model, store ...), and the settings of each part.
+"""Registries: one record for each part that has a name, and the settings of each part.
 
-A part is one file and one `Component` in a registry; its settings are its dataclass fields, each described by an `Option`. Other
-packages add parts through entry points; their modules are imported only when one of their parts is named.
+A `Registry` lists classes or values, each with the module that defines it, and imports that module on first use. A `RecordTable`
+holds records that a decorator registers when their module is imported. Installed packages add parts to both by entry points.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, reduce
 from importlib import import_module
 from operator import or_
+from pkgutil import iter_modules
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from rankproof.errors import ExternalError, MissingExtraError, UsageError, escape_invisible, for_message
 
@@ -27,11 +28,11 @@ Role = Literal["", "fields", "path", "source", "secret"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A part by its name, as typed in files and commands; `target` is "module:Class" and is imported on first use."""
+    """A part by its name, as typed in files and commands; `target` is "module:attribute" and is imported on first use."""
 
     name: str
     target: str
-    summary: str
+    summary: str = ""
     extra: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -98,8 +99,11 @@ def _settings(part: Any) -> tuple[Setting, ...]:
     return tuple(_setting(one, hints.get(one.name, Any)) for one in fields(part) if one.init)
 
 
-class Registry(Generic[T]):
-    """The parts of one kind by name: those of this package first, then those that installed packages offer in `group`."""
+class Registry(Mapping[str, Any], Generic[T]):
+    """The parts of one kind by name: those of this package first, then those of installed packages.
+
+    Iterating gives the names without aliases and imports nothing; looking a name up imports the part. T is what `build` returns.
+    """
 
     def __init__(self, kind: str, group: str, components: tuple[Component, ...]) -> None:
         self.kind, self.group, self.components = kind, group, components
@@ -107,39 +111,49 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Every name, without aliases."""
-        return list(dict.fromkeys((*(component.name for component in self.components), *self._offered())))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._offered()
+        return list(self)
 
     def load(self, name: str) -> Any:
-        """The class of that name; a package that cannot be imported is reported with its name."""
-        return self._own[name].load() if name in self._own else loaded(self._offered()[name])
+        """The class or value of that name; a package that cannot be imported is reported with its name."""
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        return self._own[name].load() if name in self._own else load_entry_point(self.entry_points()[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self.entry_points()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*(component.name for component in self.components), *self.entry_points())))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def summary(self, name: str) -> str:
         """What the part does, in one sentence: the record's own, or the first line of an outside class's docstring."""
         if name in self._own:
             return self._own[name].summary
-        return (getattr(self.load(name), "__doc__", None) or "").strip().partition("\n")[0].rstrip(".")
+        return (getattr(self[name], "__doc__", None) or "").strip().partition("\n")[0].rstrip(".")
 
     def name_of(self, part: type[Any]) -> str | None:
         """The name of a class, None if it is not registered; of outside packages only the class's own is imported."""
         target = f"{part.__module__}:{part.__qualname__}"
         own = (component.name for component in self.components if component.target == target)
-        return next(own, None) or next(self._names_offered(part), None)
+        return next(own, None) or next(self._entry_point_names(part), None)
 
     def build(self, name: str, settings: Mapping[str, Any], *arguments: Any) -> T:
-        """The part with these settings; unknown and missing settings are refused by name."""
-        built: T = build(self.kind, name, self.load(name), settings, *arguments)
+        """The part with these settings; unknown and missing settings are rejected by name."""
+        built: T = build(self.kind, name, self[name], settings, *arguments)
         return built
 
-    def _offered(self) -> dict[str, EntryPoint]:
-        return offered(self.group) if self.group else {}
+    def entry_points(self) -> dict[str, EntryPoint]:
+        """The parts of installed packages, none of them imported."""
+        return entry_points_of(self.group) if self.group else {}
 
-    def _names_offered(self, part: type[Any]) -> Iterator[str]:
+    def _entry_point_names(self, part: type[Any]) -> Iterator[str]:
         package = part.__module__.partition(".")[0]
-        near = (entry for entry in self._offered().values() if entry.module.partition(".")[0] == package)
-        return (entry.name for entry in near if loaded(entry) is part)
+        near = (entry for entry in self.entry_points().values() if entry.module.partition(".")[0] == package)
+        return (entry.name for entry in near if load_entry_point(entry) is part)
 
 
 def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *arguments: Any) -> Any:
@@ -153,7 +167,9 @@ def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *argumen
         raise UsageError(f"the {kind} {for_message(name)} has no setting {for_message(unknown[0])}", fix=fix)
     for key, setting in known.items():
         if setting.required and key not in settings:
-            raise UsageError(f"the {kind} {for_message(name)} lacks its {key}", fix=f"give it, as one of {', '.join(known)}")
+            raise UsageError(
+                f"the {kind} {for_message(name)} lacks its {key}", fix=f"set {key}; the settings are {', '.join(known)}"
+            )
     return make(*arguments, **{known[key].field: value for key, value in settings.items()})
 
 
@@ -161,7 +177,7 @@ LazyNames = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
 
 
 def lazy_names(package: str, *registries: Registry[Any], **others: str) -> LazyNames:
-    """`__all__`, `__getattr__` and `__dir__` of a package with registered classes; `others` maps further names to modules."""
+    """`__all__`, `__getattr__` and `__dir__` of a package with registered parts; `others` maps further names to modules."""
     targets = [component.target.partition(":") for registry in registries for component in registry.components]
     modules = {attribute: module for module, _, attribute in targets} | others
 
@@ -185,28 +201,119 @@ def _setting(part: Field[Any], hint: Any) -> Setting:
 
 
 def _hints(part: type[Any]) -> dict[str, Any]:
-    """The types of the fields; a class whose annotations cannot be evaluated takes anything."""
+    """The types of the fields; a class whose annotations cannot be evaluated accepts anything."""
     try:
         return get_type_hints(part, include_extras=True)
     except (NameError, TypeError):
         return {}
 
 
-def offered(group: str) -> dict[str, EntryPoint]:
+class Record(Protocol):
+    """A part with a name, as typed in files and commands, and a summary for help and docs."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+class RecordTable(Mapping[str, R]):
+    """The records of one kind by name: those of a module or package in the order of its files, then those of other packages.
+
+    All modules of `home` are imported when the table is first used; files named in `first` come before the rest, which follow by
+    name. The entry point of another package has the record's name, and its module registers the record with the same decorator.
+    """
+
+    def __init__(self, kind: str, group: str, home: str, *, first: tuple[str, ...] = ()) -> None:
+        self.kind, self.group = kind, group
+        self._home, self._first, self._is_read = home, first, False
+        self._records: dict[str, R] = {}
+        self._modules: dict[str, str] = {}
+
+    def add(self, record: R, module: str) -> None:
+        """Registers a record that the module defines; two records of one name are an error in the module."""
+        if record.name in self._records:
+            raise ValueError(f"{module}: {self._modules[record.name]} already registers a {self.kind} called {record.name}")
+        self._records[record.name], self._modules[record.name] = record, module
+
+    def named(self, name: str) -> R:
+        """The record of that name; an unknown name is rejected with the known ones."""
+        if name not in self:
+            raise UsageError(f"no {self.kind} is called {for_message(str(name))}", fix=f"choose one of {', '.join(self)}")
+        return self[name]
+
+    def registered(self) -> dict[str, R]:
+        """The records of this package, and those of other packages that are already imported."""
+        if not self._is_read:
+            modules = self._read()
+            self._records = dict(sorted(self._records.items(), key=lambda item: modules.index(self._modules[item[0]])))
+            self._is_read = True
+        return self._records
+
+    def _read(self) -> list[str]:
+        """Imports every module of the table's home; their names in the order of the table, those of other packages last."""
+        found = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
+        own = [f"{self._home}.{name}" for name in (*self._first, *sorted(found.difference(self._first)))] or [self._home]
+        for name in own:
+            import_module(name)
+        return [*own, *(name for name in self._modules.values() if name not in own)]
+
+    def __getitem__(self, name: str) -> R:
+        return self.registered()[name] if name in self.registered() else self._loaded(entry_points_of(self.group)[name])
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.registered() or name in entry_points_of(self.group))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self.registered(), *entry_points_of(self.group))))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _loaded(self, entry: EntryPoint) -> R:
+        """The record that the entry's module registers as it is imported."""
+        load_entry_point(entry)
+        if entry.name not in self._records:
+            what = f"the package {_package_of(entry)} offers the {self.kind} {for_message(entry.name)} and registers none of that name"
+            raise ExternalError(escape_invisible(f"{what}; update or remove the package"))
+        return self._records[entry.name]
+
+
+def summaries(table: RecordTable[R]) -> str:
+    """Every name with its summary, a line each, for a help page; a part that cannot be loaded does not hide the others."""
+    width = max(map(len, table))
+    return "\n".join(f"  {name:<{width}}  {_summary(table, name)}" for name in table)
+
+
+def _summary(table: RecordTable[R], name: str) -> str:
+    try:
+        return table[name].summary
+    except ExternalError as error:
+        return str(error)
+
+
+def entry_points_of(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name; nothing is imported."""
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
-def loaded(entry: EntryPoint) -> Any:
+def load_entry_point(entry: EntryPoint) -> Any:
     """What an entry point refers to; whatever its package raises is reported with the package's name."""
     try:
         return entry.load()
     except Exception as error:  # another package may raise anything
-        package = entry.dist.name if entry.dist else entry.module
         reason = " ".join(str(error).split()) or type(error).__name__
         what = (
-            f"the package {for_message(package)} offers {for_message(entry.name)}, which cannot be loaded ({for_message(reason)})"
+            f"the package {_package_of(entry)} offers {for_message(entry.name)}, which cannot be loaded ({for_message(reason)})"
         )
         raise ExternalError(escape_invisible(f"{what}; update or remove the package")) from None
+
+
+def _package_of(entry: EntryPoint) -> str:
+    return for_message(entry.dist.name if entry.dist else entry.module)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankproof import evaluate
-from rankproof._analysis.chance import RandomRanking, expected_value, success
+from rankproof._analysis.chance import expected_value
 from rankproof.measures import parse_measure
 
 NAMES = (
@@ -47,8 +47,10 @@ def test_one_target_among_200_documents_is_found_by_chance_as_the_tutorial_says(
 
 
 def test_success_is_sure_where_the_places_outnumber_the_other_documents() -> None:
-    assert success(RandomRanking(documents=10, relevant=4, places=7)) == 1.0
-    assert success(RandomRanking(documents=10, relevant=4, places=6)) < 1.0
+    assert expected_value(parse_measure("Success@7"), [1] * 4, 10) == 1.0
+    below = expected_value(parse_measure("Success@6"), [1] * 4, 10)
+    assert below is not None
+    assert below < 1.0
 
 
 def test_a_cutoff_beyond_the_corpus_lowers_precision_only() -> None:

@@ -23,8 +23,7 @@ from rankproof._cli.main import main
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._records import RecordTable, summaries
-from rankproof._registry import _settings
+from rankproof._registry import RecordTable, _settings, summaries
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
 from support.small_results import small_results
@@ -211,7 +210,9 @@ def test_a_package_that_cannot_be_loaded_hides_no_other_method(
 
 def test_a_package_that_registers_another_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "", ENTRIES)
-    with pytest.raises(ExternalError, match="the package added-parts offers the fusion isr and registers none of that name"):
+    with pytest.raises(
+        ExternalError, match="the package added-parts offers the fusion method isr and registers none of that name"
+    ):
         fuse([Run.from_dict({"q": {"d": 1.0}})], "isr")
 
 
@@ -239,7 +240,7 @@ def test_a_table_reads_every_file_of_its_package_in_one_order(tmp_path: Path, mo
     __import__("some_words.melon")
     assert list(table) == ["zebra", "apple", "melon"]
     assert len(table) == 3
-    with pytest.raises(ValueError, match=r"here: there is a word called apple already, of some_words\.apple"):
+    with pytest.raises(ValueError, match=r"here: some_words\.apple already registers a word called apple"):
         table.add(Word("apple"), "here")
 
 

@@ -1,4 +1,4 @@
-"""Laws for every measure on the shelf; a new one is under all of them unless it is excused here, with the reason."""
+"""Laws that every registered measure obeys; an exception is listed here with its reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SAMPLES: dict[str, str] = {
     "NumRel": "NumRel NumRel(rel=2)",
     "NumRelRet": "NumRelRet NumRelRet(rel=2)",
 }
-EVERY = [measure for names in SAMPLES.values() for measure in parse_measures(names)]
+EVERY = [measure for name, bare in MEASURES.items() for measure in parse_measures(SAMPLES.get(name, bare.needs or name))]
 DIRECTED = [measure for measure in EVERY if measure.higher_is_better is not None]
 
 NOT_ZERO_WITHOUT_A_RANKING = {"NumQ": "every query counts", "NumRel": "it is a property of the qrels"}
@@ -59,9 +59,9 @@ ONE_WHEN_PERFECT = ["nDCG", "RR", "AP", "Success", "Rprec", "bpref", "IPrec", "1
 every_collection = settings(max_examples=80, deadline=None)
 
 
-def test_every_measure_on_the_shelf_is_under_the_laws() -> None:
+def test_the_laws_hold_for_every_registered_measure() -> None:
     assert {measure.name for measure in EVERY} == set(MEASURES)
-    assert set(SAMPLES) == set(MEASURES)
+    assert set(SAMPLES) <= set(MEASURES)
 
 
 def good(measure: Measure, values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:

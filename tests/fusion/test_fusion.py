@@ -230,7 +230,7 @@ def test_the_native_merge_refuses_what_is_no_ranking(given_: Any) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "method": ({"method": "magic"}, "no fusion is called magic; choose one of rrf, combsum, combmnz$"),
+    "method": ({"method": "magic"}, "no fusion method is called magic; choose one of rrf, combsum, combmnz$"),
     "norm": ({"method": "combsum", "norm": "max"}, "no normalisation is called max; choose one of min-max, z-score, none"),
     "k": ({"k": -1}, "k is -1"),
     "k that is no number": ({"k": math.nan}, "k is nan"),

@@ -223,7 +223,7 @@ def test_names_are_printed_in_full_and_parsed_back(text: str, full: str) -> None
         ("EM@10", "EM takes no cutoff"),
         ("F1(tokens=bags)", "choose one of bag, set"),
         ("F1(tokens='set')@10", "takes no cutoff"),
-        ("Similarity(model=3)", "no name of an encoder"),
+        ("Similarity(model=3)", "not the name of an encoder"),
         ("CiteQ", "did you mean Cite"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from rankproof.measures import (
     parse_measures,
     unsupported_measures,
 )
-from rankproof.measures._aliases import ALIASES
+from rankproof.measures._registry import all_measures
 
 SPELLINGS = {
     "ndcg_cut_10": "nDCG@10",
@@ -124,8 +125,8 @@ REFUSED = {
     "zzz": "unknown measure zzz; see rankproof measures for all of them",
     "ndcg@0": "cutoff must be >= 1; it is 0",
     "ndcg@-3": "cutoff must be >= 1; it is -3",
-    "ndcg@2.5": "cutoff 2.5 is not a whole number; write one, from 1 on",
-    "ndcg_cut.10,23.4": "cutoff 23.4 is not a whole number; write one, from 1 on",
+    "ndcg@2.5": "cutoff 2.5 is not a whole number; write a whole number of at least 1",
+    "ndcg_cut.10,23.4": "cutoff 23.4 is not a whole number; write a whole number of at least 1",
     "ndcg@x": 'cutoff "x" is not a number; write it like 10',
     "ndcg@": 'cutoff "" is not a number; write it like 10',
     "P@٣": 'cutoff "٣" is not a number; write it like 10',
@@ -147,7 +148,7 @@ REFUSED = {
     "nDCG(gain={1:-1})": "gain -1 is not from 0 to 1e+15; write it like 3",
     "DCG(gain={1:1e308,2:1e308})@10": "gain 1e+308 is not from 0 to 1e+15; write it like 3",
     "DCG(gain={1:1e999})": "gain is not finite, or too large; write gain as a number",
-    "nDCG(gain={1:2,1:3})": 'a grade stands twice in "1:2,1:3"; give each grade one gain',
+    "nDCG(gain={1:2,1:3})": 'a grade occurs twice in "1:2,1:3"; give each grade one gain',
     "P(rel=0)@5": "rel must be >= 1; it is 0",
     f"P(rel={10**20})@5": f"rel {10**20} is above 2^63 - 1; grades are at most 1000",
     "P(rel=x)@5": "rel 'x' is not a number; write rel as a number",
@@ -156,10 +157,10 @@ REFUSED = {
     "RBP(p=0)": "p 0.0 is not between 0 and 1; write it like 0.8",
     "RBP(p=1)": "p 1.0 is not between 0 and 1; write it like 0.8",
     "SetF(beta=-1)": "beta -1.0 is below 0; write it like 2",
-    "rbp": "rbp alone is graded with p=0.9 in trec_eval and takes its p after the @ in ranx; write RBP(p=0.9), which is binary",
-    "hits@10": "hits is a mean count in ranx; write NumRelRet for the sum, or Success@10 for whether there is any",
-    "utility": "utility of trec_eval is not among the measures; leave it out, or see rankproof measures",
-    "Rprec_mult_0.20": "Rprec_mult of trec_eval is not among the measures; leave it out, or see rankproof measures",
+    "rbp": "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @; write RBP(p=0.9), which is binary",
+    "hits@10": "hits is a mean count in ranx; write NumRelRet for the total count, or Success@10 for the hit rate",
+    "utility": "utility of trec_eval is not supported; leave it out, or see rankproof measures",
+    "Rprec_mult_0.20": "Rprec_mult of trec_eval is not supported; leave it out, or see rankproof measures",
     "nDCG(gain='exp'@10": "cannot read \"nDCG(gain='exp'@10\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
     "P@5@6": "cannot read \"P@5@6\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
     "Rprec.5": "cannot read \"Rprec.5\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
@@ -169,7 +170,7 @@ REFUSED = {
     " , ": "no measure is named; name one, like nDCG@10",
     "10": "unknown measure 10; see rankproof measures for all of them",
     "\x1b[31mred": "unknown measure \\x1b[31mred; see rankproof measures for all of them",
-    "P@5,10": '"P@5,10" names 2 measures; name one, or use parse_many',
+    "P@5,10": '"P@5,10" names 2 measures; name one, or use parse_measures',
 }
 
 
@@ -204,32 +205,25 @@ def test_any_text_gives_measures_or_a_usage_error(text: str) -> None:
     assert [parse_measure(str(measure)) for measure in measures] == measures
 
 
-def test_every_alias_is_listed_with_its_measure_and_read_in_any_case() -> None:
-    for alias, ours in ALIASES.items():
-        measure = {**ANSWER_MEASURES, **MEASURES}[ours.partition("(")[0]]
-        assert alias in measure.aliases
-        at = "@0.5" if measure.name == "IPrec" else "@5" if measure.at else ""
-        assert parse_measure(alias.upper() + at) == parse_measure(alias.lower() + at) == parse_measure(ours + at)
+@pytest.mark.parametrize("measure", [*MEASURES.values(), *ANSWER_MEASURES.values()], ids=str)
+def test_every_alias_is_read_in_any_case(measure: Measure) -> None:
+    at = "@0.5" if measure.name == "IPrec" else "@5" if measure.at else ""
+    for alias in measure.aliases:
+        named = parse_measure(f"{measure(**measure.alias_parameters.get(alias, {}))}{at}")
+        assert parse_measure(alias.upper() + at) == parse_measure(alias.lower() + at) == named
+
+
+def test_an_alias_names_one_measure() -> None:
+    names = [name.lower() for one in all_measures() for name in (one.name, *one.aliases)]
+    assert [name for name, count in Counter(names).items() if count > 1] == ["f1"]
+
+
+def test_aliases_of_other_tools_set_their_parameters() -> None:
+    assert str(parse_measure("ndcg_burges@5")) == "nDCG(gain='exp')@5"
+    assert str(parse_measure("DCG_burges")) == "DCG(gain='exp')"
 
 
 def test_exponential_gain_is_a_default_only_where_grades_exceed_1() -> None:
     rest = "RR@10 R@100 P@10 Success@1 Success@3 Success@5 Success@10"
     assert default_measures(1) == parse_measures(f"nDCG@10 {rest}")
     assert default_measures(2) == parse_measures(f"nDCG@10 nDCG(gain='exp')@10 {rest}")
-
-
-def test_a_measure_of_another_package_is_found_by_its_entry_point(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "elsewhere.py").write_text(
-        "from rankproof.measures import BinaryMeasure, P\n"
-        "class Top(BinaryMeasure):\n"
-        "    name, title, definition, source = 'Top1', 'Top', 'P@1.', 'elsewhere'\n"
-        "    def values(self, hits): return (P @ 1).with_rel(self.least).values(hits)\n"
-        "TOP = Top()\n"
-    )
-    (tmp_path / "elsewhere-1.0.dist-info").mkdir()
-    (tmp_path / "elsewhere-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
-    (tmp_path / "elsewhere-1.0.dist-info" / "entry_points.txt").write_text("[rankproof.measures]\nTop1 = elsewhere:TOP\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    found: Measure = parse_measure("top1(rel=2)")
-    assert str(found) == "Top1(rel=2)"
-    assert parse_measure(str(found)) == found

@@ -47,7 +47,7 @@ def test_it_says_how_it_fuses() -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stages": ()}, "there is nothing to fuse"),
     ({"stages": "bm25"}, "there is nothing to fuse"),
-    ({"method": "sum"}, "no fusion is called sum"),
+    ({"method": "sum"}, "no fusion method is called sum"),
     ({"norm": "max"}, "no normalisation is called max"),
     ({"k": -1}, "k is -1"),
     ({"depth": 0}, "depth is 0"),

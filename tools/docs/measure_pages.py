@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
-from rankproof._render.measure_list import KINDS, STAGES, aliases, as_markdown, notation, value_range
+from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
-from rankproof.measures._registry import advice_of
 
 from .worked_rows import answer_rows, ranking_rows
 
@@ -42,8 +41,7 @@ def index_table() -> str:
 
 
 def _stage(measure: Measure) -> str | None:
-    advice = advice_of(measure)
-    return advice.stage if advice else None
+    return measure.advice.stage if measure.advice else None
 
 
 def _label(measure: Measure) -> str:
@@ -65,12 +63,12 @@ def _facts(measure: Measure) -> str:
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
         "source": for_markdown(measure.source),
-        "also accepted": ", ".join(f"`{name}`" for name in aliases(measure)) or "its name in any case",
+        "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "its name in any case",
         "trec_eval 10": "equal within 1e-9" if measure.parity else "absent, or defined differently",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
 
 
 def _advice(measure: Measure) -> str:
-    advice = advice_of(measure)
+    advice = measure.advice
     return "" if advice is None else f"**Use it** where {advice.use}\n\n**Avoid it** where {advice.avoid}\n"

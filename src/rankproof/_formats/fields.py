@@ -174,7 +174,7 @@ def grade_of_text(token: str, grades: GradeMap | None, *, source: str, line: int
         return grades[token]
     if not token.strip():
         raise file_error("grade-empty", source=source, line=line)
-    if grades is not None and not _INTEGER.fullmatch(token):
+    if grades is not None and not _LABEL_GRADE.fullmatch(token):
         raise file_error("grade-unmapped", source=source, line=line, token=token)
     return parse_grade(token.encode(), source=source, line=line)
 

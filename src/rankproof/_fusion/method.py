@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from rankproof._data.arrays import FloatArray
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._records import RecordTable
+from rankproof._registry import RecordTable
 
 Setting = Literal["k", "norm", "weights"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
@@ -52,7 +52,7 @@ class FusionMethod:
 
 
 METHODS: RecordTable[FusionMethod] = RecordTable(
-    "fusion", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank",)
+    "fusion method", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank",)
 )
 
 

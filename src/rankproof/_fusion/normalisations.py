@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._records import RecordTable
+from rankproof._registry import RecordTable
 
 Normalise = Callable[[FloatArray], FloatArray]
 """From the scores of one ranking of one query, at least one, to as many on another scale."""

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 
 from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
-from rankproof.measures._aliases import ALIASES
 from rankproof.measures._base import Measure
-from rankproof.measures._registry import advice_of
 
 
 def as_json(measures: Iterable[Measure], options: RenderOptions) -> str:
@@ -29,7 +27,7 @@ def as_markdown(measures: Iterable[Measure], options: RenderOptions) -> str:
             f"{measure.title}. {measure.definition}",
             value_range(measure),
             measure.source,
-            _other_names(measure),
+            ", ".join(measure.aliases),
         )
         rows.append(tuple(for_markdown(text) for text in texts))
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -58,8 +56,8 @@ def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
         printer.line(f"{notation(measure)}  {measure.title}", style="bold")
         printer.paragraph(measure.definition)
         printer.paragraph(f"{value_range(measure)}; {measure.source}", style="dim")
-        if names := _other_names(measure):
-            printer.paragraph(f"also accepted: {names}", style="dim")
+        if measure.aliases:
+            printer.paragraph(f"also accepted: {', '.join(measure.aliases)}", style="dim")
         printer.line()
     return printer.text().rstrip("\n") + "\n"
 
@@ -79,7 +77,7 @@ def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 def advice_lines(measure: Measure) -> list[str]:
     """When to use it, when not, what it is judged by and where it matters."""
-    advice = advice_of(measure)
+    advice = measure.advice
     told = [] if advice is None else [f"use it where {advice.use}", f"not where {advice.avoid}"]
     where = [] if advice is None else [f"matters {STAGES[advice.stage]}"]
     return [*told, KINDS[measure.kind], *where]
@@ -99,17 +97,8 @@ def value_range(measure: Measure) -> str:
     return f"{least:g} to {greatest:g}, {measure.summary}".replace("inf", "any")
 
 
-def aliases(measure: Measure) -> list[str]:
-    """Other tools' names for the measure."""
-    return [theirs for theirs, ours in ALIASES.items() if ours.partition("(")[0] == measure.name]
-
-
-def _other_names(measure: Measure) -> str:
-    return ", ".join(aliases(measure))
-
-
 def _facts(measure: Measure) -> dict[str, object]:
-    advice = advice_of(measure)
+    advice = measure.advice
     least, greatest = (None if abs(bound) == float("inf") else bound for bound in measure.range)
     return {
         "written": notation(measure),
@@ -121,7 +110,7 @@ def _facts(measure: Measure) -> dict[str, object]:
         "parameters": list(measure.parameters()),
         "source": measure.source,
         "trec_eval": measure.parity is not None,
-        "aliases": aliases(measure),
+        "aliases": list(measure.aliases),
         "kind": measure.kind,
         "stage": advice.stage if advice else None,
         "use": advice.use if advice else None,

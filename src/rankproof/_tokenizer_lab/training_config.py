@@ -10,8 +10,7 @@ from rankproof._data import validation
 from rankproof._extras import extra
 from rankproof._tokenizer_lab.training_data import TrainingDataConfig
 from rankproof.errors import UsageError
-from rankproof.models._trained.encoder import torch_device
-from rankproof.models._trained.encoder import DeviceName
+from rankproof.models._trained.encoder import DeviceName, torch_device
 from rankproof.models._trained.shape import Architecture, check_layers
 
 _SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")

@@ -1,111 +1,75 @@
-"""Measures: a file each, a few lines of numpy over hits; parsed and printed in one notation."""
+"""Measures of rankings and of answers, written in one notation: `nDCG @ 10`, or `parse_measure("nDCG@10")`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rankproof.measures._answers import (
-    EM,
-    ROUGE_L,
-    AnswerCase,
-    AnswerF1,
-    AnswerMeasure,
-    CiteP,
-    CiteR,
-    Contains,
-    Encode,
-    SharedWords,
-    Similarity,
-    normalise_answer,
-    rouge_words,
-    shared_words,
-    token_bag_f1,
-    token_set_f1,
-    word_bag,
-)
-from rankproof.measures._average_precision import AP, GMAP, ElevenPoint, IPrec, infAP
-from rankproof.measures._base import BinaryMeasure, CutoffMeasure, Measure, SummaryKind
-from rankproof.measures._counts import NumQ, NumRel, NumRelRet, NumRet
-from rankproof.measures._dcg import DCG, nDCG
-from rankproof.measures._judged import Judged, Unjudged, bpref
-from rankproof.measures._parse import parse_measure, parse_measures, unsupported_measures
-from rankproof.measures._precision_recall import F1, P, R, Rprec, SetF, SetP, SetR, Success
-from rankproof.measures._registry import (
-    ANSWER_MEASURES,
-    MEASURES,
-    default_answer_measures,
-    default_measures,
-    entry_point_measures,
-)
-from rankproof.measures._user_model import ERR, RBP, RR
+if TYPE_CHECKING:
+    from rankproof.measures._answers import EM as EM
+    from rankproof.measures._answers import ROUGE_L as ROUGE_L
+    from rankproof.measures._answers import AnswerCase as AnswerCase
+    from rankproof.measures._answers import AnswerF1 as AnswerF1
+    from rankproof.measures._answers import AnswerMeasure as AnswerMeasure
+    from rankproof.measures._answers import CiteP as CiteP
+    from rankproof.measures._answers import CiteR as CiteR
+    from rankproof.measures._answers import Contains as Contains
+    from rankproof.measures._answers import Encode as Encode
+    from rankproof.measures._answers import Similarity as Similarity
+    from rankproof.measures._average_precision import AP as AP
+    from rankproof.measures._average_precision import GMAP as GMAP
+    from rankproof.measures._average_precision import ElevenPoint as ElevenPoint
+    from rankproof.measures._average_precision import IPrec as IPrec
+    from rankproof.measures._average_precision import infAP as infAP
+    from rankproof.measures._base import Advice as Advice
+    from rankproof.measures._base import BinaryCutoffMeasure as BinaryCutoffMeasure
+    from rankproof.measures._base import BinaryMeasure as BinaryMeasure
+    from rankproof.measures._base import CutoffMeasure as CutoffMeasure
+    from rankproof.measures._base import Measure as Measure
+    from rankproof.measures._base import RandomRanking as RandomRanking
+    from rankproof.measures._base import SummaryKind as SummaryKind
+    from rankproof.measures._base import SummedMeasure as SummedMeasure
+    from rankproof.measures._counts import NumQ as NumQ
+    from rankproof.measures._counts import NumRel as NumRel
+    from rankproof.measures._counts import NumRelRet as NumRelRet
+    from rankproof.measures._counts import NumRet as NumRet
+    from rankproof.measures._dcg import DCG as DCG
+    from rankproof.measures._dcg import nDCG as nDCG
+    from rankproof.measures._judged import Judged as Judged
+    from rankproof.measures._judged import Unjudged as Unjudged
+    from rankproof.measures._judged import bpref as bpref
+    from rankproof.measures._parse import parse_measure as parse_measure
+    from rankproof.measures._parse import parse_measures as parse_measures
+    from rankproof.measures._parse import unsupported_measures as unsupported_measures
+    from rankproof.measures._precision_recall import F1 as F1
+    from rankproof.measures._precision_recall import P as P
+    from rankproof.measures._precision_recall import R as R
+    from rankproof.measures._precision_recall import Rprec as Rprec
+    from rankproof.measures._precision_recall import SetF as SetF
+    from rankproof.measures._precision_recall import SetP as SetP
+    from rankproof.measures._precision_recall import SetR as SetR
+    from rankproof.measures._precision_recall import Success as Success
+    from rankproof.measures._registry import ANSWER_MEASURES as ANSWER_MEASURES
+    from rankproof.measures._registry import MEASURES as MEASURES
+    from rankproof.measures._registry import default_answer_measures as default_answer_measures
+    from rankproof.measures._registry import default_measures as default_measures
+    from rankproof.measures._user_model import ERR as ERR
+    from rankproof.measures._user_model import RBP as RBP
+    from rankproof.measures._user_model import RR as RR
 
-__all__ = [
-    "ANSWER_MEASURES",
-    "AP",
-    "DCG",
-    "ERR",
-    "F1",
-    "GMAP",
-    "MEASURES",
-    "RBP",
-    "RR",
-    "AnswerMeasure",
-    "BinaryMeasure",
-    "CutoffMeasure",
-    "ElevenPoint",
-    "IPrec",
-    "Judged",
-    "Measure",
-    "NumQ",
-    "NumRel",
-    "NumRelRet",
-    "NumRet",
-    "P",
-    "R",
-    "Rprec",
-    "SetF",
-    "SetP",
-    "SetR",
-    "Success",
-    "SummaryKind",
-    "Unjudged",
-    "bpref",
-    "default_answer_measures",
-    "default_measures",
-    "entry_point_measures",
-    "infAP",
-    "nDCG",
-    "parse_measure",
-    "parse_measures",
-    "unsupported_measures",
-]
+    def __getattr__(name: str) -> Measure:
+        """A measure that is registered and not listed above."""
+else:
+    from rankproof._registry import lazy_names
+    from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 
-
-def __getattr__(name: str) -> Any:
-    """What a measure of answers is, loaded when it is asked for."""
-    if name != "AnswerMeasure":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rankproof.measures._answers import AnswerMeasure
-
-    return AnswerMeasure
-
-
-__all__ = [
-    "EM",
-    "ROUGE_L",
-    "AnswerCase",
-    "AnswerF1",
-    "AnswerMeasure",
-    "CiteP",
-    "CiteR",
-    "Contains",
-    "Encode",
-    "SharedWords",
-    "Similarity",
-    "normalise_answer",
-    "rouge_words",
-    "shared_words",
-    "token_bag_f1",
-    "token_set_f1",
-    "word_bag",
-]
+    _MODULES = {
+        "_answers": ("AnswerCase", "AnswerMeasure", "Encode"),
+        "_base": (
+            *("Advice", "BinaryCutoffMeasure", "BinaryMeasure", "CutoffMeasure", "Measure", "RandomRanking", "SummaryKind"),
+            "SummedMeasure",
+        ),
+        "_parse": ("parse_measure", "parse_measures", "unsupported_measures"),
+        "_registry": ("ANSWER_MEASURES", "MEASURES", "default_answer_measures", "default_measures"),
+    }
+    _OTHERS = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
+    __all__, __getattr__, __dir__ = lazy_names(__name__, MEASURES, ANSWER_MEASURES, **_OTHERS)

@@ -1,47 +1,15 @@
-"""Other tools' spellings, and what they are in ours; names are read in any case."""
+"""Conventions of other tools: their parameters, default cutoffs, nicknames, and names that mean something else."""
 
 from __future__ import annotations
 
-ALIASES: dict[str, str] = {
-    # trec_eval
-    "11pt_avg": "11pt",
-    "gm_map": "GMAP",
-    "iprec_at_recall": "IPrec",
-    "map": "AP",
-    "map_cut": "AP",
-    "ndcg_cut": "nDCG",
-    "num_q": "NumQ",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "num_ret": "NumRet",
-    "recall": "R",
-    "recip_rank": "RR",
-    "set_F": "SetF",
-    "set_P": "SetP",
-    "set_recall": "SetR",
-    "unj": "Unjudged",
-    # ranx
-    "dcg_burges": "DCG(gain='exp')",
-    "hit_rate": "Success",
-    "mrr": "RR",
-    "ndcg_burges": "nDCG(gain='exp')",
-    "precision": "P",
-    "r-precision": "Rprec",
-    # seeds and common speech
-    "hit": "Success",
-    # SQuAD, rouge-score
-    "exact_match": "EM",
-    "rougeL": "ROUGE-L",
-}
-
-# Parameters as ir_measures writes them; None stands for any value.
+# Parameters as ir_measures writes them; None is any value.
 PARAMETERS: dict[tuple[str, object], tuple[str, object]] = {
     ("gains", None): ("gain", None),
     ("dcg", "log2"): ("gain", "linear"),
     ("dcg", "exp-log2"): ("gain", "exp"),
 }
 
-# Cutoffs that trec_eval takes where none is named, for the names that are its own alone.
+# Default cutoffs of trec_eval, for names that only trec_eval uses.
 _RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
 TREC_CUTOFFS: dict[str, tuple[str, ...]] = {
@@ -51,18 +19,18 @@ TREC_CUTOFFS: dict[str, tuple[str, ...]] = {
     "unj": ("5", "10", "20"),
 }
 
-# Names that another tool gives to something else than ours.
+# Names that mean something else in another tool.
 AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
     "rbp": (
-        "rbp alone is graded with p=0.9 in trec_eval and takes its p after the @ in ranx",
+        "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @",
         "write RBP(p=0.9), which is binary",
     ),
-    "hits": ("hits is a mean count in ranx", "write NumRelRet for the sum, or Success@10 for whether there is any"),
-    "accuracy": ("accuracy is one thing in BEIR and another in ir_measures", "write Success@10 for BEIR's"),
-    "hole": ("hole counts documents that no query judged", "write Unjudged@10 for those that this query did not judge"),
+    "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
+    "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
+    "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 
-# What trec_eval's nicknames stand for, as far as it is ours, and what of them is not.
+# The measures of trec_eval's nicknames that are supported, and below those that are not.
 _COUNT_MEASURES = "num_q num_ret num_rel num_rel_ret"
 _OFFICIAL_MEASURES = f"{_COUNT_MEASURES} map gm_map Rprec bpref recip_rank iprec_at_recall P.{','.join(_RANKS)}"
 NICKNAMES: dict[str, str] = {

@@ -1,4 +1,7 @@
-"""EM Contains AnswerF1 ROUGE_L CiteP CiteR Similarity."""
+"""Measures of answers: exact match, containment, word overlap, ROUGE-L, citations and similarity.
+
+In scripts without spaces every character is a word.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import Matrix
 from rankproof._data.text import separate_unspaced
 from rankproof.errors import UsageError
-from rankproof.measures._base import Measure
+from rankproof.measures._base import Advice, Measure
 
 Encode = Callable[[str, Sequence[str]], Matrix]
-"""The vectors of texts, one row each, of length 1 or 0, by the encoder of that name."""
+"""From the name of an encoder and texts to their vectors, one row each, of length 1 or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCase:
-    """One answer and what it is held against.
+    """One answer and what it is compared with.
 
     `text` is empty for an answer that abstains, and `references` is ("",) for a question that has no answer. `relevant` are the
-    documents that `cited` should name, None where they are not known; `missing` says that nothing was answered at all.
+    documents that should be cited, None where they are not known; `missing` says that there is no answer.
     """
 
     text: str
@@ -37,18 +40,18 @@ class AnswerCase:
 
 
 class AnswerMeasure(Measure):
-    """A measure of an answer; asked of a ranking it is refused."""
+    """A measure of answers; for a ranking it raises a UsageError."""
 
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "answer"
     parity = None
 
     def values(self, hits: Hits) -> NoReturn:
-        fix = "write F1@10 for rankings" if self.name == "F1" else "ask for it where there are answers: rankproof answers"
+        fix = "write F1@10 for rankings" if self.name == "F1" else "use it with rankproof answers"
         raise UsageError(f"{self} measures answers, not rankings", fix=fix)
 
     @abstractmethod
     def value(self, case: AnswerCase) -> float | None:
-        """The value of one answer; None where the question has nothing to measure it by."""
+        """The value of one answer; None where the question has nothing to compare with."""
 
     def answer_values(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> list[float | None]:
         """A value for each case; 0 for an answer that is missing."""
@@ -57,27 +60,27 @@ class AnswerMeasure(Measure):
 
 
 class TextMeasure(AnswerMeasure):
-    """A measure of the answer's text against one reference; the best of several references counts."""
+    """A measure that compares the answer's text with one reference; the best of several references counts."""
 
     @abstractmethod
     def score(self, answer: str, reference: str) -> float:
-        """The value against one reference."""
+        """The value for one reference."""
 
     def value(self, case: AnswerCase) -> float:
-        return max(self._against(case.text, reference) for reference in case.references)
+        return max(self._score_or_0(case.text, reference) for reference in case.references)
 
-    def _against(self, answer: str, reference: str) -> float:
-        """0 where only one of the two says nothing, also where normalising leaves nothing of the other ("The")."""
+    def _score_or_0(self, answer: str, reference: str) -> float:
+        """0 where only one of the two is empty, also where normalising would leave nothing of the other ("The")."""
         return self.score(answer, reference) if is_empty_answer(answer) == is_empty_answer(reference) else 0.0
 
 
 def is_empty_answer(text: str) -> bool:
-    """Whether the text says nothing."""
+    """Whether the text is blank."""
     return not text.strip()
 
 
 _UNSPACED_BLOCKS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3000, 0x30FF), (0xFE30, 0xFE4F), (0xFF00, 0xFFEF))
-"""Where the punctuation of scripts without blanks stands."""
+"""The Unicode blocks with punctuation of scripts without spaces."""
 _UNSPACED_LETTERS = "".join(
     chr(code)
     for first, last in _UNSPACED_BLOCKS
@@ -89,25 +92,31 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 
 
 def composed_lowercase(text: str) -> str:
-    """The text composed and in lower case, so that it does not matter how an accent is stored."""
+    """The text in NFC and lower case, so that composed and decomposed accents are equal."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
 
 
 def normalise_answer(text: str) -> str:
-    """The text as SQuAD's official script compares it (Rajpurkar et al. 2016), apart from what the module says."""
+    """The text normalised as by SQuAD's official script (Rajpurkar et al. 2016), and with NFC and scripts without spaces."""
     return " ".join(separate_unspaced(_ARTICLES.sub(" ", composed_lowercase(text).translate(_PUNCTUATION_TABLE))).split())
 
 
 class ExactMatch(TextMeasure):
-    """1 where answer and reference are the same once they are normalised."""
+    """1 where answer and reference are equal after normalisation."""
 
     name = "EM"
     title = "Exact match"
     definition = (
-        "1 if the answer equals a reference in lower case, without punctuation, articles and extra blanks, else 0;"
-        " 1 for abstaining where there is no answer."
+        "1 if the answer equals a reference in lower case, without punctuation, articles and extra spaces, else 0;"
+        " 1 for abstaining if the question has no answer."
     )
     source = "Rajpurkar et al. 2016 and 2018 (SQuAD)"
+    aliases = ("exact_match",)
+    advice = Advice(
+        "answering",
+        "answers are short and have one form: names, numbers, dates.",
+        "answers are sentences: one extra word gives 0.",
+    )
 
     def score(self, answer: str, reference: str) -> float:
         return float(normalise_answer(answer) == normalise_answer(reference))
@@ -117,20 +126,25 @@ EM = ExactMatch()
 
 
 class ReferenceContained(TextMeasure):
-    """1 where the words of a reference stand in the answer, next to each other and in their order."""
+    """1 where the answer contains the words of a reference, adjacent and in order."""
 
     name = "Contains"
     title = "Reference contained"
     definition = (
-        "1 if a reference, normalised as for EM, stands in the answer as whole words, else 0"
-        " (characters in scripts without blanks);"
-        " 1 for abstaining where there is no answer."
+        "1 if the answer contains a reference, normalised as for EM, as whole words, else 0"
+        " (characters in scripts without spaces);"
+        " 1 for abstaining if the question has no answer."
     )
     source = "common in open-domain question answering, as in Asai et al. 2023 (match)"
+    advice = Advice(
+        "answering",
+        "a model adds text around a short reference: it only checks that the reference is there.",
+        "an answer may list everything: it does not penalise length.",
+    )
 
     def score(self, answer: str, reference: str) -> float:
-        said, wanted = normalise_answer(answer), normalise_answer(reference)
-        return float(f" {wanted} " in f" {said} ") if wanted else float(not said)
+        given, expected = normalise_answer(answer), normalise_answer(reference)
+        return float(f" {expected} " in f" {given} ") if expected else float(not given)
 
 
 Contains = ReferenceContained()
@@ -140,20 +154,20 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence, by bits (Hyyrö 2004): a 0 stands for each word that was matched."""
-    places: dict[str, int] = {}
+    """The length of the longest common subsequence, by bit vectors (Hyyrö 2004): each 0 is a matched word."""
+    positions: dict[str, int] = {}
     for at, word in enumerate(one):
-        places[word] = places.get(word, 0) | 1 << at
+        positions[word] = positions.get(word, 0) | 1 << at
     every = (1 << len(one)) - 1
     row = every
     for word in other:
-        met = row & places.get(word, 0)
-        row = (row + met | row - met) & every
+        matches = row & positions.get(word, 0)
+        row = (row + matches | row - matches) & every
     return len(one) - row.bit_count()
 
 
 def rouge_words(text: str) -> list[str]:
-    """What ROUGE-L looks at: words in lower case, articles too."""
+    """The words that ROUGE-L compares: in lower case, with articles."""
     return _WORD.findall(separate_unspaced(composed_lowercase(text)))
 
 
@@ -164,13 +178,19 @@ class RougeL(TextMeasure):
     title = "ROUGE-L"
     definition = (
         "2 lcs / (words of the answer + words of the reference), with lcs the longest common subsequence of their words in lower"
-        " case, without stemming; empty scores 0. In scripts without blanks every character is a word."
+        " case, without stemming; empty scores 0. In scripts without spaces every character is a word."
     )
     source = "Lin 2004; on ASCII text as rouge-score's rougeL fmeasure with use_stemmer=False"
+    aliases = ("rougeL",)
+    advice = Advice(
+        "answering",
+        "answers and references are sentences of similar length, and word order matters.",
+        "meaning is what counts: a paraphrase scores low and a negation high.",
+    )
 
     def score(self, answer: str, reference: str) -> float:
-        said, wanted = (rouge_words(text) for text in (answer, reference))
-        return 2 * lcs_length(said, wanted) / (len(said) + len(wanted)) if said and wanted else 0.0
+        given, expected = (rouge_words(text) for text in (answer, reference))
+        return 2 * lcs_length(given, expected) / (len(given) + len(expected)) if given and expected else 0.0
 
 
 ROUGE_L = RougeL()
@@ -201,18 +221,18 @@ class SharedWords:
 
     @property
     def shared(self) -> frozenset[str]:
-        """The words that both have."""
+        """The words of both."""
         return self.answer & self.reference
 
     @property
     def f1(self) -> float:
-        """Twice the shared words over the words of both, 0 where either has none."""
+        """Twice the shared words divided by the words of both, 0 where either has none."""
         both = len(self.answer) + len(self.reference)
         return 2 * len(self.shared) / both if self.answer and self.reference else 0.0
 
 
 def shared_words(answer: str, reference: str, *, stop_words: Collection[str] = ()) -> SharedWords:
-    """What F1(tokens='set') looks at."""
+    """The distinct words that F1(tokens='set') compares."""
     return SharedWords(_words(answer, stop_words), _words(reference, stop_words))
 
 
@@ -222,10 +242,10 @@ def token_set_f1(answer: str, reference: str, *, stop_words: Collection[str] = (
 
 
 def token_bag_f1(answer: str, reference: str, *, stop_words: Collection[str] = ()) -> float:
-    """F1(tokens='bag'): the same over words as often as they stand there; 1 where both are empty, 0 where one is."""
-    said, wanted = (word_bag(text, stop_words) for text in (answer, reference))
-    both = said.total() + wanted.total()
-    return 2 * (said & wanted).total() / both if both else float(is_empty_answer(answer) == is_empty_answer(reference))
+    """F1(tokens='bag'): the same over bags of words, with repetitions; 1 where both are empty, 0 where one is."""
+    given, expected = (word_bag(text, stop_words) for text in (answer, reference))
+    both = given.total() + expected.total()
+    return 2 * (given & expected).total() / both if both else float(is_empty_answer(answer) == is_empty_answer(reference))
 
 
 def _words(text: str, stop_words: Collection[str]) -> frozenset[str]:
@@ -234,13 +254,13 @@ def _words(text: str, stop_words: Collection[str]) -> frozenset[str]:
 
 
 def word_bag(text: str, stop_words: Collection[str] = ()) -> Counter[str]:
-    """What F1(tokens='bag') looks at: the normalised words, as often as they stand there."""
+    """The words that F1(tokens='bag') compares: normalised, with their counts."""
     return Counter(word for word in normalise_answer(text).split() if word not in stop_words)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WordF1(TextMeasure):
-    """Shared words, over the words of both; which words is always written."""
+    """Shared words divided by the words of both; its name always includes `tokens`."""
 
     tokens: Tokens = "bag"
     stop_words: StopWords = "none"
@@ -248,11 +268,16 @@ class WordF1(TextMeasure):
     title = "F1 of an answer's words"
     definition = (
         "2 shared / (words of the answer + words of the reference), the best over references. 'bag': words normalised as for EM,"
-        " counted as often as they stand there; empty against empty is 1. 'set': distinct words in lower case without"
-        " punctuation, articles kept; empty scores 0. stop_words='english' leaves out Lucene's list."
-        " In scripts without blanks every character is a word."
+        " with repetitions; two empty texts score 1. 'set': distinct words in lower case without"
+        " punctuation, with articles; empty scores 0. stop_words='english' leaves out Lucene's list."
+        " In scripts without spaces every character is a word."
     )
     source = "'bag': Rajpurkar et al. 2016 (SQuAD)"
+    advice = Advice(
+        "answering",
+        "answers are short phrases with several possible wordings; with tokens='bag' values are comparable with SQuAD's.",
+        "answers are long: words around a correct answer lower it, and a wrong answer in the same words scores high.",
+    )
 
     def score(self, answer: str, reference: str) -> float:
         f1 = token_set_f1 if self.tokens == "set" else token_bag_f1
@@ -270,12 +295,17 @@ _LEFT_OUT = " questions without a relevant document are left out."
 
 
 class CitationPrecision(AnswerMeasure):
-    """Cited and relevant, over cited."""
+    """Relevant documents cited, divided by documents cited."""
 
     name = "CiteP"
     title = "Citation precision"
-    definition = f"Relevant documents among those that the answer cites, over all it cites, 0 where it cites none;{_LEFT_OUT}"
-    source = "after Gao et al. 2023 (ALCE), with judgements in the place of entailment"
+    definition = f"Relevant documents that the answer cites, divided by all documents it cites, 0 if it cites none;{_LEFT_OUT}"
+    source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
+    advice = Advice(
+        "answering",
+        "users check sources: every citation should be correct.",
+        "answers cite nothing: the value is then 0 because citations are missing, not because they are wrong.",
+    )
 
     def value(self, case: AnswerCase) -> float | None:
         if not case.relevant:
@@ -285,12 +315,17 @@ class CitationPrecision(AnswerMeasure):
 
 
 class CitationRecall(AnswerMeasure):
-    """Cited and relevant, over relevant."""
+    """Relevant documents cited, divided by all relevant documents."""
 
     name = "CiteR"
     title = "Citation recall"
-    definition = f"Relevant documents that the answer cites, over all relevant ones;{_LEFT_OUT}"
-    source = "after Gao et al. 2023 (ALCE), with judgements in the place of entailment"
+    definition = f"Relevant documents that the answer cites, divided by all relevant ones;{_LEFT_OUT}"
+    source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
+    advice = Advice(
+        "answering",
+        "an answer should cite everything that supports it.",
+        "one good source is enough.",
+    )
 
     def value(self, case: AnswerCase) -> float | None:
         return len(set(case.cited) & case.relevant) / len(case.relevant) if case.relevant else None
@@ -302,16 +337,18 @@ CiteR = CitationRecall()
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnswerSimilarity(AnswerMeasure):
-    """The cosine by a named encoder, which is always written."""
+    """The cosine similarity by a named encoder; its name always includes the encoder."""
 
     model: str = "minilm"
     name = "Similarity"
     title = "Similarity by an encoder"
-    definition = (
-        "The cosine of the answer's and the reference's vectors by the encoder of that name, the best over references;"
-        " empty scores 0."
+    definition = "The cosine similarity of answer and reference by the named encoder, the best over references; empty scores 0."
+    source = "cosine of sentence embeddings, as in Reimers and Gurevych 2019"
+    advice = Advice(
+        "answering",
+        "paraphrases should count; report the model with the value.",
+        "facts matter: the vectors of 1990 and 1991, or of yes and no, are close. Its scale depends on the model.",
     )
-    source = "cosine of sentence vectors, as in Reimers and Gurevych 2019"
     range = (-1.0, 1.0)
 
     def value(self, case: AnswerCase) -> NoReturn:

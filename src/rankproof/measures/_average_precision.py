@@ -1,34 +1,58 @@
-"""AP GMAP infAP IPrec 11pt."""
+"""Average precision and its variants: geometric mean, inferred, interpolated and eleven-point."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import BinaryCutoffMeasure, BinaryMeasure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import RelevantFound, SumParts, nonrelevant_above, ratio, relevant_found
 
 
 class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
-    """Precision at each relevant document found, summed, over all relevant ones."""
+    """The sum of the precision at each relevant document found, divided by all relevant documents."""
 
     name = "AP"
     title = "Average precision (mean: MAP)"
     definition = (
-        "Sum of the precision at the rank of each relevant document (in the top k), over all relevant ones, also with a cutoff."
+        "Sum of the precision at the rank of each relevant document (in the top k), divided by all relevant ones, also with a"
+        " cutoff."
     )
     source = "trec_eval map, map_cut"
+    aliases = (
+        "map",
+        "map_cut",
+    )
+    advice = Advice(
+        "ordering",
+        "all relevant documents matter and grades do not: collections with deep judgements.",
+        "grades differ, or users stop after a few documents. AP@k cannot reach 1 if more than k documents are relevant.",
+    )
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
         top = those.ranks <= self.depth
         nth, ranks = those.nth[top], those.ranks[top]
         return SumParts(hits, those.at[top], nth.astype(np.float64), 1.0 / ranks, nth / ranks, those.total)
+
+    def chance(self, ranking: RandomRanking) -> float:
+        """((1 - c) H + c n) / N with n ranks, c = (R - 1) / (N - 1) and H = 1 + 1/2 + … + 1/n."""
+        return _expected_average_precision(ranking.documents, ranking.relevant(self.least), ranking.length(self.depth))
+
+
+@lru_cache(maxsize=4096)
+def _expected_average_precision(documents: int, relevant: int, length: int) -> float:
+    if not relevant:
+        return 0.0
+    other = (relevant - 1) / (documents - 1) if documents > 1 else 0.0
+    harmonic = math.fsum(1.0 / np.arange(1, length + 1))
+    return ((1.0 - other) * harmonic + other * length) / documents
 
 
 AP = AveragePrecision()
@@ -42,8 +66,15 @@ class GeometricMeanAP(BinaryMeasure):
 
     name = "GMAP"
     title = "Geometric mean average precision"
-    definition = "The geometric mean of AP over queries, each counted as at least 0.00001: exp(mean(ln(max(AP, 0.00001))))."
+    definition = "The geometric mean of AP over queries, with a floor of 0.00001: exp(mean(ln(max(AP, 0.00001))))."
     source = "Robertson 2006; trec_eval gm_map"
+    aliases = ("gm_map",)
+    advice = Advice(
+        "ordering",
+        "the worst queries matter most: one query near 0 lowers it strongly.",
+        "many queries retrieve nothing relevant: the floor of 0.00001 then decides. rankproof compare leaves it"
+        " out, because its differences are those of ln AP.",
+    )
     summary = "geometric"
 
     def values(self, hits: Hits) -> FloatArray:
@@ -62,15 +93,21 @@ _EPSILON = 1e-5
 
 
 class InferredAP(BinaryMeasure):
-    """Average precision inferred from judged documents; a grade below 0 is in the pool but not judged."""
+    """Average precision estimated from a sample of judgements; a grade below 0 means pooled but not judged."""
 
     name = "infAP"
     title = "Inferred average precision"
     definition = (
-        "Mean over relevant documents at rank k of 1/k + m/k * (r + e)/(r + n + 2e), with m in the pool above,"
-        " r of them relevant, n judged non-relevant, and e = 0.00001."
+        "Mean over relevant documents at rank k of 1/k + m/k * (r + e)/(r + n + 2e), where m documents above are in the pool,"
+        " r of them relevant and n judged non-relevant, and e = 0.00001."
     )
     source = "Yilmaz and Aslam 2006; trec_eval infAP"
+    advice = Advice(
+        "ordering",
+        "a random sample of a pool is judged and the rest of the pool is in the qrels with grade -1: it estimates"
+        " the AP of the fully judged pool.",
+        "the sample is not random, or the qrels lack the rest of the pool: without rows of grade -1 it equals AP.",
+    )
 
     def values(self, hits: Hits) -> FloatArray:
         those, above = relevant_found(hits, self.least), nonrelevant_above(hits, self.least)
@@ -83,9 +120,9 @@ infAP = InferredAP()
 
 
 def interpolated_precision(those: RelevantFound, recall: float) -> FloatArray:
-    """The best precision from the relevant document on that reaches this recall, 0 where it is not reached.
+    """The best precision at this recall or beyond, 0 where it is not reached.
 
-    How many documents that takes is rounded half up, as in trec_eval 10.
+    The number of relevant documents that the recall needs is rounded half up, as in trec_eval 10.
     """
     exact = recall * those.total
     whole = np.floor(exact)
@@ -103,8 +140,14 @@ class InterpolatedPrecision(BinaryMeasure):
     recall: float | None = None
     name = "IPrec"
     title = "Interpolated precision at a recall"
-    definition = "The largest precision at any rank where at least round(recall * rel) relevant documents were met."
+    definition = "The largest precision at any rank with at least round(recall * rel) relevant documents so far."
     source = "trec_eval iprec_at_recall, version 10"
+    aliases = ("iprec_at_recall",)
+    advice = Advice(
+        "ordering",
+        "you draw a precision-recall curve.",
+        "you need one number that reflects how users read: nobody stops at a recall level.",
+    )
     at: ClassVar[str | None] = "recall"
     suffix: ClassVar[str | None] = "recall"
     needs = "IPrec@0.1"
@@ -122,13 +165,19 @@ _ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ElevenPointAverage(BinaryMeasure):
-    """The mean of IPrec over recall points."""
+    """The mean of IPrec over recall levels."""
 
     recalls: tuple[float, ...] = _ELEVEN
     name = "11pt"
     title = "Eleven-point average precision"
-    definition = "The mean of IPrec@r over the recall points r = 0, 0.1, ... 1, or those named."
+    definition = "The mean of IPrec@r over the recall levels r = 0, 0.1, ... 1, or those given."
     source = "trec_eval 11pt_avg, version 10"
+    aliases = ("11pt_avg",)
+    advice = Advice(
+        "ordering",
+        "you compare with papers that report it.",
+        "you are free to choose: AP says nearly the same without interpolation.",
+    )
     suffix: ClassVar[str | None] = "recalls"
 
     def values(self, hits: Hits) -> FloatArray:

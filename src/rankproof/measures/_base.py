@@ -1,4 +1,4 @@
-"""Measure, its parameters, gains of grades."""
+"""The base classes of measures, the checks of their parameters, and the gains of grades."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.validation import checked_choice
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._aliases import ALIASES
 from rankproof.measures._relevant import Ideal, SumParts
 
 NamedGain = Literal["linear", "exp"]
@@ -25,24 +24,27 @@ NAMED_GAINS: tuple[NamedGain, ...] = ("linear", "exp")
 
 
 def gains(grades: IntArray, gain: GainScheme) -> FloatArray:
-    """The gain of each grade: itself, 2^grade - 1, or by hand (a grade not named there is worth itself); below 0 nothing."""
-    worth = np.maximum(grades, 0).astype(np.float64)
+    """The gain of each grade: the grade itself, 2^grade - 1, or the one given for it; 0 for a grade below 0.
+
+    Where gains are given, a grade without one is its own gain.
+    """
+    found = np.maximum(grades, 0).astype(np.float64)
     if gain == "linear":
-        return worth
+        return found
     if gain == "exp":
-        return np.asarray(np.exp2(worth) - 1.0)
-    for grade, by_hand in gain:
-        worth[grades == grade] = by_hand
-    return worth
+        return np.asarray(np.exp2(found) - 1.0)
+    for grade, given in gain:
+        found[grades == grade] = given
+    return found
 
 
-def discount_gains(worth: FloatArray, ranks: IntArray) -> FloatArray:
+def discount_gains(gain: FloatArray, ranks: IntArray) -> FloatArray:
     """Gains divided by log2(rank + 1)."""
-    return np.asarray(worth / np.log2(ranks + 1.0))
+    return np.asarray(gain / np.log2(ranks + 1.0))
 
 
 def discounts(ranks: IntArray) -> FloatArray:
-    """What a gain of 1 is worth at each rank."""
+    """The discount of each rank: 1 / log2(rank + 1)."""
     return discount_gains(np.ones(len(ranks)), ranks)
 
 
@@ -64,11 +66,11 @@ def _number(value: object, name: str) -> float | int:
     return int(value) if isinstance(value, numbers.Integral) else size + 0.0
 
 
-def _whole(value: object, name: str, *, too_large: str) -> int:
-    """The value as a whole number from 1 to what 64 bits hold."""
+def _integer(value: object, name: str, *, too_large: str) -> int:
+    """The value as an integer from 1 to 2^63 - 1."""
     plain = _number(value, name)
     if plain != int(plain):
-        raise UsageError(f"{name} {plain} is not a whole number", fix="write one, from 1 on")
+        raise UsageError(f"{name} {plain} is not a whole number", fix="write a whole number of at least 1")
     if plain < 1:
         raise UsageError(f"{name} must be >= 1", fix=f"it is {for_message(str(plain))}")
     if plain > _MAX_INTEGER:
@@ -85,11 +87,11 @@ def _fraction(value: object, name: str) -> float:
 
 
 def _cutoff(value: object) -> int | None:
-    return None if value is None else _whole(value, "cutoff", too_large="leave it out to count every document")
+    return None if value is None else _integer(value, "cutoff", too_large="leave it out to count every document")
 
 
 def _rel(value: object) -> int | None:
-    return None if value is None else _whole(value, "rel", too_large="grades are at most 1000")
+    return None if value is None else _integer(value, "rel", too_large="grades are at most 1000")
 
 
 def _recall(value: object) -> float | None:
@@ -120,7 +122,7 @@ def _beta(value: object) -> float:
 
 
 def _gain(value: object) -> GainScheme:
-    """A known name, or the gain of each grade; a tuple of pairs is what a measure keeps."""
+    """The name of a scheme, or the gain of each grade as a tuple of pairs."""
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if isinstance(pairs, tuple | list) and pairs and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         return tuple(sorted({_grade(grade): _gain_value(gain) for grade, gain in pairs}.items()))
@@ -134,7 +136,7 @@ def _gain(value: object) -> GainScheme:
 
 
 def _gain_value(value: object) -> float:
-    """A gain that keeps nDCG from 0 to 1 and can be summed over any collection."""
+    """The value as a gain: at least 0, so that nDCG lies between 0 and 1, and small enough that no sum overflows."""
     plain = float(_number(value, "gain"))
     if not 0 <= plain <= _MAX_GAIN:
         raise UsageError(f"gain {plain:g} is not from 0 to {_MAX_GAIN:g}", fix="write it like 3")
@@ -153,9 +155,9 @@ def _one_of(name: str, *known: str) -> Callable[[object], str]:
 
 
 def _model(value: object) -> str:
-    """A name that the notation can write."""
+    """The name of an encoder, without characters that the notation uses."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise UsageError(f"model {for_message(repr(value))} is no name of an encoder", fix="write it like model='minilm'")
+        raise UsageError(f"model {for_message(repr(value))} is not the name of an encoder", fix="write it like model='minilm'")
     return value
 
 
@@ -174,7 +176,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
 
 
 def format_parameter(value: object) -> str:
-    """The value as the notation writes it."""
+    """The value in the notation of measures."""
     if isinstance(value, str):
         return f"'{value}'"
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
@@ -185,16 +187,44 @@ def format_parameter(value: object) -> str:
 
 
 SummaryKind = Literal["mean", "sum", "geometric"]
+PipelineStage = Literal["finding", "ordering", "answering", "checking"]
 NO_LIMIT = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """When to use a measure and when not; `stage` is the step of a pipeline that it measures."""
+
+    stage: PipelineStage
+    use: str
+    avoid: str
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRanking:
+    """A random ranking of all documents of a corpus, cut at `depth`; `grades` are those of the query's judged documents."""
+
+    grades: tuple[int, ...]
+    documents: int
+    depth: int | None = None
+
+    def length(self, cutoff: int) -> int:
+        """The number of ranks that count."""
+        return min(cutoff, self.documents, self.documents if self.depth is None else self.depth)
+
+    def relevant(self, rel: int) -> int:
+        """The number of documents with a grade of at least rel."""
+        return sum(grade >= rel for grade in self.grades)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure(ABC):
-    """A measure with its parameters; equal parameters, equal measures.
+    """A measure with its parameters; measures with equal parameters are equal.
 
-    `at` names the parameter that `@` fills, None where there is none; `needs` says how to write a measure that cannot do
-    without it. `suffix` names the parameter that trec_eval and ranx write after a dot or an underscore. `additive` says that what
-    a document adds depends on its own grade and rank alone.
+    `at` names the parameter that `@` sets, None where there is none; `needs` is an example of a measure that requires it. `suffix`
+    names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools;
+    `alias_parameters` are the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
+    `additive` says that what a document adds depends on its own grade and rank alone.
     """
 
     name: ClassVar[str]
@@ -210,6 +240,9 @@ class Measure(ABC):
     needs: ClassVar[str | None] = None
     suffix: ClassVar[str | None] = None
     additive: ClassVar[bool] = False
+    aliases: ClassVar[tuple[str, ...]] = ()
+    alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    advice: ClassVar[Advice | None] = None
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -218,26 +251,30 @@ class Measure(ABC):
 
     @abstractmethod
     def values(self, hits: Hits) -> FloatArray:
-        """One value for each judged query; 0 for one that has no relevant document or that the run lacks."""
+        """One value for each judged query; 0 for a query without relevant documents or missing from the run."""
 
     def parts(self, hits: Hits) -> SumParts | None:
-        """What each document adds, where the measure is a sum over documents; None where it cannot be taken apart so."""
+        """What each document adds, for a measure that is a sum over documents; None for any other."""
         return None
 
     def ideal(self, judged: JudgedQueries) -> Ideal | None:
-        """The best list that there is, where the measure compares with one."""
+        """The ideal ranking, for a measure that compares with one."""
+        return None
+
+    def chance(self, ranking: RandomRanking) -> float | None:
+        """The expected value of a random ranking; None where there is no closed form."""
         return None
 
     def summarise(self, values: FloatArray) -> float:
-        """One number for all queries, the same bits for any order of them; 0 for none."""
+        """One number for all queries, the same bits for any order of them; 0 without queries."""
         return math.fsum(values.tolist()) / max(len(values), 1)
 
     def with_rel(self, rel: int) -> Measure:
-        """The measure with this rel, where it has one that nobody named."""
+        """The measure with this rel, where it has a rel that was not set."""
         return self
 
     def complete(self) -> Self:
-        """The same measure, refused if it lacks the cutoff that it cannot do without."""
+        """The same measure; an error if it lacks a required cutoff."""
         if self.needs is not None and self.at is not None and getattr(self, self.at) is None:
             raise UsageError(f"{self.name} needs a {self.at}", fix=f"write it like {self.needs}")
         return self
@@ -259,17 +296,12 @@ class Measure(ABC):
         return str(self)
 
     @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other tools' names for it, parameters apart."""
-        return tuple(alias for alias, ours in ALIASES.items() if ours.partition("(")[0] == self.name)
-
-    @property
     def is_fraction(self) -> bool:
         """Whether the value is a mean from 0 to 1, so that percentage points make sense."""
         return self.summary == "mean" and self.range == (0.0, 1.0)
 
     def parameters(self) -> dict[str, Any]:
-        """Every parameter with its value, in the order in which they are written."""
+        """Every parameter with its value, in the order of the notation."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def _changed(self) -> dict[str, Any]:
@@ -286,7 +318,7 @@ class Measure(ABC):
 
 
 class SummedMeasure(Measure):
-    """A measure that is a sum over documents, divided by something of their query."""
+    """A measure that is a sum over documents, divided by a number for each query."""
 
     @abstractmethod
     def parts(self, hits: Hits) -> SumParts:
@@ -313,13 +345,13 @@ class CutoffMeasure(Measure):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryMeasure(Measure):
-    """A measure for which a document is relevant, having a grade of at least rel, or not; a rel that nobody named is 1."""
+    """A measure of binary relevance: a document is relevant if its grade is at least rel, which is 1 by default."""
 
     rel: int | None = None
 
     @property
     def least(self) -> int:
-        """The least grade that counts as relevant."""
+        """The lowest grade that counts as relevant."""
         return 1 if self.rel is None else self.rel
 
     def with_rel(self, rel: int) -> Measure:
@@ -328,4 +360,4 @@ class BinaryMeasure(Measure):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryCutoffMeasure(CutoffMeasure, BinaryMeasure):
-    """Both: relevant or not, in the first `cutoff` documents."""
+    """A measure of binary relevance of the first `cutoff` documents of each ranking."""

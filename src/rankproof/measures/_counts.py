@@ -1,4 +1,4 @@
-"""NumQ NumRel NumRet NumRelRet."""
+"""Counts of queries and documents: NumQ, NumRet, NumRel and NumRelRet."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import BinaryMeasure, Measure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryMeasure, Measure, SummedMeasure
 from rankproof.measures._relevant import SumParts, equal_parts, relevant_counts, relevant_found
 
 
 class CountMeasure(Measure):
-    """A number of things; its summary is the sum."""
+    """A count, whose summary is the sum over queries."""
 
     range = (0.0, math.inf)
     kind = "count"
@@ -26,12 +26,18 @@ class CountMeasure(Measure):
 
 
 class NumberOfQueries(CountMeasure):
-    """1 for every query that is evaluated."""
+    """1 for each evaluated query."""
 
     name = "NumQ"
     title = "Number of queries"
-    definition = "1 for each query; the sum is the number of queries evaluated."
+    definition = "1 for each query; the sum is the number of evaluated queries."
     source = "trec_eval num_q"
+    aliases = ("num_q",)
+    advice = Advice(
+        "checking",
+        "you compare two tables: their means must be over the same number of queries.",
+        "you want to measure quality.",
+    )
 
     def values(self, hits: Hits) -> FloatArray:
         return np.ones(len(hits.queries))
@@ -41,12 +47,18 @@ NumQ = NumberOfQueries()
 
 
 class NumberRelevant(CountMeasure, BinaryMeasure):
-    """Relevant documents in the qrels, also of a query that the run lacks."""
+    """The number of relevant documents in the qrels, including queries missing from the run."""
 
     name = "NumRel"
     title = "Number relevant"
-    definition = "How many documents the qrels call relevant, also for a query that the run lacks."
+    definition = "The number of relevant documents in the qrels, including queries missing from the run."
     source = "trec_eval num_rel"
+    aliases = ("num_rel",)
+    advice = Advice(
+        "checking",
+        "you check that the judgements are the ones you expect.",
+        "you want to measure quality.",
+    )
 
     def values(self, hits: Hits) -> FloatArray:
         return relevant_counts(hits.judged, self.least).astype(np.float64)
@@ -56,12 +68,18 @@ NumRel = NumberRelevant()
 
 
 class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
-    """Relevant documents retrieved."""
+    """The number of relevant documents retrieved."""
 
     name = "NumRelRet"
     title = "Number relevant retrieved"
-    definition = "How many relevant documents were retrieved."
+    definition = "The number of relevant documents retrieved."
     source = "trec_eval num_rel_ret"
+    aliases = ("num_rel_ret",)
+    advice = Advice(
+        "checking",
+        "you want recall as a count.",
+        "queries differ much: a few with many relevant documents decide.",
+    )
     higher_is_better = True
     additive = True
 
@@ -73,12 +91,18 @@ NumRelRet = NumberRelevantRetrieved()
 
 
 class NumberRetrieved(CountMeasure):
-    """Documents retrieved; with a rel it is NumRelRet."""
+    """The number of documents retrieved; with a rel it is NumRelRet."""
 
     name = "NumRet"
     title = "Number retrieved"
-    definition = "How many documents were retrieved."
+    definition = "The number of documents retrieved."
     source = "trec_eval num_ret"
+    aliases = ("num_ret",)
+    advice = Advice(
+        "checking",
+        "a system may have returned fewer documents than requested.",
+        "you want to measure quality.",
+    )
 
     def values(self, hits: Hits) -> FloatArray:
         return hits.retrieved.astype(np.float64)

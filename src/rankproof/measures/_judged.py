@@ -1,4 +1,4 @@
-"""Bpref Judged Unjudged."""
+"""Measures that depend on which documents are judged: bpref and the judged and unjudged rates."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray, read_only
-from rankproof.measures._base import BinaryMeasure, CutoffMeasure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryMeasure, CutoffMeasure, SummedMeasure
 from rankproof.measures._relevant import SumParts, cached_on, equal_parts, nonrelevant_above, relevant_found
 
 
 @cached_on
 def _preference_limits(judged: JudgedQueries, rel: int) -> IntArray:
-    """The number of judged documents that are not relevant, at most the number that are, and at least 1 to divide by."""
+    """The number of judged non-relevant documents, at most the number of relevant ones and at least 1."""
     others = judged.count((judged.grades >= 0) & (judged.grades < rel))
     return read_only(np.maximum(np.minimum(others, judged.relevant(rel)), 1))
 
 
 class BinaryPreference(SummedMeasure, BinaryMeasure):
-    """The fraction of preferences among judged documents that the ranking keeps."""
+    """The share of pairs of a relevant and a judged non-relevant document that are ranked in this order."""
 
     name = "bpref"
     title = "Binary preference"
     definition = (
-        "Mean over relevant documents of 1 - min(n, rel) / min(N, rel), with n judged non-relevant ones above it and N in all;"
-        " one that is not retrieved adds 0, unjudged ones are ignored."
+        "Mean over relevant documents of 1 - min(n, rel) / min(N, rel), with n judged non-relevant documents above it and N in"
+        " all; a document that is not retrieved adds 0, unjudged documents are ignored."
     )
     source = "Buckley and Voorhees 2004; trec_eval bpref"
+    advice = Advice(
+        "ordering",
+        "many documents are unjudged: it only looks at judged documents. The usual alternative is nDCG or AP of"
+        " condensed lists (--judged-only).",
+        "nearly all top documents are judged, or no document is judged non-relevant: it then equals recall.",
+    )
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
@@ -39,7 +45,7 @@ bpref = BinaryPreference()
 
 
 def judged_within(hits: Hits, depth: int) -> IntArray:
-    """How many of each query's first `depth` documents have a grade of 0 or more."""
+    """The number of judged documents (grade 0 or more) among each query's first `depth`."""
     return np.bincount(hits.query_index[_judged_mask(hits, depth)], minlength=len(hits.queries))
 
 
@@ -48,12 +54,17 @@ def _judged_mask(hits: Hits, depth: int) -> IntArray:
 
 
 class JudgedRate(SummedMeasure, CutoffMeasure):
-    """Judged in the top k, over what there is of it."""
+    """Judged documents in the top k, divided by the documents in the top k."""
 
     name = "Judged"
     title = "Judged rate"
-    definition = "Judged documents in the top k, over min(k, retrieved); a grade below 0 counts as unjudged."
+    definition = "Judged documents in the top k, divided by min(k, retrieved); a grade below 0 counts as unjudged."
     source = "ir_measures Judged"
+    advice = Advice(
+        "checking",
+        "you want to know whether a value can be trusted: far below 1, the judgements hardly cover this system.",
+        "you compare systems: it does not measure quality.",
+    )
     kind = "count"
     parity = None
     additive = True
@@ -66,14 +77,21 @@ Judged = JudgedRate()
 
 
 class UnjudgedRate(CutoffMeasure):
-    """Unjudged in the top k, over k."""
+    """Unjudged documents in the top k, divided by k."""
 
     name = "Unjudged"
     title = "Unjudged rate"
     definition = (
-        "Unjudged documents in the top k, over k, also where fewer than k were retrieved; a grade below 0 counts as unjudged."
+        "Unjudged documents in the top k, divided by k, also where fewer than k were retrieved; a grade below 0 counts as"
+        " unjudged."
     )
     source = "trec_eval unj"
+    aliases = ("unj",)
+    advice = Advice(
+        "checking",
+        "you count unjudged documents as trec_eval does, divided by k.",
+        "rankings are shorter than k: Judged@k divides by the number of retrieved documents.",
+    )
     kind = "count"
     higher_is_better = False
     needs = "Unjudged@10"

@@ -1,4 +1,4 @@
-"""Parse_measure."""
+"""The notation of measures, and the spellings of other tools, as measures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from rankproof.errors import UsageError, closest_name, for_message
+from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._aliases import (
-    ALIASES,
     AMBIGUOUS_NAMES,
     NICKNAMES,
     PARAMETERS,
@@ -18,13 +17,13 @@ from rankproof.measures._aliases import (
     UNSUPPORTED_OF_NICKNAME,
 )
 from rankproof.measures._base import Measure
-from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, entry_point_measures
+from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 
 _MAX_LENGTH = 500
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _FURTHER_NUMBER = re.compile(r"[+-]?[0-9.][0-9.eE+-]*|[0-9]+=[^=]+")
-_PIECE = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at>[^()@]*?))?(?:-l(?P<level>[0-9]+))?")
+_MEASURE_TEXT = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at>[^()@]*?))?(?:-l(?P<level>[0-9]+))?")
 _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[0-9.][0-9.eE+-]*|[0-9]+=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
@@ -35,7 +34,7 @@ ParameterValue = float | int | str | tuple[float, ...] | dict[float, float]
 
 @dataclass(frozen=True, slots=True)
 class MeasureText:
-    """One measure as it was written; `more` are the numbers that follow it, as in P@5,10."""
+    """One measure as written; `more` are the numbers that follow it, as in P@5,10."""
 
     text: str
     name: str
@@ -51,7 +50,7 @@ class MeasureText:
 
 
 def split_measures(text: str) -> list[MeasureText]:
-    """Every measure of a list; commas and blanks part them, and numbers belong to the one before."""
+    """Every measure of a list, separated by commas or spaces; a number belongs to the measure before it."""
     groups: list[list[str]] = []
     for part in _split_outside_brackets(re.sub(r"\s*@\s*", "@", text.strip()), ", \t\r\n"):
         if groups and _FURTHER_NUMBER.fullmatch(part):
@@ -62,14 +61,14 @@ def split_measures(text: str) -> list[MeasureText]:
 
 
 def _parse_measure_text(text: str, more: tuple[str, ...]) -> MeasureText:
-    match = _PIECE.fullmatch(text) if len(text) <= _MAX_LENGTH else None
+    match = _MEASURE_TEXT.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
         raise measure_syntax_error(text)
     return MeasureText(text, match["name"], match["inside"], match["at"], match["level"], more)
 
 
 def _split_outside_brackets(text: str, separators: str) -> Iterator[str]:
-    """The text between separators that stand outside brackets."""
+    """The parts of the text between separators outside brackets."""
     depth, start = 0, 0
     for at, char in enumerate(text):
         depth += (char in _OPEN) - (char in _CLOSE)
@@ -82,7 +81,7 @@ def _split_outside_brackets(text: str, separators: str) -> Iterator[str]:
 
 
 def measure_syntax_error(text: str) -> UsageError:
-    """The refusal of a text that is no measure."""
+    """The error for a text that is not a measure."""
     return UsageError(f'cannot read "{for_message(text)}" as a measure', fix="write it like nDCG@10 or nDCG(gain='exp')@10")
 
 
@@ -117,7 +116,7 @@ def parse_gain_pairs(parts: list[str]) -> dict[float, float]:
         raise UsageError(f'cannot read "{for_message(",".join(parts))}" as gains', fix="write them like {1:3,2:9}")
     gains = {parse_number(grade, "grade"): parse_number(gain, "gain") for grade, gain in split}
     if len(gains) != len(split):
-        raise UsageError(f'a grade stands twice in "{for_message(",".join(parts))}"', fix="give each grade one gain")
+        raise UsageError(f'a grade occurs twice in "{for_message(",".join(parts))}"', fix="give each grade one gain")
     return gains
 
 
@@ -125,17 +124,17 @@ def parse_number(text: str, what: str) -> float:
     """A decimal number, an integer where it is written as one."""
     if not _NUMBER.fullmatch(text) or len(text) > 100:
         raise UsageError(f'{what} "{for_message(text)}" is not a number', fix="write it like 10")
-    return int(text) if _WHOLE.fullmatch(text) else float(text)
+    return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 
 _UNSUPPORTED_NAMES = {name.lower(): name for names in (*UNSUPPORTED_OF_NICKNAME.values(), UNSUPPORTED) for name in names}
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """The one measure that the text names."""
+    """The measure that the text names."""
     measures = parse_measures(text)
     if len(measures) != 1:
-        raise UsageError(f'"{for_message(str(text))}" names {len(measures)} measures', fix="name one, or use parse_many")
+        raise UsageError(f'"{for_message(str(text))}" names {len(measures)} measures', fix="name one, or use parse_measures")
     return measures[0]
 
 
@@ -152,8 +151,8 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
 
 
 def unsupported_measures(texts: str | Measure | Iterable[str | Measure]) -> list[str]:
-    """trec_eval's measures that its nicknames among the texts stand for and that are not ours."""
-    names = [piece.name.lower() for one in _checked_texts(texts) if isinstance(one, str) for piece in split_measures(one)]
+    """The measures of trec_eval's nicknames among the texts that are not supported."""
+    names = [part.name.lower() for one in _checked_texts(texts) if isinstance(one, str) for part in split_measures(one)]
     return list(dict.fromkeys(name for nickname in names for name in UNSUPPORTED_OF_NICKNAME.get(nickname, ())))
 
 
@@ -167,44 +166,45 @@ def _checked_texts(texts: str | Measure | Iterable[str | Measure]) -> list[str |
 
 @lru_cache(maxsize=256)
 def _parse_list(text: str) -> tuple[Measure, ...]:
-    return tuple(measure.complete() for piece in split_measures(text) for measure in _measures_of_piece(piece))
+    return tuple(measure.complete() for part in split_measures(text) for measure in _measures_of(part))
 
 
-def _measures_of_piece(piece: MeasureText) -> Sequence[Measure]:
-    """The measures of one piece: a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
-    if piece.text.lower() in NICKNAMES:
-        return _parse_list(NICKNAMES[piece.text.lower()]) if not piece.more else _check_no_more_numbers(piece)
-    suffixed = piece.split_suffix()
-    if suffixed and piece.name.lower() not in _names():
-        return _with_suffixes(suffixed[0], (suffixed[1], *piece.more), piece)
-    if piece.inside is None and piece.name in AMBIGUOUS_NAMES:
-        what, fix = AMBIGUOUS_NAMES[piece.name]
+def _measures_of(part: MeasureText) -> Sequence[Measure]:
+    """The measures of a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
+    if part.text.lower() in NICKNAMES:
+        return _parse_list(NICKNAMES[part.text.lower()]) if not part.more else _check_no_more_numbers(part)
+    suffixed = part.split_suffix()
+    if suffixed and not _is_name(part.name):
+        return _with_suffixes(suffixed[0], (suffixed[1], *part.more), part)
+    if part.inside is None and part.name in AMBIGUOUS_NAMES:
+        what, fix = AMBIGUOUS_NAMES[part.name]
         raise UsageError(what, fix=fix)
-    base = _measure_named(piece.name)(**_parameters(piece))
-    ats = () if piece.at is None else (*piece.at.split("/"), *piece.more)
-    if not ats and piece.inside is None:
-        ats = TREC_CUTOFFS.get(piece.name.lower(), ())
-    if piece.more and piece.at is None:
-        _check_no_more_numbers(piece)
+    base = _measure_named(part.name)(**_parameters(part))
+    ats = () if part.at is None else (*part.at.split("/"), *part.more)
+    if not ats and part.inside is None:
+        ats = TREC_CUTOFFS.get(part.name.lower(), ())
+    if part.more and part.at is None:
+        _check_no_more_numbers(part)
     return [base @ parse_number(at, base.at or "cutoff") for at in ats] or [_of_answers(base)]
 
 
 def _of_answers(base: Measure) -> Measure:
-    """The measure of answers that has the same name as one of rankings, where nothing says that the latter is meant."""
-    return ANSWER_MEASURES.get(base.name, base) if base == MEASURES.get(base.name) else base
+    """The measure of answers of the same name, where neither a cutoff nor a parameter says that rankings are meant."""
+    is_bare = base.name in _ranking_names() and base == MEASURES[base.name]
+    return ANSWER_MEASURES.get(base.name, base) if is_bare else base
 
 
-def _check_no_more_numbers(piece: MeasureText) -> list[Measure]:
+def _check_no_more_numbers(part: MeasureText) -> list[Measure]:
     raise UsageError(
-        f'"{for_message(piece.more[0])}" follows {for_message(piece.text)}, which takes no list', fix="write lists like P@5,10"
+        f'"{for_message(part.more[0])}" follows {for_message(part.text)}, which takes no list', fix="write lists like P@5,10"
     )
 
 
-def _with_suffixes(name: str, suffixes: tuple[str, ...], piece: MeasureText) -> list[Measure]:
-    """trec_eval's and ranx's way: ndcg_cut_10, P.5,10, ndcg.1=3,2=9, 11pt_avg..25,.5, rbp.95."""
-    base = _measure_named(name)(**_parameters(piece))
-    if base.suffix is None or piece.inside is not None or piece.at is not None:
-        raise measure_syntax_error(piece.text)
+def _with_suffixes(name: str, suffixes: tuple[str, ...], part: MeasureText) -> list[Measure]:
+    """The spellings of trec_eval and ranx: ndcg_cut_10, P.5,10, ndcg.1=3,2=9, 11pt_avg..25,.5, rbp.95."""
+    base = _measure_named(name)(**_parameters(part))
+    if base.suffix is None or part.inside is not None or part.at is not None:
+        raise measure_syntax_error(part.text)
     if "=" in suffixes[0]:
         return [base(gain=parse_gain_pairs(list(suffixes)))]
     if base.suffix == "recalls":
@@ -213,10 +213,10 @@ def _with_suffixes(name: str, suffixes: tuple[str, ...], piece: MeasureText) -> 
     return [base(**{base.suffix: parse_number(dot + one, base.suffix)}) for one in suffixes]
 
 
-def _parameters(piece: MeasureText) -> dict[str, ParameterValue]:
-    given = parse_parameters(piece.inside or "")
-    if piece.level is not None:
-        given["rel"] = parse_number(piece.level, "rel")
+def _parameters(part: MeasureText) -> dict[str, ParameterValue]:
+    given = parse_parameters(part.inside or "")
+    if part.level is not None:
+        given["rel"] = parse_number(part.level, "rel")
     return dict(_translate_parameter(name, value) for name, value in given.items())
 
 
@@ -228,26 +228,64 @@ def _translate_parameter(name: str, value: ParameterValue) -> tuple[str, Paramet
 
 
 @cache
-def _names() -> dict[str, str]:
-    return {name.lower(): name for name in (*ANSWER_MEASURES, *MEASURES)} | {
-        alias.lower(): ours for alias, ours in ALIASES.items()
-    }
+def _own_names() -> dict[str, str]:
+    """The registered names in lower case, without those of other packages."""
+    return {component.name.lower(): component.name for one in (ANSWER_MEASURES, MEASURES) for component in one.components}
+
+
+@cache
+def _own_aliases() -> dict[str, Measure]:
+    """The measures of this package by alias; imports all of them."""
+    return dict(_aliased(_own_measure(name) for name in _own_names().values()))
+
+
+def _aliased(measures: Iterable[Measure]) -> Iterator[tuple[str, Measure]]:
+    for measure in measures:
+        for alias in measure.aliases:
+            parameters = measure.alias_parameters.get(alias, {})
+            yield alias.lower(), measure(**parameters) if parameters else measure
+
+
+def _own_measure(name: str) -> Measure:
+    found: Measure = MEASURES[name] if name in _ranking_names() else ANSWER_MEASURES[name]
+    return found
+
+
+@cache
+def _ranking_names() -> frozenset[str]:
+    return frozenset(component.name for component in MEASURES.components)
+
+
+def _is_name(name: str) -> bool:
+    return name.lower() in _own_names() or name.lower() in _own_aliases()
 
 
 def _measure_named(name: str) -> Measure:
-    """The measure of this name, whoever gives it."""
-    if ours := _names().get(name.lower()):
-        return MEASURES.get(ours) or ANSWER_MEASURES.get(ours) or parse_measure(ours)
-    if theirs := _UNSUPPORTED_NAMES.get(name.lower()):
-        raise UsageError(f"{theirs} of trec_eval is not among the measures", fix="leave it out, or see rankproof measures")
-    outside = {one.lower(): measure for one, measure in entry_point_measures().items()}
-    if name.lower() in outside:
-        return outside[name.lower()]
-    raise _unknown_measure_error(name, [*_names(), *outside])
+    """The measure of this name or alias, in any case; names of this package come before those of others."""
+    plain = name.lower()
+    if plain in _own_names():
+        return _own_measure(_own_names()[plain])
+    if plain in _own_aliases():
+        return _own_aliases()[plain]
+    if theirs := _UNSUPPORTED_NAMES.get(plain):
+        raise UsageError(f"{theirs} of trec_eval is not supported", fix="leave it out, or see rankproof measures")
+    outside = {one.lower(): one for one in MEASURES.entry_points()}
+    if plain in outside:
+        return _outside_measure(outside[plain])
+    aliases = dict(_aliased(map(_outside_measure, outside.values())))
+    if plain in aliases:
+        return aliases[plain]
+    raise _unknown_measure_error(name, [*_own_names(), *_own_aliases(), *outside, *aliases])
+
+
+def _outside_measure(name: str) -> Measure:
+    found = MEASURES[name]
+    if not isinstance(found, Measure):
+        raise ExternalError(escape_invisible(f"the entry point {for_message(name)} of rankproof.measures is not a Measure"))
+    return found
 
 
 def _unknown_measure_error(name: str, known: list[str]) -> UsageError:
     near = closest_name(name.lower(), known)
-    ours = _names().get(near, "") if near else ""
-    fix = f"did you mean {ours if ours.lower() == near else near}?" if near else "see rankproof measures for all of them"
+    fix = f"did you mean {_own_names().get(near, near)}?" if near else "see rankproof measures for all of them"
     return UsageError(f"unknown measure {for_message(name)}", fix=fix)

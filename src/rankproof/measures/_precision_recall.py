@@ -1,4 +1,4 @@
-"""P R F1 Rprec Success SetP SetR SetF."""
+"""Precision, recall, F1, R-precision and success of rankings, and precision, recall and F of sets."""
 
 from __future__ import annotations
 
@@ -9,41 +9,61 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import BinaryCutoffMeasure, BinaryMeasure, Measure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, Measure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import SumParts, equal_parts, ratio, relevant_found
 
 
 class Precision(SummedMeasure, BinaryCutoffMeasure):
-    """Relevant in the top k, over k."""
+    """Relevant documents in the top k, divided by k."""
 
     name = "P"
     title = "Precision"
-    definition = "Relevant documents in the top k, over k, also where fewer than k were retrieved: rel_ret(k) / k."
+    definition = "Relevant documents in the top k, divided by k, also where fewer than k were retrieved: rel_ret(k) / k."
     source = "trec_eval P"
+    aliases = ("precision",)
+    advice = Advice(
+        "ordering",
+        "a page shows k results and each of them should be relevant.",
+        "queries have fewer than k relevant documents: it then cannot reach 1. It ignores the order within the top k.",
+    )
     needs = "P@10"
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        whole = np.full(len(hits.queries), float(self.depth))
-        return equal_parts(hits, relevant_found(hits, self.least).places_within(self.depth), whole)
+        denominator = np.full(len(hits.queries), float(self.depth))
+        return equal_parts(hits, relevant_found(hits, self.least).at_within(self.depth), denominator)
+
+    def chance(self, ranking: RandomRanking) -> float:
+        """A hypergeometric mean: with n documents ranked of N and R relevant, n R / N are found."""
+        return ranking.length(self.depth) * ranking.relevant(self.least) / ranking.documents / self.depth
 
 
 P = Precision()
 
 
 class Recall(SummedMeasure, BinaryCutoffMeasure):
-    """Relevant in the top k, over all relevant."""
+    """Relevant documents in the top k, divided by all relevant documents."""
 
     name = "R"
     title = "Recall"
-    definition = "Relevant documents in the top k, over all relevant ones: rel_ret(k) / rel."
+    definition = "Relevant documents in the top k, divided by all relevant ones: rel_ret(k) / rel."
     source = "trec_eval recall"
+    aliases = ("recall",)
+    advice = Advice(
+        "finding",
+        "candidates are retrieved for a reranker or a language model: what is not retrieved cannot be ranked first later.",
+        "the order matters, or not all relevant documents are judged: it then measures the share of the known ones.",
+    )
     needs = "R@100"
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.places_within(self.depth), those.total)
+        return equal_parts(hits, those.at_within(self.depth), those.total)
+
+    def chance(self, ranking: RandomRanking) -> float:
+        """Each relevant document is among the first n of N with probability n / N."""
+        return ranking.length(self.depth) / ranking.documents if ranking.relevant(self.least) else 0.0
 
 
 R = Recall()
@@ -56,12 +76,17 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
     title = "F1"
     definition = "The harmonic mean of P@k and R@k: 2 rel_ret(k) / (k + rel)."
     source = "van Rijsbergen 1979; ranx f1"
+    advice = Advice(
+        "finding",
+        "a list of fixed length is shown as a whole, and false positives and misses both matter.",
+        "users read the list from the top, or you need the two parts separately: give P@k and R@k.",
+    )
     parity = None
     needs = "F1@10"
     additive = True
 
     def __call__(self, **parameters: Any) -> Measure:
-        """With parameters of answers it is the F1 of answers."""
+        """The same measure with these parameters; with parameters of the F1 of answers, that F1."""
         if not parameters:
             return super().__call__()
         from rankproof.measures._answers import AnswerF1
@@ -71,19 +96,25 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
-        return equal_parts(hits, those.places_within(self.depth), those.total + np.float64(self.depth), worth=2.0)
+        return equal_parts(hits, those.at_within(self.depth), those.total + np.float64(self.depth), gain=2.0)
 
 
 F1 = F1At()
 
 
 class RPrecision(SummedMeasure, BinaryMeasure):
-    """Relevant in the top R, over R, the number of relevant documents."""
+    """Relevant documents in the top R, divided by R, the number of relevant documents."""
 
     name = "Rprec"
     title = "R-precision"
-    definition = "Precision after as many documents as are relevant: rel_ret(rel) / rel."
+    definition = "Precision at the number of relevant documents: rel_ret(rel) / rel."
     source = "trec_eval Rprec"
+    aliases = ("r-precision",)
+    advice = Advice(
+        "ordering",
+        "queries have very different numbers of relevant documents, so that no single cutoff fits.",
+        "users see a page of fixed length, or grades matter.",
+    )
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
@@ -101,23 +132,45 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     title = "Success (hit rate)"
     definition = "1 if any of the top k documents is relevant, else 0."
     source = "trec_eval success"
+    aliases = (
+        "hit_rate",
+        "hit",
+    )
+    advice = Advice(
+        "finding",
+        "one good document is enough, above all if each query has one known target. Success@1 only depends on the order.",
+        "there are several relevant documents and more is better. It is often reported as recall, which it equals"
+        " only with one target.",
+    )
     needs = "Success@5"
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
         return equal_parts(hits, those.at[(those.nth == 1) & (those.ranks <= self.depth)], np.ones(len(hits.queries)))
 
+    def chance(self, ranking: RandomRanking) -> float:
+        """1 - C(N - R, n) / C(N, n): one minus the probability that none of the R relevant documents is among the first n."""
+        few, many = sorted((ranking.length(self.depth), ranking.relevant(self.least)))
+        steps = np.arange(few, dtype=np.float64)
+        return float(1.0 - np.prod(np.maximum(ranking.documents - many - steps, 0.0) / (ranking.documents - steps)))
+
 
 Success = SuccessAt()
 
 
 class SetPrecision(SummedMeasure, BinaryMeasure):
-    """Relevant retrieved, over retrieved."""
+    """Relevant documents retrieved, divided by documents retrieved."""
 
     name = "SetP"
     title = "Set precision"
-    definition = "Relevant documents retrieved, over all retrieved: rel_ret / ret."
+    definition = "Relevant documents retrieved, divided by all retrieved: rel_ret / ret."
     source = "trec_eval set_P"
+    aliases = ("set_P",)
+    advice = Advice(
+        "finding",
+        "a system returns a set without order: filters, Boolean search, extraction.",
+        "the ranking is cut at a depth that you chose: the depth then decides the value.",
+    )
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
@@ -128,12 +181,18 @@ SetP = SetPrecision()
 
 
 class SetRecall(SummedMeasure, BinaryMeasure):
-    """Relevant retrieved, over all relevant."""
+    """Relevant documents retrieved, divided by all relevant documents."""
 
     name = "SetR"
     title = "Set recall"
-    definition = "Relevant documents retrieved, over all relevant ones: rel_ret / rel."
+    definition = "Relevant documents retrieved, divided by all relevant ones: rel_ret / rel."
     source = "trec_eval set_recall"
+    aliases = ("set_recall",)
+    advice = Advice(
+        "finding",
+        "a system returns a set without order and nothing may be missed.",
+        "rankings have different depths: the longest wins. Use R@k.",
+    )
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
@@ -146,13 +205,19 @@ SetR = SetRecall()
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SetFMeasure(BinaryMeasure):
-    """The harmonic mean of SetP and SetR, with recall weighing beta times as much."""
+    """The harmonic mean of SetP and SetR; recall has beta times the weight of precision."""
 
     beta: float = 1.0
     name = "SetF"
     title = "Set F"
     definition = "(beta + 1) P R / (beta P + R) with P = SetP and R = SetR; beta is the weight of recall and is not squared."
     source = "van Rijsbergen 1979; trec_eval set_F"
+    aliases = ("set_F",)
+    advice = Advice(
+        "finding",
+        "a system returns a set without order, and you can weigh false positives against misses.",
+        "the documents are ranked, or beta would be a guess: give SetP and SetR.",
+    )
     suffix: ClassVar[str | None] = "beta"
 
     def values(self, hits: Hits) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Relevant documents found, parts of a sum, per-Hits cache."""
+"""Relevant documents found, and the parts of measures that are sums over documents."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ _Value = TypeVar("_Value")
 
 
 def cached_on(function: Callable[Concatenate[_Owner, _Rest], _Value]) -> Callable[Concatenate[_Owner, _Rest], _Value]:
-    """The function, remembering its value for each first argument and each of the (hashable) others."""
-    kept: WeakKeyDictionary[_Owner, dict[object, _Value]] = WeakKeyDictionary()
+    """The function with a cache: one value for each first argument, kept as long as that lives, and each of the others."""
+    cache: WeakKeyDictionary[_Owner, dict[object, _Value]] = WeakKeyDictionary()
 
     @wraps(function)
-    def remembered(owner: _Owner, /, *args: _Rest.args, **named: _Rest.kwargs) -> _Value:
-        known = kept.setdefault(owner, {})
+    def cached(owner: _Owner, /, *args: _Rest.args, **named: _Rest.kwargs) -> _Value:
+        known = cache.setdefault(owner, {})
         key = (args, tuple(named.items()))
         if key not in known:
             known[key] = function(owner, *args, **named)
         return known[key]
 
-    return remembered
+    return cached
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RelevantFound:
-    """Relevant documents by query and rank: places among the hits, owners, ranks, and which of its query each is (from 1)."""
+    """The relevant documents that a run found, by query and rank.
+
+    `at` are their indexes among the hits, `query_index` their queries, `nth` their numbers within the query from 1, and `total`
+    the number of relevant documents of each query.
+    """
 
     at: IntArray
     query_index: IntArray
@@ -44,15 +48,15 @@ class RelevantFound:
     total: IntArray
 
     def count_within(self, depth: int) -> IntArray:
-        """How many of each query stand at the first `depth` ranks."""
+        """How many of each query are within the first `depth` ranks."""
         return np.bincount(self.query_index[self.ranks <= depth], minlength=len(self.total))
 
-    def places_within(self, depth: int) -> IntArray:
-        """The places, among the hits, of those at the first `depth` ranks."""
+    def at_within(self, depth: int) -> IntArray:
+        """The indexes among the hits of those within the first `depth` ranks."""
         return self.at[self.ranks <= depth]
 
     def sum_by_query(self, terms: FloatArray) -> FloatArray:
-        """Each query's sum of terms, one a found document."""
+        """Each query's sum of terms, one for each document found."""
         return sum_by_query(self.query_index, terms, len(self.total))
 
 
@@ -63,7 +67,7 @@ def sum_by_query(query_index: IntArray, terms: FloatArray, queries: int) -> Floa
 
 @cached_on
 def relevant_found(hits: Hits, rel: int) -> RelevantFound:
-    """The documents of grade rel or more that the run found."""
+    """The documents of grade rel or more in the run."""
     relevant = np.flatnonzero(hits.grades >= rel)
     owners = hits.query_index[relevant]
     counts = np.bincount(owners, minlength=len(hits.queries))
@@ -76,18 +80,18 @@ def relevant_found(hits: Hits, rel: int) -> RelevantFound:
 
 @cached_on
 def relevant_counts(judged: JudgedQueries, rel: int) -> IntArray:
-    """How many relevant documents each query has."""
+    """The number of relevant documents of each query."""
     return read_only(judged.relevant(rel))
 
 
-def ratio(part: IntArray | FloatArray, denominator: IntArray | FloatArray) -> FloatArray:
-    """Part over whole, 0 where the whole is 0."""
-    return np.divide(part, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
+def ratio(numerator: IntArray | FloatArray, denominator: IntArray | FloatArray) -> FloatArray:
+    """Numerator divided by denominator, 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NonrelevantAbove:
-    """For each relevant document found: how many above it are judged not relevant, and how many are in the pool at all."""
+    """For each relevant document found: how many documents above it are judged non-relevant, and how many are in the qrels."""
 
     nonrelevant: IntArray
     pooled: IntArray
@@ -96,8 +100,8 @@ class NonrelevantAbove:
 @cached_on
 def nonrelevant_above(hits: Hits, rel: int) -> NonrelevantAbove:
     """Counts above each document of grade rel or more; a grade below 0 is in the pool but not judged."""
-    refused = (hits.grades >= 0) & (hits.grades < rel)
-    so_far = np.concatenate(([0], np.cumsum(refused)))
+    nonrelevant = (hits.grades >= 0) & (hits.grades < rel)
+    so_far = np.concatenate(([0], np.cumsum(nonrelevant)))
     relevant = np.flatnonzero(hits.grades >= rel)
     starts = hits.offsets[:-1][hits.query_index[relevant]]
     return NonrelevantAbove(read_only(so_far[relevant] - so_far[starts]), read_only(relevant - starts))
@@ -105,10 +109,9 @@ def nonrelevant_above(hits: Hits, rel: int) -> NonrelevantAbove:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SumParts:
-    """The hits that count, by their places in `hits`, in the order in which they are added.
+    """The hits that count, by their indexes in `hits`, in the order in which they are added.
 
-    A term is what is added: the gain, lessened by the discount (a factor). A query's value is scale x its sum of terms / its
-    whole, 0 where the whole is 0.
+    A term is gain x discount. A query's value is scale x its sum of terms / its denominator, 0 where the denominator is 0.
     """
 
     hits: Hits
@@ -127,7 +130,7 @@ class SumParts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ideal:
-    """The best list that the judgements allow: whose each entry is, its rank, and where it stands among the judged grades."""
+    """The ideal ranking: for each entry its query, its rank, and its index `at` among the judged grades."""
 
     judged: JudgedQueries
     query_index: IntArray
@@ -137,12 +140,12 @@ class Ideal:
     terms: FloatArray
 
     def sums(self) -> FloatArray:
-        """The sum of each query's terms."""
+        """Each query's sum of terms."""
         return sum_by_query(self.query_index, self.terms, len(self.judged.queries))
 
 
-def equal_parts(hits: Hits, at: IntArray, denominator: FloatArray | IntArray, worth: float = 1.0) -> SumParts:
-    """Parts of documents that each add the same, at whatever rank."""
+def equal_parts(hits: Hits, at: IntArray, denominator: FloatArray | IntArray, gain: float = 1.0) -> SumParts:
+    """Parts of documents that each add the same, whatever their rank."""
     ones = np.ones(len(at))
-    each = ones if worth == 1 else worth * ones
+    each = ones if gain == 1 else gain * ones
     return SumParts(hits, at, gain=each, discount=ones, terms=each, denominator=denominator)

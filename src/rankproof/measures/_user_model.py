@@ -1,25 +1,36 @@
-"""RR ERR RBP."""
+"""Measures of a user who reads from the top: RR, ERR and RBP."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof.measures._base import BinaryCutoffMeasure, CutoffMeasure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryCutoffMeasure, CutoffMeasure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import SumParts, relevant_found
 
 
 class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
-    """1 over the rank of the first relevant document."""
+    """The reciprocal of the rank of the first relevant document."""
 
     name = "RR"
     title = "Reciprocal rank (mean: MRR)"
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
+    aliases = (
+        "recip_rank",
+        "mrr",
+    )
+    advice = Advice(
+        "ordering",
+        "users want one good document and then stop: known items, questions, navigation.",
+        "users want several documents: it only looks at the first relevant one. A single swap changes it from 1 to 1/2.",
+    )
 
     def parts(self, hits: Hits) -> SumParts:
         those = relevant_found(hits, self.least)
@@ -27,14 +38,29 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
         terms = 1.0 / those.ranks[first]
         return SumParts(hits, those.at[first], np.ones(len(terms)), terms, terms, np.ones(len(hits.queries)))
 
+    def chance(self, ranking: RandomRanking) -> float:
+        """The sum over ranks r of 1 / r times C(N - r, R - 1) / C(N, R), the probability that the first relevant one is at r."""
+        return _expected_reciprocal_rank(ranking.documents, ranking.relevant(self.least), ranking.length(self.depth))
+
+
+@lru_cache(maxsize=4096)
+def _expected_reciprocal_rank(documents: int, relevant: int, length: int) -> float:
+    last = min(length, documents - relevant + 1)
+    if not relevant:
+        return 0.0
+    ranks = np.arange(1, last + 1, dtype=np.float64)
+    still = (documents - ranks[:-1] - relevant + 1) / (documents - ranks[:-1])
+    chances = relevant / documents * np.concatenate(([1.0], np.cumprod(still)))
+    return math.fsum(chances / ranks)
+
 
 RR = ReciprocalRank()
 
 
 def _continue_probabilities(satisfied: FloatArray, counts: IntArray) -> FloatArray:
-    """The chance that the reader gets to each document: the product of 1 - satisfied over those above it in its query.
+    """The probability that the user reads each document: the product of 1 - satisfied over those above it in its query.
 
-    Queries advance together, one document a step, longest first, so that each product is formed in its own order alone.
+    All queries advance together, one document a step, longest first; each product is formed in rank order.
     """
     chance = np.ones(len(satisfied))
     longest = np.argsort(-counts, kind="stable")
@@ -47,7 +73,7 @@ def _continue_probabilities(satisfied: FloatArray, counts: IntArray) -> FloatArr
 
 
 class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
-    """1 / rank where the reader stops, in expectation."""
+    """The expected reciprocal of the rank at which the user stops."""
 
     name = "ERR"
     title = "Expected reciprocal rank"
@@ -56,6 +82,13 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         " with s = (2^grade - 1) / 2^(largest grade in the qrels)."
     )
     source = "Chapelle et al. 2009"
+    advice = Advice(
+        "ordering",
+        "grades say how likely a user is to be satisfied and stop.",
+        "users go on after a perfect document, or collections differ in their highest grade, which is part of the"
+        " formula. It is not normalised and never reaches 1: with grades 0 and 1, a relevant document at rank 1"
+        " gives 0.5.",
+    )
     kind = "graded"
     parity = None
 
@@ -73,19 +106,26 @@ ERR = ExpectedReciprocalRank()
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
-    """Relevant documents, weighted by the chance that the reader gets to them."""
+    """Relevant documents, weighted by the probability that the user reads them."""
 
     p: float = 0.8
     name = "RBP"
     title = "Rank-biased precision"
     definition = "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p."
     source = "Moffat and Zobel 2008, binary"
+    advice = Advice(
+        "ordering",
+        "the persistence of users is known: with p = 0.8 they go on to the next document with probability 0.8. What"
+        " unjudged documents could add (its residual) is bounded by the weights of their ranks, (1 - p) p^(rank -"
+        " 1).",
+        "grades matter, or 1 should be reachable: with few relevant documents its maximum is far below 1.",
+    )
     parity = None
     additive = True
     suffix: ClassVar[str | None] = "p"
 
     def parts(self, hits: Hits) -> SumParts:
-        at = relevant_found(hits, self.least).places_within(self.depth)
+        at = relevant_found(hits, self.least).at_within(self.depth)
         weights = np.asarray(self.p ** (hits.ranks[at] - 1.0))
         return SumParts(hits, at, np.ones(len(at)), weights, weights, np.ones(len(hits.queries)), scale=1.0 - self.p)
 

@@ -15,7 +15,7 @@ from rankproof._data.run import Run
 from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._records import RecordTable
+from rankproof._registry import RecordTable
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 

@@ -58,7 +58,7 @@ def listing() -> str:
     """The methods and normalisations with what they do, for the help page."""
     from rankproof._fusion.method import METHODS
     from rankproof._fusion.normalisations import NORMALISATIONS
-    from rankproof._records import summaries
+    from rankproof._registry import summaries
 
     return f"methods:\n{summaries(METHODS)}\n\nnormalisations:\n{summaries(NORMALISATIONS)}"
 

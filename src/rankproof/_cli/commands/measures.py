@@ -34,24 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Shows the measures asked for, or all."""
     from rankproof._render import measure_list
-    from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, entry_point_measures
+    from rankproof.measures._registry import all_measures
 
-    everything = [*MEASURES.values(), *ANSWER_MEASURES.values(), *entry_point_measures().values()]
-    shelf = [measure for name in args.names for measure in _measures_named(name, everything)] or everything
+    every = all_measures()
+    shown = [measure for name in args.names for measure in _measures_named(name, every)] or every
     table = measure_list.as_advice if args.names else measure_list.as_table
     render = {"table": table, "json": measure_list.as_json, "markdown": measure_list.as_markdown}[args.format]
-    terminal.show(render(list(dict.fromkeys(shelf)), terminal.render_options()))
+    terminal.show(render(list(dict.fromkeys(shown)), terminal.render_options()))
     return 0
 
 
-def _measures_named(text: str, shelf: Sequence[Measure]) -> list[Measure]:
-    """The measures of that name without parameters; it may lack the cutoff that an evaluation would ask for."""
-    from rankproof.measures._aliases import ALIASES
+def _measures_named(text: str, every: Sequence[Measure]) -> list[Measure]:
+    """The measures of that name or alias, which may lack a required cutoff."""
     from rankproof.measures._parse import parse_measure
 
-    bare = ALIASES.get(text.lower(), text).partition("(")[0].lower()
-    found = [measure for measure in shelf if measure.name.lower() == bare]
-    return found or [measure for measure in shelf if measure.name == parse_measure(text).name]
+    found = [measure for measure in every if text.lower() in map(str.lower, (measure.name, *measure.aliases))]
+    return found or [measure for measure in every if measure.name == parse_measure(text).name]
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)
