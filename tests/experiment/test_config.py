@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tools.docs.setting_tables import settings_table
+from tools.docs.setting_tables import settings_rows
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
@@ -478,7 +478,7 @@ PAGE = DOCS / "experiments.md"
 
 @pytest.mark.parametrize("name", [*STAGES.names(), *SCORERS.names()])
 def test_the_page_of_experiments_lists_every_key(name: str) -> None:
-    assert settings_table(name) in PAGE.read_text(encoding="utf-8")
+    assert settings_rows(name) in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_of_experiments_lists_every_key_above_the_systems() -> None:

@@ -4,67 +4,69 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import rankproof as rp
-from rankproof.measures import MEASURES, Measure
+from rankproof import measures
 
-from .measure_pages import file_of
+from .measure_pages import all_measures, file_of
 
-PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+TOP: dict[str, tuple[str, tuple[str, ...]]] = {
     "evaluating": ("Evaluating and comparing", ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures")),
     "data": ("Data and files", ("_data", "_formats")),
-    "experiments": ("Experiments", ("_experiment", "_results", "_llm", "_judge", "_generate")),
+    "experiments": ("Experiments", ("_experiment", "_results", "_judge", "_generate")),
+}
+"""File to title and the packages that define the names; the names are those of `rankproof`."""
+MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "stages": ("Stages", ("stages",)),
     "models": ("Models and stores", ("models", "stores")),
+    "types": ("Types", ("types",)),
     "errors": ("Errors", ("errors",)),
 }
-"""File to title and the packages whose public names it shows."""
-_PARTS = ("stages", "models", "stores")
-"""Public packages whose names are reached through the package, as in `rp.stages.BM25`."""
+"""File to title and public modules, as in `rp.stages.BM25`."""
+PAGES = (*TOP, *MODULES)
 
 
 def api_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    return {f"{name}.md": _page(title, _names(packages)) for name, (title, packages) in PAGES.items()}
+    pages = {name: _page(title, _top_names(packages)) for name, (title, packages) in TOP.items()}
+    pages["evaluating"] += f"\nMeasures, in `rp.measures`: {_measure_links()}.\n"
+    pages |= {name: _page(title, _module_names(modules), values=True) for name, (title, modules) in MODULES.items()}
+    return {f"{name}.md": text for name, text in pages.items()}
 
 
-def _names(packages: tuple[str, ...]) -> dict[str, Any]:
-    """Public names and values defined in the packages."""
-    parts = {f"{part}.{name}": value for part in packages if part in _PARTS for name, value in _public(part)}
-    top = {name: getattr(rp, name) for name in rp.__all__}
-    shown = [id(value) for value in parts.values()]
-    return {name: value for name, value in top.items() if _package(value) in packages and id(value) not in shown} | parts
+def _top_names(packages: tuple[str, ...]) -> dict[str, Any]:
+    """The functions and classes of `rankproof` that these packages define."""
+    named = {name: getattr(rp, name) for name in rp.__all__ if not inspect.ismodule(getattr(rp, name))}
+    return {f"rp.{name}": value for name, value in named.items() if value.__module__.split(".")[1] in packages}
 
 
-def _public(part: str) -> list[tuple[str, Any]]:
-    module = import_module(f"rankproof.{part}")
-    return [(name, getattr(module, name)) for name in module.__all__]
+def _module_names(modules: tuple[str, ...]) -> dict[str, Any]:
+    """The names of public modules."""
+    return {f"rp.{module}.{name}": value for module in modules for name, value in _public(module).items()}
 
 
-def _package(value: Any) -> str:
-    """The package of rankproof that defines the value; a module belongs to none."""
-    if isinstance(value, ModuleType):
-        return ""
-    path: str = value.__module__ if isinstance(value, type) or inspect.isfunction(value) else type(value).__module__
-    return path.removeprefix("rankproof.").partition(".")[0]
+def _public(module: str) -> dict[str, Any]:
+    """The names of `__all__`, or of a module without it the errors."""
+    loaded = import_module(f"rankproof.{module}")
+    if hasattr(loaded, "__all__"):
+        return {name: getattr(loaded, name) for name in loaded.__all__}
+    return dict(inspect.getmembers(loaded, lambda value: inspect.isclass(value) and issubclass(value, Exception)))
 
 
-def _page(title: str, names: dict[str, Any]) -> str:
-    measures = [value for value in names.values() if isinstance(value, Measure)]
-    others = {name: value for name, value in names.items() if not isinstance(value, Measure)}
-    rows = "".join(f"| `{name}` | {_sentence(value)} |\n" for name, value in others.items())
-    text = f"# {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}"
-    if measures:
-        links = ", ".join(f"[`{one.name}`](../measures/{file_of(MEASURES[one.name])})" for one in measures)
-        text += f"\nMeasures: {links}.\n"
-    return text + "".join(f"\n::: {value.__module__}.{value.__qualname__}\n{_options(value)}" for value in others.values())
+def _measure_links() -> str:
+    """Each measure with the name of its value."""
+    values = {id(getattr(measures, name)): name for name in measures.__all__}
+    return ", ".join(f"[`{values.get(id(one), one.name)}`](../measures/{file_of(one)})" for one in all_measures())
 
 
-def _options(value: Any) -> str:
-    """Stages, models and stores are plain values: their methods are internal."""
-    return "    options:\n      members: false\n" if _package(value) in _PARTS else ""
+def _page(title: str, names: dict[str, Any], *, values: bool = False) -> str:
+    """A table, then an entry for each name; methods of plain values are left out."""
+    rows = "".join(f"| `{name}` | {_sentence(value)} |\n" for name, value in names.items())
+    options = "    options:\n      members: false\n" if values else ""
+    documented = [value for value in names.values() if inspect.isclass(value) or inspect.isfunction(value)]
+    entries = "".join(f"\n::: {value.__module__}.{value.__qualname__}\n{options}" for value in documented)
+    return f"# {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}{entries}"
 
 
 def _sentence(value: Any) -> str:

@@ -12,6 +12,7 @@ from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODER
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
+_LONGEST = 60
 _KINDS: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,
     "cross-encoder": CROSS_ENCODERS,
@@ -20,11 +21,28 @@ _KINDS: dict[str, Registry[Any]] = {
 }
 
 
-def settings_table(name: str) -> str:
-    """The settings of a stage or scorer: key, what it takes, its default and its description."""
-    settings = settings_of((STAGES if name in STAGES else SCORERS).load(name))
-    rows = ((f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings)
-    return _table(("key", "takes", "without it", "what it is"), rows)
+def stages_table() -> str:
+    """Every stage with its settings."""
+    return _parts_table("stage", STAGES)
+
+
+def scorers_table() -> str:
+    """Every scorer with its settings."""
+    return _parts_table("by", SCORERS)
+
+
+def settings_rows(name: str) -> str:
+    """The rows of one stage or scorer: its summary, then key, type, default and description of each setting."""
+    registry: Registry[Any] = STAGES if name in STAGES else SCORERS
+    rows = [(f"`{name}`", "", "", "", f"**{registry.summary(name)}**")]
+    settings = settings_of(registry.load(name))
+    rows += [("", f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings]
+    return _rows(rows)
+
+
+def _parts_table(kind: str, registry: Registry[Any]) -> str:
+    head = (kind, "key", "takes", "default", "meaning")
+    return _table(head, ()) + "".join(map(settings_rows, registry.names()))
 
 
 def top_table() -> str:
@@ -44,10 +62,7 @@ def parts_table() -> str:
         for kind, registry in _KINDS.items()
         for one in registry.components
     ]
-    rows += [
-        ("a source", one.name.replace("cross-encoder", "cross-encoder"), one.summary, "–", _settings(one.load()))
-        for one in BY_SOURCE.components
-    ]
+    rows += [("a folder or hub name", one.name, one.summary, "–", _settings(one.load())) for one in BY_SOURCE.components]
     return _table(("name", "kind", "what it is", "extra", "settings"), rows)
 
 
@@ -56,18 +71,23 @@ def _settings(part: Any) -> str:
 
 
 def _keys(settings: Iterable[Setting]) -> str:
-    return _table(("key", "takes", "what it is"), ((f"`{one.key}`", takes(one)[0], one.option.description) for one in settings))
+    return _table(("key", "takes", "meaning"), ((f"`{one.key}`", takes(one)[0], one.option.description) for one in settings))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, (":---",) * len(head), *rows]
-    return "".join("|" + "|".join(line) + "|\n" if line[0] == ":---" else f"| {' | '.join(line)} |\n" for line in lines)
+    return f"| {' | '.join(head)} |\n|{'|'.join(':---' for _ in head)}|\n" + _rows(rows)
+
+
+def _rows(rows: Iterable[tuple[str, ...]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _default(setting: Setting) -> str:
     if setting.required:
-        return "must be given"
+        return "required"
     if part_kind(setting) == "store":
         return f"`{STORES.name_of(type(setting.default))}`"
     plain = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+    if isinstance(plain, str) and len(plain) > _LONGEST:
+        return "a built-in text"
     return "–" if plain is None else f"`{toml_value(plain)}`"

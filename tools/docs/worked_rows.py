@@ -79,7 +79,9 @@ def _answer_call(name: str) -> str:
     """The Python call for one value; the user passes the encoder."""
     encodes = name.startswith("Similarity")
     before = (
-        "model = rp.models.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n" if encodes else ""
+        "model = rp.models.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n"
+        if encodes
+        else ""
     )
     encode = ", encode=encode" if encodes else ""
     given = f'answers = {{"mine": {{"q1": "{ANSWERS[1][0]}"}}}}\nreferences = {{"q1": ["{REFERENCE}"]}}\n'
