@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import rankproof.measures
-from rankproof import ExternalError, UsageError, evaluate
+from rankproof import evaluate
 from rankproof._cli.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._registry import Component, lazy_names
+from rankproof.errors import ExternalError, UsageError
 from rankproof.measures import ANSWER_MEASURES, MEASURES, AnswerMeasure, Measure, RandomRanking, _parse, parse_measure
 
 TOY = """

@@ -1,4 +1,4 @@
-"""BEIR's rows: `query-id corpus-id score` in tab-separated text, with that header or, where the format is named, without."""
+"""BEIR rows: `query-id corpus-id score`, separated by tabs, with that header or, if the format is named, without."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ HEADER = ("query-id", "corpus-id", "score")
 
 class BeirFormat:
     """Three columns; the third is a grade in qrels, a score in a run."""
+
+    keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         if _has_header(source):
@@ -50,7 +52,7 @@ def _has_header(source: ByteSource) -> bool:
 
 
 def _fields(source: ByteSource) -> Iterator[tuple[int, str, str, str]]:
-    """Rows without a header: columns between tabs where the first row has any, else between white space."""
+    """Rows without a header: columns separated by tabs if the first row has any, else by white space."""
     tabs: bool | None = None
     for line, text in numbered_lines(source):
         tabs = b"\t" in text if tabs is None else tabs

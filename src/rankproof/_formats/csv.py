@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
@@ -109,9 +110,11 @@ _OTHER_DELIMITERS = (";", "\t", ",", "|")
 
 @dataclass(frozen=True, slots=True)
 class DelimitedFormat:
-    """A table in text; the delimiter is the format's own unless another is named."""
+    """A table in text; the delimiter is the format's own unless the options name another."""
 
     delimiter: str
+    keeps_judge_labels: ClassVar[bool] = True
+    keeps_empty_queries: ClassVar[bool] = False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         return build_qrels(self._judgements(source, options), source=source.name)

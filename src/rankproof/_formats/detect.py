@@ -1,4 +1,4 @@
-"""Format by content; OpenedFile."""
+"""Files as opened: source, format by content, and name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankproof._data.run import Run
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.fields import GradeMap
-from rankproof._formats.registry import format_named, format_of_suffix, system_name
+from rankproof._formats.registry import format_named, format_of_suffix, own_format_of_suffix, system_name
 from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import BOM, PARQUET_MAGIC, UTF16_MARKS, StrPath, first_bytes, open_source, path_text
@@ -29,7 +29,7 @@ _JSON_START = re.compile(rb'\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]\-0-9tfn]|\Z)')
 _LINE = re.compile(rb"[^\r\n]+")
 _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
 
-# Where in the file, which bytes, what such a file is, and what to give instead.
+# Offset in the file, bytes there, what such a file is, and what to do.
 _UNSUPPORTED_TYPES = (
     (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
     (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
@@ -47,29 +47,31 @@ _UNSUPPORTED_TYPES = (
 
 
 def detect(source: ByteSource) -> str:
-    """The name of the source's format; an empty file and one of a kind that we do not read are refused."""
+    """The name of the source's format; an empty file and one of an unsupported kind are errors."""
     head = _head(source)
     if not head:
         raise row_error("empty", source=source.name)
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
     _check_supported(head, source.name)
-    suffix = format_of_suffix(source.name)
+    suffix = own_format_of_suffix(source.name)
     text = head.removeprefix(BOM)
     line, rest = _first_row(text)
     if _JSON_START.match(line):
         return _json_or_jsonl(line, rest, suffix)
-    return _delimited_format(line, suffix) or "trec"
+    if _is_trec_row(line):
+        return _table_with_header(line) or "trec"
+    return _delimited_format(line, suffix) or (format_of_suffix(source.name) if suffix is None else None) or "trec"
 
 
 def has_delimited_header(source: ByteSource, delimiter: str) -> bool:
-    """Whether the first row is a header between such delimiters."""
+    """Whether the first row is a header with this delimiter."""
     line, _ = _first_row(_head(source).removeprefix(BOM))
     return _is_header(line, delimiter.encode())
 
 
 def _head(source: ByteSource) -> bytes:
-    """The start of the source: a little where that holds the first row and more, else more of it."""
+    """The start of the source: 4 KiB where that holds more than the first row, else 64 KiB."""
     head = first_bytes(source.open, SHORT_HEAD_BYTES)
     whole = len(head) < SHORT_HEAD_BYTES or _first_row(head.removeprefix(BOM))[1]
     return head if whole else first_bytes(source.open, HEAD_BYTES)
@@ -91,7 +93,7 @@ def _check_supported(head: bytes, name: str) -> None:
 
 
 def _first_row(text: bytes) -> tuple[bytes, bytes]:
-    """The first line that is neither blank nor a comment, and what follows it."""
+    """The first line that is neither blank nor a comment, and the text after it."""
     for found in _LINE.finditer(text):
         line = found.group()
         if line.strip() and not line.startswith(b"#"):
@@ -114,23 +116,29 @@ def _json_or_jsonl(line: bytes, rest: bytes, suffix: str | None) -> str:
     return "jsonl" if row else "json"
 
 
-def _delimited_format(line: bytes, suffix: str | None) -> str | None:
-    """A table where the line names a query and a document, or where it is no row of TREC text and looks like one of a table."""
-    for delimiter, name in _DELIMITERS.items():
-        if _is_header(line, delimiter):
-            return name
+def _is_trec_row(line: bytes) -> bool:
     columns = len(line.split())
-    if columns == 4 or columns >= 6:
-        return None
+    return columns == 4 or columns >= 6
+
+
+def _table_with_header(line: bytes) -> str | None:
+    """The format of a table whose header is the line, which then names a query and a document."""
+    return next((name for delimiter, name in _DELIMITERS.items() if _is_header(line, delimiter)), None)
+
+
+def _delimited_format(line: bytes, suffix: str | None) -> str | None:
+    """The format of a table, where the line is a header or looks like one, or the suffix says so."""
+    if found := _table_with_header(line):
+        return found
     if suffix in ("csv", "tsv"):
         return suffix
-    lone = columns == 1 and max(line.count(b","), line.count(b";")) >= 2
+    lone = len(line.split()) == 1 and max(line.count(b","), line.count(b";")) >= 2
     return "csv" if lone else None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A source, the name of its format, and what a run in it is called."""
+    """A source, the name of its format, and the name of a run in it."""
 
     source: ByteSource
     format: str
@@ -142,17 +150,17 @@ class OpenedFile:
         return format_named(self.format).read_qrels(self.source, ParseOptions(self.delimiter, grade_map))
 
     def run(self, *, name: str | None = None, read_options: ReadOptions | None = None) -> Run:
-        """The run in it with every row it has, duplicates included: alignment settles and counts those."""
+        """The run in it with every row, duplicates included; alignment resolves and counts them."""
         options = ParseOptions(self.delimiter, read_options=read_options or ReadOptions())
         return format_named(self.format).read_run(self.source, name or self.name, options)
 
     def run_stream(self, order: Order = "score") -> tuple[RowStream, StreamColumns] | None:
-        """The run in it as an Arrow stream for alignment, where the format has one."""
+        """The run in it as an Arrow stream for alignment, None for a format without one."""
         stream = getattr(format_named(self.format), "run_stream", None)
         return None if stream is None else stream(self.source, order)
 
     def kind(self) -> Kind | None:
-        """Whether it holds a run or qrels, None where its content does not tell."""
+        """Whether it holds a run or qrels, None where its content does not say."""
         return format_named(self.format).kind(self.source, ParseOptions(self.delimiter))
 
 
@@ -164,10 +172,10 @@ def open_file(
     encoding: str = "utf-8",
     progress: ProgressCallback | None = None,
 ) -> OpenedFile:
-    """The file at the path, its format told by content unless it is named.
+    """The file at the path, its format detected by content unless it is named.
 
-    A delimiter counts where the format is named or the first line is a header between such delimiters, so that one for a run does
-    no harm to qrels of another format.
+    A delimiter applies where the format is named or the first line is a header with this delimiter, so that the delimiter of a run
+    does not affect qrels of another format.
     """
     if format is not None:
         format_named(format)

@@ -24,7 +24,9 @@ _EXPECTED = "query to document to number, or an array of row objects"
 
 
 class JsonFormat:
-    """One JSON value a file."""
+    """One JSON value in a file."""
+
+    keeps_judge_labels, keeps_empty_queries = False, True
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = _JsonContent(source)
@@ -142,7 +144,9 @@ def parsed_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator
 
 
 class JsonLinesFormat:
-    """One row a line."""
+    """One JSON object a line."""
+
+    keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         return build_qrels(records.judgements(parsed_lines(source), source.name, options), source=source.name)

@@ -27,6 +27,8 @@ _BATCH_ROWS = 1 << 16
 class ParquetFormat:
     """A table of typed columns."""
 
+    keeps_judge_labels, keeps_empty_queries = False, False
+
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         file = _open_parquet(source)
         columns = find_columns(file.schema_arrow.names, "qrels", source=source.name)

@@ -138,7 +138,9 @@ _SPACE = frozenset(" \t\n\r\x0b\x0c")
 
 
 class TrecFormat:
-    """Columns between white space: four in qrels, six in a run."""
+    """Columns separated by white space: four in qrels, six in a run."""
+
+    keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = native_qrels(source) if options.grade_map is None else None

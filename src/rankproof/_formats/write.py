@@ -13,7 +13,7 @@ from rankproof._data.run import Run
 from rankproof._formats.detect import OpenedFile, open_file
 from rankproof._formats.fields import GradeMap
 from rankproof._formats.read import is_irds_name, read_dataset, read_qrels, write_folder
-from rankproof._formats.registry import FORMATS, KEEPS_JUDGE_LABELS, format_named, format_of_suffix
+from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
 from rankproof._formats.rows import run_without_duplicates
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
@@ -55,7 +55,6 @@ def chosen_format(path: StrPath, format: str | None) -> str:
 
 
 ConvertKind = Literal["run", "qrels", "dataset"]
-_FORMATS_WITH_EMPTY_QUERIES = ("json",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _convert_file(
         format=name,
         queries=len(run),
         rows=len(run.docs),
-        lost_queries=0 if name in _FORMATS_WITH_EMPTY_QUERIES else _empty_queries(run),
+        lost_queries=0 if format_named(name).keeps_empty_queries else _empty_queries(run),
         lost_tags=len(run.tags) if len(run.tags) > 1 else 0,
         agreement=rank_score_agreement(run.rows(), read_options),
     )
@@ -143,7 +142,7 @@ def _convert_dataset(
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
-    lost = 0 if format in KEEPS_JUDGE_LABELS else len(qrels.marks)
+    lost = 0 if format_named(format).keeps_judge_labels else len(qrels.marks)
     return ConvertResult("qrels", format, len(qrels), sum(map(len, qrels.values())), lost_judge_labels=lost)
 
 
