@@ -1,4 +1,4 @@
-"""What continuous integration asks for: with RANKPROOF_TESTS=whole a missing native reader or shared folder fails, not skips."""
+"""Fixtures for all tests. With RANKPROOF_TESTS=whole a missing native reader or shared folder is an error, not a skip."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from rankproof._align import engine
 from rankproof.models._chat.llama_cpp import Llama
 from rankproof.models._chat.smollm2 import SMOLLM2_FILE
+from support.examples import register_profiles
 from support.hub_server import Hub, serving
 from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
 from support.paths import SHARED
 from support.tiny_bert import write_bert, write_modules
 
-# How fast a machine is, or how busy, is no property of the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+register_profiles()
 
 
 def pytest_sessionstart() -> None:

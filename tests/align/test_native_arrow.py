@@ -6,13 +6,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align import reference
 from rankproof._align.hits import Hits
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.run import Run, RunRow
+from support.examples import examples
 from support.native_cases import assert_same_hits, judged_at_random, outcome, readings, rows_at_random
 
 native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
@@ -60,7 +61,7 @@ def stored(values: list[Any], kind: Any, chance: random.Random) -> Any:
     return pa.chunked_array([whole.slice(0, cut), whole.slice(cut)], kind)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(seed=st.integers(0, 1 << 32), read_options=readings(), ids=st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)))
 def test_text_ids_of_every_kind_give_what_the_reference_gives(seed: int, read_options: ReadOptions, ids: tuple[Any, Any]) -> None:
     chance = random.Random(seed)
@@ -85,7 +86,7 @@ ROWS = st.tuples(st.sampled_from([1, 2, 3]), st.integers(-9, 9), st.integers(0, 
 INTEGERS = st.sampled_from([pa.int8(), pa.int16(), pa.int32(), pa.int64()])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     rows=st.lists(ROWS, min_size=1, max_size=12, unique_by=lambda row: row[:2]),
     kinds=st.tuples(INTEGERS, INTEGERS, st.sampled_from(SCORES)),

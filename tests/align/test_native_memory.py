@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align import reference
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
+from support.examples import examples
 from support.native_cases import assert_same_hits, assert_same_judged, judged_at_random, outcome, readings, rows_at_random
 
 native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
@@ -55,7 +56,7 @@ def nested(rows: list[tuple[str, str, int, float]]) -> dict[str, dict[str, float
     return scores
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     seed=st.integers(0, 1 << 32),
     read_options=readings(),
@@ -69,7 +70,7 @@ def test_a_dict_gives_what_the_reference_gives(seed: int, read_options: ReadOpti
     assert_same_hits(found, outcome(lambda: reference.align_dict(theirs, scores, "run", read_options)))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     scores=st.dictionaries(
         st.sampled_from(IDS),
@@ -83,7 +84,7 @@ def test_odd_values_in_a_dict_are_taken_or_refused_as_the_reference_does(scores:
     assert_same_hits(found, outcome(lambda: reference.align_dict(theirs, scores, "run", ReadOptions())))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     grades=st.dictionaries(
         st.sampled_from(IDS),
@@ -124,7 +125,7 @@ def test_what_is_no_mapping_of_mappings_fails_alike(scores: Any) -> None:
     assert errors[0] == errors[1]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     seed=st.integers(0, 1 << 32), read_options=readings(), ranked=st.sampled_from(["all", "some", "none"]), lined=st.booleans()
 )

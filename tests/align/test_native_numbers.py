@@ -6,11 +6,12 @@ import math
 import struct
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankproof._formats.fields import _DECIMAL, parse_score
 from rankproof.errors import InputError
+from support.examples import examples
 
 _native = pytest.importorskip("rankproof._native.align", exc_type=ImportError)
 
@@ -169,7 +170,7 @@ def test_what_is_no_decimal_is_none(token: str) -> None:
     assert plainly(token.encode()) is None
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(digits=st.integers(0, 10**21), point=st.integers(0, 30), sign=st.sampled_from(["", "-", "+"]))
 def test_any_digits_with_a_point_anywhere_have_the_bits_of_float(digits: int, point: int, sign: str) -> None:
     text = str(digits).rjust(point + 1, "0")
@@ -177,14 +178,14 @@ def test_any_digits_with_a_point_anywhere_have_the_bits_of_float(digits: int, po
     assert native(token.encode()) == bits(float(token))
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(digits=st.integers(0, 10**20), exponent=st.integers(-60, 60))
 def test_any_exponent_has_the_bits_of_float(digits: int, exponent: int) -> None:
     token = f"{digits}e{exponent}"
     assert native(token.encode()) == bits(float(token))
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(mantissa=st.integers(1 << 52, 1 << 53), power=st.integers(0, 3), side=st.sampled_from([-1, 0, 0, 1]))
 def test_a_number_half_way_between_two_floats_rounds_as_float_does(mantissa: int, power: int, side: int) -> None:
     scaled = (2 * mantissa + 1) * 5 ** (power + 1) * 1000 + side
@@ -194,7 +195,7 @@ def test_a_number_half_way_between_two_floats_rounds_as_float_does(mantissa: int
         assert native(token.encode()) == bits(float(token))
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 @example(value=math.pi)
 def test_every_float_that_python_prints_comes_back(value: float) -> None:
@@ -202,7 +203,7 @@ def test_every_float_that_python_prints_comes_back(value: float) -> None:
         assert native(token.encode()) == bits(float(token))
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(token=st.text(alphabet="0123456789.eE+-_ xna\x00é", max_size=24).map(str.encode))
 def test_any_text_is_taken_or_refused_as_the_plain_reader_does(token: bytes) -> None:
     assert native(token) == bits(plainly(token))

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align import reference
@@ -19,6 +19,7 @@ from rankproof._data.run import Run
 from rankproof._formats import trec
 from rankproof._formats.rows import build_qrels, build_run
 from rankproof._formats.trec import native_qrels, native_run
+from support.examples import examples
 from support.native_cases import (
     BLOCKS,
     LEVELS,
@@ -122,7 +123,7 @@ QRELS = "".join(
 ).encode()
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
 def test_a_text_run_gives_what_the_reference_gives(text: bytes, read_options: ReadOptions, block: int, level: int) -> None:
     ours, theirs = native.judge_text(source_of(QRELS)), reference.judge_text(source_of(QRELS))
@@ -136,7 +137,7 @@ def values_of(run: Run) -> list[object]:
     return [run.name, run.source, run.queries, run.tags, tuple(run.docs), run.scores.tobytes(), *columns]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
 def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
     text: bytes, read_options: ReadOptions, block: int, level: int
@@ -149,7 +150,7 @@ def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
         assert values_of(found) == values_of(wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=qrels_texts(), block=BLOCKS, level=LEVELS)
 def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: bytes, block: int, level: int) -> None:
     source = source_of(text)
@@ -168,7 +169,7 @@ def test_judgements_of_a_machine_keep_their_marks() -> None:
     assert dict(native_qrels(source_of(b"1 0 a 1\n1 llmx b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(seed=st.integers(0, 1 << 32), read_options=readings(), block=BLOCKS)
 def test_a_run_of_many_rows_gives_what_the_reference_gives(seed: int, read_options: ReadOptions, block: int) -> None:
     qrels, run = qrels_text(judged_at_random(seed)), run_text(rows_at_random(seed))
@@ -178,14 +179,14 @@ def test_a_run_of_many_rows_gives_what_the_reference_gives(seed: int, read_optio
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=qrels_texts(), only=st.none() | st.sets(st.sampled_from(QUERIES)), block=BLOCKS, level=LEVELS)
 def test_text_qrels_give_what_the_reference_gives(text: bytes, only: set[str] | None, block: int, level: int) -> None:
     found = outcome(lambda: native.judge_text(source_of(text), only, block=block, level=level))
     assert_same_judged(found, outcome(lambda: reference.judge_text(source_of(text), only)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(qrels=qrels_texts(), run=grouped_runs(), only=st.none() | st.sets(st.sampled_from(QUERIES)), read_options=readings())
 def test_any_qrels_and_any_run_give_what_the_reference_gives(
     qrels: bytes, run: bytes, only: set[str] | None, read_options: ReadOptions
@@ -197,7 +198,7 @@ def test_any_qrels_and_any_run_give_what_the_reference_gives(
     assert_same_hits(ours, outcome(lambda: hits(reference, reference.judge_text, reference.align_text)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=st.one_of(runs(QUERIES[:3]), grouped_runs()), threads=st.sampled_from([2, 3]), read_options=readings())
 def test_the_number_of_threads_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, text: bytes, threads: int, read_options: ReadOptions

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import rankproof as rp
 from rankproof._data.table import Table
 from support.compared_systems import BASE, FAST, SYSTEMS, noise, result_of, target_at
+from support.examples import examples
 
 
 def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
@@ -127,7 +128,7 @@ def test_lower_is_better_where_the_measure_says_so() -> None:
 
 
 @given(st.permutations(range(20)), st.permutations(range(20)))
-@settings(max_examples=10)
+@examples(10)
 def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int], second: list[int]) -> None:
     one, other = ({f"q{at}": float(BASE[at + shift]) for at in range(20)} for shift in (0, 20))
     plain = rp.compare(result_of({"a": {"RR": one}, "b": {"RR": other}}), **FAST)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankproof import Dataset, Experiment, Qrels
@@ -29,6 +29,7 @@ from rankproof.measures._answers import token_set_f1
 from rankproof.stages._bm25 import BM25
 from rankproof.types import RunOptions
 from support.analysis_inputs import input_of
+from support.examples import examples
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 from support.small_results import small_results
 
@@ -42,7 +43,7 @@ RUN: Scores = {"q1": {"d3": 4, "d1": 3, "x": 2, "d2": 1}, "q2": {"d1": 1.0}}
 
 
 @pytest.mark.parametrize("measure", [parse_measure(name) for name in EXPLAINABLE], ids=str)
-@settings(max_examples=40)
+@examples(40)
 @given(qrels=qrels_of(), run=runs())
 def test_the_terms_of_a_query_add_up_to_its_value_to_the_last_bit(measure: Measure, qrels: Grades, run: Scores) -> None:
     hits = aligned(qrels, run)
@@ -59,7 +60,7 @@ def test_the_terms_of_a_query_add_up_to_its_value_to_the_last_bit(measure: Measu
 
 
 @pytest.mark.parametrize("measure", [parse_measure(name) for name in EXPLAINABLE], ids=str)
-@settings(max_examples=20)
+@examples(20)
 @given(qrels=qrels_of(), run=runs())
 def test_a_term_is_its_gain_times_its_discount(measure: Measure, qrels: Grades, run: Scores) -> None:
     parts = measure.parts(aligned(qrels, run))
@@ -87,7 +88,7 @@ def _at(measure: Measure) -> Measure:
     return measure if measure.needs is None else measure @ 0.5 if measure.at == "recall" else measure @ 3
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(qrels=qrels_of(0, 3), first=runs(), second=runs(), top=st.integers(1, 3))
 def test_contributions_of_queries_add_up_to_the_mean_and_to_the_difference(
     qrels: Grades, first: Scores, second: Scores, top: int

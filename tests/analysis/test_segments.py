@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -18,6 +18,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.permutation import label_p
 from rankproof.errors import InputError, UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
+from support.examples import examples
 
 FAST = SegmentOptions(samples=500, resamples=200)
 
@@ -248,7 +249,7 @@ def test_the_deals_of_a_seed_are_the_same_for_ever() -> None:
 
 
 @given(st.permutations(range(45)))
-@settings(max_examples=10)
+@examples(10)
 def test_the_order_of_the_judgements_changes_no_bit(order: list[int]) -> None:
     # Kinds x and y have the same values, so that only their names can order them.
     ranks: dict[str, int | None] = {f"q{at}": 1 + (at // 3) ** 2 % 7 + (at % 3 == 2) for at in range(45)}

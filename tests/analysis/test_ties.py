@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._analysis.audit import ties as ties_expected
@@ -15,6 +15,7 @@ from rankproof._analysis.chance import expected_value as by_chance
 from rankproof._analysis.values import all_hits, ranked_lists
 from rankproof.measures import Measure, parse_measure
 from support.analysis_inputs import input_of
+from support.examples import examples
 from support.qrels_and_runs import Grades, Scores, aligned
 
 MEASURES = [
@@ -43,7 +44,7 @@ def _orders(scores: dict[str, float]) -> Iterator[Scores]:
 
 
 @pytest.mark.parametrize("measure", CASES, ids=str)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32))
 def test_expected_worst_and_best_are_those_of_all_orders(measure: Measure, seed: int) -> None:
     qrels, run = _case(seed)
@@ -103,7 +104,7 @@ def _many(random: Random) -> tuple[Grades, Scores]:
     return qrels, {query: {doc: float(random.randint(1, 2)) for doc in docs} for query in queries}
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 2**32))
 def test_the_order_of_lines_changes_no_value(seed: int) -> None:
     random = Random(seed)
@@ -127,7 +128,7 @@ RANDOM = ("P@3", "R@3", "Success@3", "RR", "RR@3", "AP", "AP@3", "nDCG", "nDCG@3
 
 
 @pytest.mark.parametrize("name", RANDOM)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=8), others=st.integers(0, 8))
 def test_a_run_in_which_all_documents_tie_is_expected_to_be_a_random_ranking(name: str, grades: list[int], others: int) -> None:
     qrels = {"q": {f"d{at}": grade for at, grade in enumerate(grades)}}

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankproof import evaluate
@@ -13,6 +13,7 @@ from rankproof._analysis.audit.unjudged import COMPLETION_RULES, audit_unjudged,
 from rankproof.errors import UsageError
 from rankproof.measures import Measure, parse_measure
 from support.analysis_inputs import input_of
+from support.examples import examples
 from support.qrels_and_runs import Grades, Scores
 
 MEASURES = [
@@ -48,7 +49,7 @@ def _completed(random: Random, qrels: Grades, docs: frozenset[str]) -> Grades:
 
 
 @pytest.mark.parametrize("measure", CASES, ids=str)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 2**32))
 def test_no_completion_of_the_judgements_leaves_the_bounds(measure: Measure, seed: int) -> None:
     qrels, runs = _case(seed)
@@ -62,7 +63,7 @@ def test_no_completion_of_the_judgements_leaves_the_bounds(measure: Measure, see
 
 
 @pytest.mark.parametrize("name", ["nDCG@3", "nDCG(gain='exp')@3", "AP", "R@2", "F1@2"])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_the_bounds_are_reached_by_some_completion(name: str, seed: int) -> None:
     from itertools import product
@@ -116,7 +117,7 @@ def test_pool_bias_of_one_system_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["nDCG@3", "RR", "AP", "R@3"])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32))
 def test_what_a_pair_could_change_is_what_judging_it_changes(name: str, seed: int) -> None:
     qrels, runs = _case(seed)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align.hits import Hits
 from rankproof.measures import DCG, MEASURES, RR, BinaryMeasure, CutoffMeasure, Measure, SetR, nDCG, parse_measure, parse_measures
+from support.examples import examples
 from support.qrels_and_runs import DOCS, Grades, Scores, aligned, by_query, qrels_of, ranked, runs
 
 SAMPLES: dict[str, str] = {
@@ -56,7 +57,7 @@ NOT_ZERO_WITHOUT_RELEVANT = {
 PULLED_DOWN_BY_PASSING_THE_POOLED = {"infAP": "a pooled document without a judgement counts as relevant in proportion"}
 ONE_WHEN_PERFECT = ["nDCG", "RR", "AP", "Success", "Rprec", "bpref", "IPrec", "11pt", "GMAP", "SetP", "SetR", "SetF", "Judged"]
 
-every_collection = settings(max_examples=80, deadline=None)
+every_collection = examples(80)
 
 
 def test_the_laws_hold_for_every_registered_measure() -> None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rankproof._data.ordering import ReadOptions
 from rankproof.measures import parse_measure
+from support.examples import examples
 from support.paths import TESTS
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 
@@ -47,7 +48,7 @@ def oracle() -> Iterator[Oracle]:
         to.close()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(qrels=qrels_of(lowest=-1), run=runs(), rel=st.integers(1, 2), judged_only=st.booleans())
 def test_pytrec_eval_agrees_on_any_collection(oracle: Oracle, qrels: Grades, run: Scores, rel: int, judged_only: bool) -> None:
     shared = {query: docs for query, docs in run.items() if docs and query in qrels}

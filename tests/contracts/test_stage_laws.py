@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import stages
@@ -39,6 +39,7 @@ from rankproof.stages import (
     Rewrite,
 )
 from rankproof.stages._base import BatchSearcher, Scorer, Stage
+from support.examples import examples
 from support.scripted_chat import ScriptedChat
 from support.small_models import HashedWords, OneByOne, SharedWords
 from support.stage_building import context_of, corpus_of, ranking_of, search_with
@@ -83,7 +84,7 @@ def test_every_stage_and_scorer_is_on_the_shelf() -> None:
 
 
 @pytest.mark.parametrize("stage", SHELF, ids=NAMES)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(texts=corpora, query=words)
 def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, str], query: str) -> None:
     context = context_of(corpus_of(texts))
@@ -99,7 +100,7 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
 
 
 @pytest.mark.parametrize("stage", [stage for stage in SHELF if not stage.inputs()])
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(texts=corpora, queries=st.lists(words, max_size=3))
 def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:
     context = context_of(corpus_of(texts))
@@ -116,7 +117,7 @@ RERANKERS = [stage for stage in SHELF if isinstance(stage, Rerank)]
 
 
 @pytest.mark.parametrize("stage", RERANKERS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(texts=corpora, query=words)
 def test_a_reranker_keeps_exactly_the_documents_below_so_that_recall_at_its_depth_is_equal(
     stage: Rerank, texts: dict[str, str], query: str

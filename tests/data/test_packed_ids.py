@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import fuse
@@ -18,6 +18,7 @@ from rankproof._data.packed_ids import PackedIds
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.write import run_blocks
+from support.examples import examples
 from support.native_cases import assert_same_hits, judged_at_random, outcome, readings, rows_at_random
 
 IDS = st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=12)
@@ -65,7 +66,7 @@ def test_more_ids_than_are_decoded_at_once_are_iterated_whole() -> None:
     assert [*packed(ids)] == ids
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     seed=st.integers(0, 1 << 32),
     chosen=st.lists(st.sampled_from(["absent", "unknown", "1", "2", "é", "long-query-number-five"]), unique=True),
@@ -86,7 +87,7 @@ def test_a_query_that_stands_twice_is_put_together() -> None:
     assert values_of(run.beginning_with(["2"])) == values_of(Run.from_rows(run.rows(), queries=["2"]))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(seed=st.integers(0, 1 << 32), read_options=readings())
 def test_a_packed_run_is_aligned_settled_and_written_as_the_same_run_of_text(seed: int, read_options: ReadOptions) -> None:
     run, qrels = run_at_random(seed), Qrels.from_dict(judged_at_random(seed))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from tools.docs.setting_tables import settings_rows
 
@@ -28,6 +28,7 @@ from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, F
 from rankproof.stages._base import BuildContext, Searcher, Stage
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import store_by_name
+from support.examples import examples
 from support.paths import DOCS
 
 VALUES = [
@@ -78,7 +79,7 @@ def paths(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
         yield from paths(one, (*path, key))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(documents())
 def test_every_key_that_tomllib_finds_has_a_line_that_holds_it(text: str) -> None:
     try:
@@ -330,7 +331,7 @@ STAGE_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.dictionaries(NAMES, STAGE_VALUES, min_size=1, max_size=4), NAMES, st.none() | st.just([nDCG(gain="exp") @ 10, RR]))
 def test_an_experiment_of_python_is_written_and_read_back_as_the_same(
     tmp_path_factory: pytest.TempPathFactory, systems: dict[str, Any], name: str, measures: Any

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.qrels import Qrels
@@ -20,6 +20,7 @@ from rankproof._formats.write import qrels_blocks, run_blocks
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import BlockStream, ByteSource, codec_of, decompress
 from rankproof.errors import InputError
+from support.examples import examples
 
 RUN = Run.from_dict({"q1": {"d1": 1.5, "d,2": 1.0, 'd"3': -2e-5}, "é": {"\u2028": 0.0}})
 QRELS = Qrels.from_dict({"q1": {"d1": 1, "d,2": 0}, "é": {"\u2028": 3}})
@@ -56,19 +57,19 @@ def read_every_way(data: bytes, name: str | None = None) -> None:
             assert str(error).startswith("made")
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(seed=st.sampled_from(SEEDS), changes=bends)
 def test_a_bent_file_is_read_or_refused(seed: bytes, changes: list[tuple[float, int, bytes]]) -> None:
     read_every_way(bent(seed, changes))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.binary(max_size=60), name=st.sampled_from([None, *TEXTS]))
 def test_any_bytes_are_read_or_refused_whatever_the_format_is_said_to_be(data: bytes, name: str | None) -> None:
     read_every_way(data, name)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(changes=bends, codec=st.sampled_from(["gzip", "zstd"]))
 def test_bent_compressed_data_is_never_silently_another_text(changes: list[tuple[float, int, bytes]], codec: str) -> None:
     text = b"".join(SEEDS)
@@ -89,7 +90,7 @@ def portion(stream: BlockStream) -> bytes:
     return bytes(buffer[: stream.readinto(memoryview(buffer))])
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(changes=bends)
 def test_a_bent_corpus_is_read_or_refused(changes: list[tuple[float, int, bytes]]) -> None:
     data = bent(b'{"_id": "d1", "title": "T", "text": "one"}\n{"_id": 2, "text": "", "url": null}\n', changes)

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.qrels import Qrels
@@ -19,6 +19,7 @@ from rankproof._formats.rows import ParseOptions
 from rankproof._formats.write import convert, qrels_blocks, run_blocks, write_qrels, write_run
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError
+from support.examples import examples
 
 HOSTILE = [
     *("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[2J", '"', '""', 'a"b', "a,b", "a;b", "a\tb", "a\nb", "a\r\nb"),
@@ -47,7 +48,7 @@ def plain(text: str, *, first: bool) -> bool:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(table=runs)
 def test_a_run_is_read_back_as_it_was_written(name: str, table: dict[str, dict[str, float]]) -> None:
     run = Run.from_dict(table)
@@ -59,7 +60,7 @@ def test_a_run_is_read_back_as_it_was_written(name: str, table: dict[str, dict[s
 
 
 @pytest.mark.parametrize("name", [*TABLES, "beir"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(table=judgements)
 def test_qrels_are_read_back_as_they_were_written(name: str, table: dict[str, dict[str, int]]) -> None:
     qrels = Qrels.from_dict(table)
@@ -67,7 +68,7 @@ def test_qrels_are_read_back_as_they_were_written(name: str, table: dict[str, di
     assert dict(format_named(name).read_qrels(source, ParseOptions())) == dict(qrels)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(table=runs)
 def test_trec_text_keeps_every_run_that_it_does_not_refuse(table: dict[str, dict[str, float]]) -> None:
     run = Run.from_dict(table)
@@ -80,7 +81,7 @@ def test_trec_text_keeps_every_run_that_it_does_not_refuse(table: dict[str, dict
             b"".join(run_blocks(run, "trec"))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(table=judgements)
 def test_trec_text_keeps_all_qrels_that_it_does_not_refuse(table: dict[str, dict[str, int]]) -> None:
     qrels = Qrels.from_dict(table)

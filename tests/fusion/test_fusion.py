@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.run import Run, RunRow
@@ -16,6 +16,7 @@ from rankproof._fusion.merge import Given, best_kernel, merge
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import InputError, UsageError
+from support.examples import examples
 
 ids = st.sampled_from(["a", "b", "c", "é", "𝔸", "007"])
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -119,7 +120,7 @@ def test_the_fused_run_has_ranks_and_a_name() -> None:
 
 
 @pytest.mark.parametrize(("method", "norm"), WAYS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(tables=tables)
 def test_every_method_keeps_exactly_the_documents_there_are_in_our_order(method: Any, norm: Any, tables: Any) -> None:
     run = fused([Run.from_dict(table) for table in tables], method, norm)
@@ -132,7 +133,7 @@ def test_every_method_keeps_exactly_the_documents_there_are_in_our_order(method:
 
 
 @pytest.mark.parametrize(("method", "norm"), WAYS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(tables=tables, seed=st.randoms())
 def test_the_order_of_rows_never_matters(method: Any, norm: Any, tables: Any, seed: Any) -> None:
     straight = fused([Run.from_dict(table) for table in tables], method, norm)
@@ -174,7 +175,7 @@ def by_dictionary(
 
 
 @pytest.mark.parametrize(("method", "norm"), WAYS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tables=tables, k=st.sampled_from([0.0, 1.0, 60.0]))
 def test_every_method_follows_its_definition_to_the_last_bit(method: Any, norm: Any, tables: Any, k: float) -> None:
     run = fused([Run.from_dict(table) for table in tables], method, norm, k=k)
@@ -189,7 +190,7 @@ rankings = st.lists(st.dictionaries(names, few_values | finite, max_size=60), ma
 
 
 @pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(given_=rankings, times_found=st.booleans(), ahead=st.integers(0, 2))
 def test_the_native_merge_gives_the_bits_of_the_plain_one(given_: Any, times_found: bool, ahead: int) -> None:
     parts: list[Given] = [

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Corpus, Document
@@ -18,6 +18,7 @@ from rankproof._generate.output import GenerationPipeline, write_generated
 from rankproof._generate.rules import RULES
 from rankproof.errors import UsageError
 from rankproof.stages._analyzer import split_words
+from support.examples import examples
 from support.small_datasets import PAGES, payloads, small_corpus
 
 PROSE = st.text(alphabet=st.sampled_from("abehiot ABT.,;159%\u202e\x1b\u00e9\n"), max_size=120)
@@ -78,7 +79,7 @@ def test_queries_are_shared_out_evenly_and_what_is_missing_is_told() -> None:
     assert len({one.id for one in found.kept}) == len(found.kept)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(texts=st.lists(PROSE, min_size=1, max_size=6), titles=st.lists(PROSE, min_size=6, max_size=6), seed=st.integers(0, 3))
 def test_whatever_the_documents_hold_queries_are_sound(texts: list[str], titles: list[str], seed: int) -> None:
     corpus = Corpus(Document(f"d{at}", text, titles[at]) for at, text in enumerate(texts))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._experiment import cache
@@ -18,6 +18,7 @@ from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
 from rankproof._io import files
 from rankproof._io.journal import Block, Journal, record_at, record_bytes
 from rankproof.errors import ExternalError
+from support.examples import examples
 
 
 def block(index: int) -> Block:
@@ -61,7 +62,7 @@ def test_a_record_reads_back_as_it_was(shapes: dict[str, tuple[int, int]], kind:
     assert same(record.block, arrays)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(0, 10**6), st.integers(1, 255))
 def test_a_record_with_any_byte_changed_is_not_believed(at: int, change: int) -> None:
     data = bytearray(record_bytes(block(2), 0.25))

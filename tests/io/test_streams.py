@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._formats.read import read_dataset, read_qrels, read_run
@@ -38,7 +38,6 @@ def test_a_source_can_be_read_again_from_the_start(pack: type[bytes], tmp_path: 
     assert [read_all_bytes(source), read_all_bytes(source)] == [TEXT, TEXT]
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=300), cut=st.integers(0, 400), codec=st.sampled_from(["gzip", "zstd"]), members=st.integers(1, 3))
 def test_a_cut_stream_gives_all_or_an_error_and_never_silently_less(data: bytes, cut: int, codec: str, members: int) -> None:
     pack = gzip.compress if codec == "gzip" else zstandard.ZstdCompressor().compress

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import evaluate
@@ -26,6 +26,7 @@ from rankproof._results.csv_files import per_query_csv, summary_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import check_results_folder, load_results, results_file_sha256, save_results
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError
+from support.examples import examples
 from support.paths import DOCS
 from support.small_results import MEASURES, small_results
 
@@ -93,7 +94,7 @@ def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
     assert_same(load_results(tmp_path / "out"), results)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text), min_size=2, max_size=4, unique=True))
 def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")
@@ -102,7 +103,7 @@ def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str
     assert_same(load_results(folder / "out"), results)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4))
 def test_every_score_keeps_its_bits(tmp_path_factory: pytest.TempPathFactory, scores: list[float]) -> None:
     folder = tmp_path_factory.mktemp("bits")
@@ -435,7 +436,7 @@ def test_a_damaged_document_is_refused(saved: Path, path: tuple[str | int, ...],
         load_results(saved)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.data())
 def test_a_document_that_lacks_any_key_never_crashes_the_reader(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import BpeAnalyzer, ByteNgrams, CharNgrams, train_bpe_analyzer, words_with_blanks
+from support.examples import examples
 from support.stage_building import context_of, corpus_of, ranking_of
 
 
@@ -65,7 +66,7 @@ def learnt() -> BpeAnalyzer:
     return train_bpe_analyzer("bpe-400", ["the theory of things that thaw", "been bean beam", "été étude"] * 3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(first=st.text(max_size=30), second=st.text(max_size=30))
 @example(first="It's 3.5 a_b", second="x²  y")
 def test_the_pieces_of_words_together_are_those_of_each_word(first: str, second: str) -> None:

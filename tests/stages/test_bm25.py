@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Corpus, Document, Query
@@ -17,6 +17,7 @@ from rankproof.stages import BM25
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._bm25_index import best_rows, build_inverted_index, search_compiled
 from rankproof.stages._fields import passage_text
+from support.examples import examples
 from support.stage_building import context_of, corpus_of, ranking_of
 
 PLAIN = BM25(stemming=False, stop_words=False)
@@ -47,7 +48,7 @@ def test_the_worked_example_of_two_documents() -> None:
     assert [round(score, 4) for score in scores.tolist()] == [1.0977, 0.2004]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(docs=texts, query=letters, k1=st.floats(0, 5), b=st.floats(0, 1))
 def test_scores_follow_the_formula(docs: dict[str, str], query: str, k1: float, b: float) -> None:
     stage = BM25(k1=k1, b=b, stemming=False, stop_words=False)
@@ -56,7 +57,7 @@ def test_scores_follow_the_formula(docs: dict[str, str], query: str, k1: float, 
     assert dict(zip(found, scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(docs=texts, queries=st.lists(letters, max_size=4), depth=st.integers(1, 7))
 def test_a_batch_gives_the_same_bits_as_one_by_one(docs: dict[str, str], queries: list[str], depth: int) -> None:
     searcher = BM25(stemming=False, stop_words=False, depth=depth).build(context_of(corpus_of(docs)))
@@ -83,7 +84,6 @@ def test_the_best_rows_are_the_head_of_a_full_sort(document_scores: list[float],
     assert [(-score, row) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == expected
 
 
-@settings(deadline=None)
 @given(documents=st.lists(st.lists(st.sampled_from("abc"), max_size=3), min_size=1, max_size=30), depth=st.integers(1, 35))
 def test_compiled_search_settles_ties_as_the_plain_one_does(documents: list[list[str]], depth: int) -> None:
     index = build_inverted_index(documents, 1.5, 0.75)

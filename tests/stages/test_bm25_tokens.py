@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankproof._cli.main import main
@@ -23,6 +23,7 @@ from rankproof.stages import BM25, Chunked
 from rankproof.stages._analyzer import words_with_blanks
 from rankproof.stages._base import QueryTimer
 from support.bm25_tokens import KINDS
+from support.examples import examples
 from support.small_datasets import small_dataset
 from support.stage_building import context_of, corpus_of, ranking_of
 
@@ -78,7 +79,7 @@ texts = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z"]),
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(docs=texts, query=st.text("abé字 .", max_size=12))
 def test_scores_follow_the_formula(kind: str, docs: dict[str, str], query: str) -> None:
     searcher = BM25(tokens=kind).build(context_of(corpus_of(docs)))
@@ -89,7 +90,7 @@ def test_scores_follow_the_formula(kind: str, docs: dict[str, str], query: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(docs=texts, queries=st.lists(st.text("abé字 .", max_size=12), max_size=4), depth=st.integers(1, 7))
 def test_a_batch_gives_the_same_bits_as_one_by_one(kind: str, docs: dict[str, str], queries: list[str], depth: int) -> None:
     searcher = BM25(tokens=kind, depth=depth).build(context_of(corpus_of(docs)))
@@ -116,7 +117,7 @@ def test_no_text_breaks_an_index_or_a_search(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(before=st.text(max_size=8), query=st.text(min_size=1, max_size=12), after=st.text(max_size=8))
 @example(before="ฉันชอบ", query="ภาษาไทย", after="มาก")
 def test_a_document_that_holds_the_query_between_blanks_scores_above_zero(kind: str, before: str, query: str, after: str) -> None:
@@ -126,7 +127,7 @@ def test_a_document_that_holds_the_query_between_blanks_scores_above_zero(kind: 
     assert "d" in searcher.search(Query("q", query), (), QueryTimer())[0] or not enough
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(before=st.text("ab字é", max_size=8), query=st.text("ab字é", min_size=4, max_size=12), after=st.text("ab字é", max_size=8))
 def test_a_query_of_n_characters_is_found_inside_a_word(before: str, query: str, after: str) -> None:
     for kind in ("characters-4", "bytes-4"):

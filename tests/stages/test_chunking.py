@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Corpus, Document, Query, chunk_separator, document_of_chunk
@@ -23,6 +23,7 @@ from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._chunked import collapse_ranking
 from rankproof.stages._chunking import UNITS, Chunking, chunk_corpus, sentences, unit_starts
+from support.examples import examples
 from support.stage_building import context_of, corpus_of
 
 PIECES = st.sampled_from(
@@ -38,7 +39,7 @@ def _chunks(text: str, unit: str, size: int, overlap: int) -> list[Document]:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=TEXTS, sizes=SIZES)
 def test_chunks_give_the_text_back_in_order_without_a_gap(unit: str, text: str, sizes: tuple[int, int]) -> None:
     chunks = _chunks(text, unit, *sizes)
@@ -56,7 +57,7 @@ def test_chunks_give_the_text_back_in_order_without_a_gap(unit: str, text: str, 
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=TEXTS, sizes=SIZES)
 def test_neighbours_share_exactly_the_overlap_and_none_is_too_long(unit: str, text: str, sizes: tuple[int, int]) -> None:
     size, overlap = sizes

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Query
@@ -292,7 +292,6 @@ def test_counts_that_were_kept_say_what_they_said_when_they_were_new() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None)
 @given(said=st.lists(st.sampled_from(WELL) | st.text(st.sampled_from("[]>, 0123456789ABYesNo{}<")), min_size=1, max_size=6))
 def test_no_document_is_added_or_lost_whatever_the_model_says(way: type[LLMScorer], said: list[str]) -> None:
     turns = iter(said * 1000)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Query
@@ -18,6 +18,7 @@ from rankproof.errors import UsageError
 from rankproof.stages import BM25, RM3, Dense
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._rm3 import RM3Searcher, feedback_terms, interpolate, relevance_model, top_weighted
+from support.examples import examples
 from support.small_datasets import small_dataset
 from support.small_models import HashedWords
 from support.stage_building import context_of, corpus_of, ranking_of, search_with
@@ -62,7 +63,7 @@ def test_of_equal_weights_the_first_by_its_letters_stays() -> None:
     assert list(top_weighted({"b": 1.0, "a": 1.0, "c": 2.0}, 2)) == ["c", "a"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(docs=texts, query=letters, count=st.integers(1, 4), terms=st.integers(1, 4))
 def test_weight_one_is_the_ranking_below_to_the_last_bit(docs: dict[str, str], query: str, count: int, terms: int) -> None:
     context = context_of(corpus_of(docs))
@@ -73,7 +74,7 @@ def test_weight_one_is_the_ranking_below_to_the_last_bit(docs: dict[str, str], q
     assert (above[0], above[1].tolist()) == (below[0], below[1].tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(docs=texts, query=letters, weight=st.floats(0, 0.99, allow_subnormal=False), count=st.integers(1, 3))
 def test_scores_are_the_weighted_sums_of_bm25_weights(docs: dict[str, str], query: str, weight: float, count: int) -> None:
     """The oracle asks BM25 for each term alone, and reckons the model anew from the texts."""

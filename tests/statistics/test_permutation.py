@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from rankproof._statistics.deterministic import GOLDEN, random_words, stream_key, to_exact_sum
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES, randomisation_p, signed_sums
+from support.examples import examples
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ MATRIX = st.integers(2, 30).flatmap(
 
 
 @given(MATRIX)
-@settings(max_examples=50)
+@examples(50)
 def test_p_is_above_0_at_most_1_and_the_same_both_ways(rows: list[list[float]]) -> None:
     p = randomisation_p(np.array(rows), 500, 0)
     assert (p == p.T).all()
@@ -81,14 +82,14 @@ def test_p_is_above_0_at_most_1_and_the_same_both_ways(rows: list[list[float]]) 
 
 
 @given(MATRIX, st.sampled_from([-3.0, 0.5, 10.0]))
-@settings(max_examples=50)
+@examples(50)
 def test_a_constant_added_to_all_systems_changes_no_p(rows: list[list[float]], constant: float) -> None:
     values = np.array(rows)
     assert (randomisation_p(values + constant, 500, 0) == randomisation_p(values, 500, 0)).all()
 
 
 @given(MATRIX)
-@settings(max_examples=50)
+@examples(50)
 def test_other_systems_change_no_p_of_a_pair(rows: list[list[float]]) -> None:
     values = np.array(rows)
     whole_table, pair = randomisation_p(values, 500, 0), randomisation_p(values[:, 1:], 500, 0)

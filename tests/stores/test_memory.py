@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
 from rankproof.stores import _memory as module
 from rankproof.stores._base import MAX_VECTOR_LENGTH
 from rankproof.stores._memory import Memory, VectorRows, nearest
+from support.examples import examples
 from support.vector_stores import like_text, require
 
 SIZES = st.sampled_from([1, 2, 3, 15, 16, 17, 31, 33, 129, 300, 1000])
@@ -40,7 +41,7 @@ def _assert_one_answer(vectors: Matrix, queries: Matrix, k: int) -> None:
         np.testing.assert_array_equal(their_scores, scores)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(count=SIZES, width=WIDTHS, queries=st.integers(1, 5), k=DEPTHS, seed=st.integers(0, 999), ties=st.integers(0, 3))
 def test_every_kernel_gives_the_defined_rows_and_bits(count: int, width: int, queries: int, k: int, seed: int, ties: int) -> None:
     numbers = np.random.default_rng(seed)

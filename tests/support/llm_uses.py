@@ -153,7 +153,7 @@ def _generated(model: ChatModel, session: LLMSession) -> UseOutcome:
     generator = LLMGenerator(model, statistics, session, lambda label, done, total: None)
     sources = [SourceDocument("factual", (doc,)) for doc in statistics.texts]
     found = generator.generate(sources)
-    lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], generator.describe()["asked"]
+    lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], generator.describe()["usage"]
     whole = len(found) == 5 and len(lost) == counts["failed"] + counts["given_up"] and set(lost) <= set(sources)
     return UseOutcome(5, whole, flags(counts), counts)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Queries, Query
 from rankproof._tokenizer_lab.typos import MAX_EDITS, apply_typos, typo_letters, with_typos
 from rankproof.errors import UsageError
+from support.examples import examples
 
 TEXTS = {
     "english": "How many points did the Panthers defense surrender?",
@@ -51,7 +52,7 @@ def test_two_edits_are_the_first_one_and_another(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.integers(0, 3), st.text(max_size=4))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_text_takes_edits_and_stays_a_text(text: str, edits: int, key: str) -> None:
     found = apply_typos(text, edits, key)
     found.encode()

@@ -1,0 +1,24 @@
+"""How many examples hypothesis draws: all of them, or a tenth with `--hypothesis-profile=fast` (`make test`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+FULL, FAST = 100, 20
+"""Examples of a test that names no number."""
+
+
+def register_profiles() -> None:
+    """The two profiles; how fast a machine is, or how busy, is no property of the code."""
+    common: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("full", max_examples=FULL, **common)
+    settings.register_profile("fast", max_examples=FAST, **common)
+    settings.load_profile("full")
+
+
+def examples(count: int, **more: Any) -> settings:
+    """So many examples in the full profile, a tenth of them in the fast one, but at least 10."""
+    fast = settings().max_examples == FAST
+    return settings(max_examples=min(count, max(10, count // 10)) if fast else count, **more)
