@@ -7,7 +7,7 @@ CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills sanitize package package-test lowest size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ check: $(VENV)/check.stamp ## format, lint, types, import contracts
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+names: $(VENV)/test.stamp ## write the imports for type checkers of models, stages and stores
+	$(BIN)/python -m tools.public_names
 
 docs: $(VENV)/docs.stamp ## build the site of the documentation
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -22,6 +22,8 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "rankproof":
+            raise
         raise _missing(error.name or name, name) from None
     except ImportError as error:
         fix = f"run: pip install 'rankproof[{name}]'"

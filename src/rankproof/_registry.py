@@ -7,6 +7,7 @@ holds records that a decorator registers when their module is imported. Installe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, reduce
 from importlib import import_module
@@ -15,7 +16,8 @@ from pkgutil import iter_modules
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rankproof.errors import ExternalError, MissingExtraError, UsageError, escape_invisible, for_message
+from rankproof._extras import extra
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,13 +41,8 @@ class Component:
     def load(self) -> Any:
         """The class, function or value behind the name."""
         module, _, attribute = self.target.partition(":")
-        try:
+        with extra(self.extra) if self.extra else nullcontext():
             return getattr(import_module(module), attribute)
-        except ModuleNotFoundError as error:
-            library = (error.name or "").partition(".")[0]
-            if not self.extra or library == module.partition(".")[0]:
-                raise
-            raise MissingExtraError(library, self.extra) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 
 import pytest
 from tools.docs.setting_tables import settings_rows
+from tools.public_names import updated_init
 
 import rankproof.models
 import rankproof.stages
@@ -69,11 +69,9 @@ def test_every_setting_has_a_description(component: Component, registry: Registr
 
 @pytest.mark.parametrize("package", [rankproof.stages, rankproof.models, rankproof.stores], ids=lambda package: package.__name__)
 def test_the_names_for_type_checkers_are_those_of_the_registry(package: Any) -> None:
-    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    checked = next(node for node in tree.body if isinstance(node, ast.If))
-    imported = {name.asname: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for name in node.names}
-    assert sorted(imported, key=str) == package.__all__ == dir(package)
-    assert {name: getattr(package, name).__module__ for name in package.__all__} == imported
+    written = Path(package.__file__).read_text(encoding="utf-8")
+    assert written == updated_init(package.__name__), "run: make names"
+    assert package.__all__ == dir(package)
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = package.Nothing
 

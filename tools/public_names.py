@@ -1,0 +1,39 @@
+"""Writes the imports that type checkers read in rankproof.models, stages and stores, from their registries: `make names`."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+PACKAGES = ("rankproof.models", "rankproof.stages", "rankproof.stores")
+_START, _END = "if TYPE_CHECKING:\n", "else:\n"
+
+
+def main() -> None:
+    """Writes the imports of every package."""
+    for package in PACKAGES:
+        init_file(package).write_text(updated_init(package), encoding="utf-8")
+
+
+def init_file(package: str) -> Path:
+    """The `__init__.py` of the package."""
+    path = importlib.import_module(package).__file__
+    assert path is not None
+    return Path(path)
+
+
+def updated_init(package: str) -> str:
+    """The content of `__init__.py` with one import for each public name."""
+    before, _, rest = init_file(package).read_text(encoding="utf-8").partition(_START)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_START}{''.join(_imports(package))}{_END}{after}"
+
+
+def _imports(package: str) -> list[str]:
+    module = importlib.import_module(package)
+    homes = sorted((getattr(module, name).__module__, not name.isupper(), name) for name in module.__all__)
+    return [f"    from {home} import {name} as {name}\n" for home, _, name in homes]
+
+
+if __name__ == "__main__":
+    main()
