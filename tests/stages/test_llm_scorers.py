@@ -26,7 +26,7 @@ from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatRequest, ChatRequestError
-from rankproof.models._chat.smollm2 import SmolLM2
+from rankproof.models._chat.openai import OpenAIChat
 from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise, Rerank
 from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerCost, LLMQueryScorer, QueryTimer, ReportsTruncation
 from rankproof.stages._llm_base import LLMScorer
@@ -381,13 +381,14 @@ def test_settings_that_make_no_sense_are_refused() -> None:
 
 def test_the_example_of_the_page_is_an_experiment_that_reads_back_as_it_was(tmp_path: Path) -> None:
     page = (DOCS / "llm-rerank.md").read_text(encoding="utf-8")
-    (tmp_path / "e.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])
+    (tmp_path / "e.toml").write_text(re.findall(r"```toml[^\n]*\n(.*?)```", page, re.DOTALL)[0])
     experiment = read_experiment(str(tmp_path / "e.toml"))
+    model = OpenAIChat("qwen2.5:7b", base_url="http://localhost:11434/v1", api_key_env="")
     expected = {
         "bm25": BM25(),
-        "listwise": Rerank(BM25(), Listwise(SmolLM2(), window=10, step=5), top=20),
-        "pointwise": Rerank(BM25(), Pointwise(SmolLM2()), top=10),
-        "pairwise": Rerank(BM25(), Pairwise(SmolLM2()), top=4),
+        "listwise": Rerank(BM25(), Listwise(model, window=10, step=5), top=20),
+        "pointwise": Rerank(BM25(), Pointwise(model), top=10),
+        "pairwise": Rerank(BM25(), Pairwise(model), top=4),
     }
     assert dict(experiment.systems) == expected
     (tmp_path / "again.toml").write_text(experiment_toml(experiment))

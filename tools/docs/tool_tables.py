@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import rankproof as rp
 from rankproof._analysis.audit.ties import audit_ties
 from rankproof._analysis.audit.tools import audit_tools
+from rankproof._analysis.inputs import input_from_runs
 from rankproof._io.escape import for_markdown
 
 Grades = Mapping[str, Mapping[str, int]]
@@ -15,7 +15,7 @@ Scores = Mapping[str, Mapping[str, float]]
 
 def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
     """Each tool's name for the measure, its value, and how it differs."""
-    table = audit_tools(rp.input_from_runs(qrels, {"run": run}, [measure]))
+    table = audit_tools(input_from_runs(qrels, {"run": run}, [measure]))
     rows = ["| tool and name | value | differs in |", "| :--- | ---: | :--- |"]
     for row in table.records():
         value = row["run"]
@@ -26,7 +26,7 @@ def by_tool(qrels: Grades, run: Scores, measure: str) -> str:
 
 def over_ties(qrels: Grades, run: Scores, measures: list[str]) -> str:
     """Values over the orders of tied documents."""
-    table = audit_ties(rp.input_from_runs(qrels, {"run": run}, measures))
+    table = audit_ties(input_from_runs(qrels, {"run": run}, measures))
     rows = ["| measure | value | expected | worst | best |", "| :--- | ---: | ---: | ---: | ---: |"]
     for row in table.records():
         numbers = " | ".join(f"{row[name]:.4f}" for name in ("value", "expected", "worst", "best"))
