@@ -88,7 +88,7 @@ def test_failed_documents_are_counted_and_a_server_that_is_down_ends_it(
     with ChatServer(lambda request: completion("no")) as server:
         options = [*MODEL, "--base-url", server.address, "--count", "2", "--categories", "keyword"]
         assert main(["generate", corpus, "-o", str(tmp_path / "other"), *options]) == 1
-        assert "no query came of" in capsys.readouterr().err
+        assert "no query was generated from" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
 
@@ -97,7 +97,7 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(corpus: str, tmp_path: Path, 
         options = [*MODEL, "--base-url", server.address, "--count", "6", "--categories", "factual,multi-hop", "--price-in", "2"]
         assert main(["generate", corpus, "--dry-run", *options]) == 0
         assert not server.requests
-    assert "Nothing was asked." in capsys.readouterr().out
+    assert "No call was made." in capsys.readouterr().out
     assert not (tmp_path / "cache").exists()
 
 
@@ -121,10 +121,10 @@ def test_hostile_documents_stay_text_on_the_screen(tmp_path: Path, capsys: pytes
 
 WRONG = [
     (["--count", "0"], "not a whole number of at least 1"),
-    (["--count", "3"], "the output folder has no name"),
-    (["-o", ""], "the output folder has no name"),
+    (["--count", "3"], "the output folder has no valid name"),
+    (["-o", ""], "the output folder has no valid name"),
     (["-o", "{data}"], "exists; name a folder that does not exist yet"),
-    (["-o", "{new}", "--categories", "poems"], "no category is called poems"),
+    (["-o", "{new}", "--categories", "poems"], "unknown category poems"),
     (["-o", "{new}", "--fields", "colour"], "no document has a text field called colour"),
     (["-o", "{new}", "--by", "heuristic", "--model", "writer"], "--by heuristic asks no model"),
     (["-o", "{new}", "--by", "model"], "no model is named"),

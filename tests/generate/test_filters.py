@@ -38,21 +38,21 @@ EXAMPLES: list[tuple[str, tuple[str, ...], str, RejectReason | None]] = [
     ("jam", (), "keyword", "short"),
     ("jam " * 33, (), "keyword", "long"),
     ("jam " + "a" * 300, (), "keyword", "long"),
-    ("quantum chromodynamics lattice", (), "keyword", "strange"),
-    ("the of and which", (), "keyword", "strange"),
-    ("what does the passage say about jam", (), "factual", "source"),
-    ("according to this short text how is jam made", (), "factual", "source"),
-    ("what is jam in Passage 1", (), "factual", "source"),
+    ("quantum chromodynamics lattice", (), "keyword", "unknown-words"),
+    ("the of and which", (), "keyword", "unknown-words"),
+    ("what does the passage say about jam", (), "factual", "names-source"),
+    ("according to this short text how is jam made", (), "factual", "names-source"),
+    ("what is jam in Passage 1", (), "factual", "names-source"),
     ("How to SET jam", (), "how-to", "title"),
     ("jam set to how", (), "how-to", "title"),
     ("tell me how to set jam please", (), "how-to", "title"),
     ("to set jam", (), "how-to", "title"),
-    ("until drops wrinkle on a cold plate", (), "question", "copy"),
-    ("why must you boil strawberries with sugar and lemon until drops wrinkle and what then", (), "question", "copy"),
-    ("does jam keep for 30 days", ("30 days",), "factual", "answer"),
+    ("until drops wrinkle on a cold plate", (), "question", "copied"),
+    ("why must you boil strawberries with sugar and lemon until drops wrinkle and what then", (), "question", "copied"),
+    ("does jam keep for 30 days", ("30 days",), "factual", "gives-answer"),
     ("who invented jam", ("pectin",), "unanswerable", "answerable"),
     ("who invented jam", (), "unanswerable", None),
-    ("which fruit needs lemon", (), "negated", "positive"),
+    ("which fruit needs lemon", (), "negated", "no-negation"),
     ("which fruit doesn’t need lemon", (), "negated", None),
 ]
 
@@ -63,7 +63,7 @@ def test_each_filter_by_example(text: str, answers: tuple[str, ...], category: s
 
 
 def test_every_reason_has_an_example_or_a_test_of_its_own() -> None:
-    elsewhere = {"nothing", "same", "alike"}
+    elsewhere = {"no-draft", "duplicate", "near-duplicate"}
     assert {expected for *_, expected in EXAMPLES if expected} | elsewhere == set(REJECT_REASONS)
 
 
@@ -103,7 +103,7 @@ def test_queries_that_stay_are_never_alike_and_the_first_always_stays(sets: list
         found = earlier.reject_reason(terms)
         alike = [other for other in kept if len(terms & other) >= DUPLICATE_SIMILARITY * len(terms | other)]
         assert (found is None) == (not alike)
-        assert (found == "same") == (terms in kept)
+        assert (found == "duplicate") == (terms in kept)
         if found is None:
             earlier.add(terms)
             kept.append(terms)

@@ -16,7 +16,8 @@ from rankproof._generate.draft import TASKS, TWO_DOCUMENT_CATEGORIES, KeptQuery
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GeneratedQueries
 from rankproof._generate.llm import LLMGenerator
-from rankproof._generate.output import GenerationPipeline, write_generated
+from rankproof._generate.output import write_generated
+from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._io.open import open_source
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
@@ -169,18 +170,18 @@ def test_a_server_that_fails_is_told_of_and_all_failing_ends_in_an_error() -> No
 
     found = made(ScriptedChat(failing))
     assert [one.error for one in found.failed] == ["the server is busy"]
-    with pytest.raises(ExternalError, match="no query came of 6 documents; of the last one: the server is busy"):
+    with pytest.raises(ExternalError, match="no query was generated from 6 documents; last error: the server is busy"):
         made(ScriptedChat(lambda request: ChatRequestError("the server is busy")))
 
 
 def test_what_is_left_out_is_asked_of_other_documents_but_not_for_ever() -> None:
     model = ScriptedChat(lambda request: json.dumps({"query": "the passage on hobs", "answer": ""}))
-    with pytest.raises(Exception, match="it speaks of the passage"):
+    with pytest.raises(Exception, match="it mentions the passage"):
         made(model, 2)
     assert model.log.calls == 6
     model = ScriptedChat(lambda request: json.dumps({"query": "hob trouble at home", "answer": ""}))
     found = made(model, 2)
-    assert [one.reason for one in found.rejected] == ["same"] * 3
+    assert [one.reason for one in found.rejected] == ["duplicate"] * 3
     assert model.log.calls == 2 + 1 + 1
 
 

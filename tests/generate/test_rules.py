@@ -14,7 +14,8 @@ from rankproof._data.dataset import Corpus, Document
 from rankproof._formats.read import read_dataset, read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GeneratedQueries, split_count
-from rankproof._generate.output import GenerationPipeline, write_generated
+from rankproof._generate.output import write_generated
+from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._generate.rules import RULES
 from rankproof.errors import UsageError
 from rankproof.stages._analyzer import split_words
@@ -100,11 +101,11 @@ def test_documents_without_enough_words_make_nothing() -> None:
 
 
 def test_unknown_and_repeated_categories_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"no category is called keywords here; did you mean keyword\?"):
+    with pytest.raises(UsageError, match=r"unknown category keywords; did you mean keyword\?"):
         made(categories=["keywords"])
-    with pytest.raises(UsageError, match="no category is called multi-hop here"):
+    with pytest.raises(UsageError, match="unknown category multi-hop"):
         made(categories=["multi-hop"])
-    with pytest.raises(UsageError, match="stands twice"):
+    with pytest.raises(UsageError, match="a category is repeated"):
         made(categories=["paraphrase", "paraphrased"])
 
 
@@ -127,11 +128,11 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
     found = made(2)
     with pytest.raises(UsageError, match="exists"):
         write_generated(found, {}, str(tmp_path))
-    with pytest.raises(UsageError, match="no name"):
+    with pytest.raises(UsageError, match="no valid name"):
         write_generated(found, {}, str(tmp_path / "a\0b"))
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="cannot be made"):
+    with pytest.raises(UsageError, match="could not be created"):
         write_generated(found, {}, str(tmp_path / "file" / "made"))
 
 

@@ -1,1 +1,1 @@
-"""Synthetic queries: made from documents, by rules or by a language model, with the document that each was made from."""
+"""Synthetic queries, generated from documents by rules or by a language model."""

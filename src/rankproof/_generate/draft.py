@@ -1,4 +1,4 @@
-"""QueryDraft, prompts."""
+"""The prompts, categories and reject reasons of generated queries, and their values from draft to kept query."""
 
 from __future__ import annotations
 
@@ -43,57 +43,57 @@ TASKS: Mapping[str, str] = {
     "medium": "a question with three constraints that the passage answers.",
     "complex": "a question with five or more constraints that the passage answers.",
 }
-"""By category; those from `appliance` on are the kinds and the complexities of seed 002."""
+"""The task of each category; the last seven are the question types and complexities of a recipe collection."""
 TWO_DOCUMENT_CATEGORIES = ("comparative", "multi-hop")
-"""Categories whose queries are made from two documents."""
+"""Categories whose queries need two documents."""
 UNANSWERABLE = "unanswerable"
-"""The category whose target does not answer the query."""
+"""The category of queries that their target does not answer."""
 MAX_PASSAGE_CHARACTERS = 4000
-"""Of a passage that the model is given."""
+"""The length that a passage is truncated to in the prompt."""
 
 
 def build_request(category: str, passages: Sequence[str], max_tokens: int) -> ChatRequest:
-    """What the model is asked for one query."""
+    """The request for one query."""
     text = fill_prompt(PROMPT, task=TASKS[category], passages=quote_untrusted(passages, characters=MAX_PASSAGE_CHARACTERS))
     return ChatRequest((Message("system", SYSTEM), Message("user", text)), max_tokens, SCHEMA)
 
 
 RejectReason = Literal[
-    "nothing",
+    "no-draft",
     "empty",
     "short",
     "long",
-    "strange",
-    "source",
+    "unknown-words",
+    "names-source",
     "title",
-    "copy",
-    "answer",
+    "copied",
+    "gives-answer",
     "answerable",
-    "positive",
-    "same",
-    "alike",
+    "no-negation",
+    "duplicate",
+    "near-duplicate",
 ]
 REJECT_REASONS: dict[RejectReason, str] = {
-    "nothing": "the document gives nothing for the category",
-    "empty": "it has no word",
-    "short": "it has fewer than two words",
+    "no-draft": "the document gives no query of the category",
+    "empty": "it has no letters",
+    "short": "it has fewer than 2 words",
     "long": "it has more than 32 words or 300 characters",
-    "strange": "none of its words stands in any document",
-    "source": "it speaks of the passage, the document or the text",
-    "title": "it is the title, holds it, or is a part of it",
-    "copy": "most of it is copied from the document in one piece",
-    "answer": "it gives its own answer away",
-    "answerable": "the document answers it although it should not",
-    "positive": "it says no word of negation although it should",
-    "same": "it has the words of an earlier one",
-    "alike": "it has nearly all words of an earlier one",
+    "unknown-words": "none of its words is in any document",
+    "names-source": "it mentions the passage, the document or the text",
+    "title": "it is the title, contains it, or is a part of it",
+    "copied": "most of it is copied from the document word for word",
+    "gives-answer": "it contains its own answer",
+    "answerable": "it should be unanswerable, but the document answers it",
+    "no-negation": "it should have a negation, but has none",
+    "duplicate": "it has the same words as an earlier query",
+    "near-duplicate": "it has nearly the same words as an earlier query",
 }
-"""Why a query is left out, in the order in which it is looked for."""
+"""Why a query is rejected, in the order of the checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A category and the documents that a query of it is to be made from; the first is its target."""
+    """A category and the documents to generate a query of it from; the first is the target."""
 
     category: str
     docs: tuple[str, ...]
@@ -101,7 +101,7 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class QueryDraft:
-    """A query and its answers; `unfounded` says that an answer was given which stands in no document."""
+    """A query and its answers; `unfounded` says that the model gave an answer that is in no document."""
 
     text: str
     answers: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class QueryDraft:
 
 @dataclass(frozen=True, slots=True)
 class RejectedQuery:
-    """A draft that was left out; its text is empty where none was made."""
+    """A rejected draft; the text is empty where there was no draft."""
 
     source: SourceDocument
     reason: RejectReason
@@ -123,7 +123,7 @@ class RejectedQuery:
 
 @dataclass(frozen=True, slots=True)
 class FailedDocument:
-    """A document that a language model made nothing of: no reply came, or none of use."""
+    """A document for which the language model gave no valid reply."""
 
     source: SourceDocument
     error: str
@@ -135,7 +135,7 @@ class FailedDocument:
 
 @dataclass(frozen=True, slots=True)
 class KeptQuery:
-    """A query that stays."""
+    """A query that passed every filter."""
 
     id: str
     text: str
@@ -144,7 +144,7 @@ class KeptQuery:
     generated_by: str
 
     def fields(self) -> dict[str, Any]:
-        """What `queries.jsonl` says besides id and text."""
+        """The fields of the query in queries.jsonl, besides id and text."""
         several = {"targets": list(self.source.docs)} if len(self.source.docs) > 1 else {}
         answers: dict[str, Any] = {"answers": list(self.answers)} if self.answers else {}
         if self.source.category == UNANSWERABLE:

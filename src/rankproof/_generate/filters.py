@@ -1,4 +1,4 @@
-"""Filters, term statistics."""
+"""The filters of generated queries, and the term statistics that they and the rules use."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FUNCTION_WORDS = (
     "use used uses using very was way we well were what when where whether which while who whom whose why will with "
     "within without would yet you your"
 )
-"""Words that tell nothing of what a text is about."""
+"""Words that carry no topic."""
 _MIN_WORD_LENGTH = 3
 
 
 class TermStatistics:
-    """Word forms and document frequencies; a word's worth in a text is tf x idf, as BM25 has the idf."""
+    """Stems and their document frequencies; the weight of a word in a text is tf x idf, with the idf of BM25."""
 
     def __init__(self, corpus: Corpus, fields: Collection[str]) -> None:
         self.texts = passage_texts(corpus, tuple(fields))
@@ -41,25 +41,25 @@ class TermStatistics:
         self._found = Counter(term for text in self.texts.values() for term in set(self.terms.tokenize(text)))
 
     def has_known_word(self, text: str) -> bool:
-        """Whether some document has a word of the text."""
+        """Whether a word of the text is in some document."""
         return any(term in self._found for term in self.terms.tokenize(text))
 
     def idf(self, term: str) -> float:
-        """How telling a term is."""
+        """The inverse document frequency of a term."""
         return idf(self._found.get(term, 0), len(self.texts))
 
-    def top_terms(self, text: str, most: int, without: Iterable[str] = ()) -> list[str]:
-        """The most telling words, one a word form, most telling first; of equal ones the first in the text."""
-        left_out = set(without)
+    def top_terms(self, text: str, count: int, without: Iterable[str] = ()) -> list[str]:
+        """The words of the highest tf x idf, one for each stem; ties are in the order of the text."""
+        excluded = set(without)
         first: dict[str, str] = {}
         times: Counter[str] = Counter()
         for word in split_words(text):
             term = self.terms[word]
-            if term and term not in left_out and len(word) >= _MIN_WORD_LENGTH and not word[0].isdigit():
+            if term and term not in excluded and len(word) >= _MIN_WORD_LENGTH and not word[0].isdigit():
                 first.setdefault(term, word)
                 times[term] += 1
         ranked = sorted(first, key=lambda term: -times[term] * self.idf(term))
-        return [first[term] for term in ranked[:most]]
+        return [first[term] for term in ranked[:count]]
 
     def in_text_order(self, text: str, chosen: Collection[str]) -> list[str]:
         """The chosen words in the order of the text."""
@@ -81,52 +81,52 @@ _NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|without|except|neither|n
 def reject_reason(
     draft: QueryDraft, source: SourceDocument, documents: Sequence[Document], term_statistics: TermStatistics
 ) -> RejectReason | None:
-    """Why the query cannot stay, None where nothing is wrong with it by itself."""
-    asked = split_words(draft.text)
+    """Why the query is rejected on its own, None where it passes."""
+    words = split_words(draft.text)
     texts = [split_words(term_statistics.texts[doc]) for doc in source.docs]
     found: Mapping[RejectReason, Callable[[], bool]] = {
         "empty": lambda: not any(char.isalpha() for char in draft.text),
-        "short": lambda: len(asked) < MIN_QUERY_WORDS,
-        "long": lambda: len(asked) > MAX_QUERY_WORDS or len(draft.text) > MAX_QUERY_CHARACTERS,
-        "strange": lambda: not term_statistics.has_known_word(draft.text),
-        "source": lambda: bool(_NAMED_SOURCE.search(draft.text)),
-        "title": lambda: any(is_title(asked, split_words(document.title)) for document in documents),
-        "copy": lambda: any(is_copy(asked, text) for text in texts),
-        "answer": lambda: any(_contains(asked, split_words(answer)) for answer in draft.answers),
+        "short": lambda: len(words) < MIN_QUERY_WORDS,
+        "long": lambda: len(words) > MAX_QUERY_WORDS or len(draft.text) > MAX_QUERY_CHARACTERS,
+        "unknown-words": lambda: not term_statistics.has_known_word(draft.text),
+        "names-source": lambda: bool(_NAMED_SOURCE.search(draft.text)),
+        "title": lambda: any(is_title(words, split_words(document.title)) for document in documents),
+        "copied": lambda: any(is_copy(words, text) for text in texts),
+        "gives-answer": lambda: any(_contains(words, split_words(answer)) for answer in draft.answers),
         "answerable": lambda: source.category == UNANSWERABLE and bool(draft.answers),
-        "positive": lambda: source.category == "negated" and not _NEGATION.search(draft.text),
+        "no-negation": lambda: source.category == "negated" and not _NEGATION.search(draft.text),
     }
     return next((reason for reason, is_so in found.items() if is_so()), None)
 
 
-def is_title(asked: Sequence[str], title: Sequence[str]) -> bool:
-    """Whether a query is the title, holds all of it in one piece, or is a piece of it; three words at least, or all."""
-    if not title or not asked:
+def is_title(words: Sequence[str], title: Sequence[str]) -> bool:
+    """Whether a query has the words of the title, contains the title, or is a part of it of at least three words."""
+    if not title or not words:
         return False
-    if sorted(asked) == sorted(title):
+    if sorted(words) == sorted(title):
         return True
-    return (len(title) >= _MIN_TITLE_WORDS and _contains(asked, title)) or (
-        len(asked) >= _MIN_TITLE_WORDS and _contains(title, asked)
+    return (len(title) >= _MIN_TITLE_WORDS and _contains(words, title)) or (
+        len(words) >= _MIN_TITLE_WORDS and _contains(title, words)
     )
 
 
-def is_copy(asked: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether eight words in a row, or at least five that are most of the query, stand in the text in one piece."""
-    span = min(MAX_COPIED_WORDS, max(MIN_COPIED_WORDS, ceil(MAX_COPIED_SHARE * len(asked))))
-    return any(_contains(text, asked[at : at + span]) for at in range(len(asked) - span + 1))
+def is_copy(words: Sequence[str], text: Sequence[str]) -> bool:
+    """Whether eight words in a row, or at least five that are 80% of the query, are in the text."""
+    span = min(MAX_COPIED_WORDS, max(MIN_COPIED_WORDS, ceil(MAX_COPIED_SHARE * len(words))))
+    return any(_contains(text, words[at : at + span]) for at in range(len(words) - span + 1))
 
 
 def _contains(whole: Sequence[str], part: Sequence[str]) -> bool:
-    """Whether the part stands in the whole in one piece."""
+    """Whether the words of the part follow each other in the whole."""
     return bool(part) and f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 
 DUPLICATE_SIMILARITY = 0.8
-"""Shared words over all words of both, from which two queries are alike."""
+"""Jaccard similarity of their words from which two queries are near-duplicates."""
 
 
 class DuplicateFilter:
-    """The word sets of all queries that stayed."""
+    """The word sets of all kept queries."""
 
     def __init__(self) -> None:
         self._sets: list[frozenset[str]] = []
@@ -134,28 +134,28 @@ class DuplicateFilter:
         self._with: defaultdict[str, list[int]] = defaultdict(list)
 
     def reject_reason(self, terms: Iterable[str]) -> RejectReason | None:
-        """Whether an earlier one has the same words, or is alike."""
-        asked = frozenset(terms)
-        if asked in self._known:
-            return "same"
-        shared = Counter(at for term in asked for at in self._with[term])
-        alike = (count / len(asked | self._sets[at]) for at, count in shared.items())
-        return "alike" if any(share >= DUPLICATE_SIMILARITY for share in alike) else None
+        """Whether an earlier query has the same or nearly the same words."""
+        words = frozenset(terms)
+        if words in self._known:
+            return "duplicate"
+        shared = Counter(at for term in words for at in self._with[term])
+        similarities = (count / len(words | self._sets[at]) for at, count in shared.items())
+        return "near-duplicate" if any(share >= DUPLICATE_SIMILARITY for share in similarities) else None
 
     def add(self, terms: Iterable[str]) -> None:
-        """Remembers one that stays."""
-        asked = frozenset(terms)
-        for term in asked:
+        """Adds a kept query."""
+        words = frozenset(terms)
+        for term in words:
             self._with[term].append(len(self._sets))
-        self._sets.append(asked)
-        self._known.add(asked)
+        self._sets.append(words)
+        self._known.add(words)
 
 
 ROUND_TRIP_DEPTH = 10
 
 
 def round_trip(corpus: Corpus, kept: Sequence[KeptQuery], fields: tuple[str, ...]) -> dict[str, Any]:
-    """How many queries have their target in BM25's first ten, in all and by category; nothing is left out by it."""
+    """How many queries have their target in the top 10 of BM25, overall and by category; no query is rejected by it."""
     index = BM25(fields=fields, depth=ROUND_TRIP_DEPTH).index(corpus)
     rankings = [index.search(Query(one.id, one.text), (), QueryTimer()) for one in kept]
     of = Counter(one.source.category for one in kept)

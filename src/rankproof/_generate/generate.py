@@ -1,4 +1,4 @@
-"""Generate()."""
+"""Samples documents, generates a query from each, and keeps those that pass the filters."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from rankproof.stages._base import QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher
 
 MIN_DOCUMENT_WORDS = 8
-"""Of a document that a query can be made from."""
+"""The length of a document that queries are generated from."""
 _NEIGHBOURS = 5
 _QUERY_TERMS = 30
 
 
 class DocumentSampler:
-    """The documents of a collection that have enough words, in an order that only the seed and the category decide."""
+    """The documents with enough words, in a random order that depends on the seed and the category alone."""
 
     def __init__(self, corpus: Corpus, term_statistics: TermStatistics, fields: tuple[str, ...], seed: int) -> None:
-        self._corpus, self._lexicon, self._fields, self._seed = corpus, term_statistics, fields, seed
+        self._corpus, self._term_statistics, self._fields, self._seed = corpus, term_statistics, fields, seed
         self.docs = sorted(doc for doc, text in term_statistics.texts.items() if len(split_words(text)) >= MIN_DOCUMENT_WORDS)
         self._fit = frozenset(self.docs)
 
     def sources(self, category: str) -> Iterator[SourceDocument]:
-        """Each document once; for a category that takes two, with the document nearest to it."""
+        """Each document once; for a category of two documents, with its nearest document."""
         docs = list(self.docs)
         Random(f"{self._seed}\0{category}").shuffle(docs)
         for doc in docs:
@@ -55,9 +55,9 @@ class DocumentSampler:
                 yield SourceDocument(category, (doc, other))
 
     def _nearest(self, doc: str) -> str | None:
-        """Another document that shares the most telling words; None where none shares any."""
-        telling = " ".join(self._lexicon.top_terms(self._lexicon.texts[doc], _QUERY_TERMS))
-        found, _ = self._index.search(Query(doc, telling), (), QueryTimer())
+        """The document that BM25 finds for the top terms of this one; None where no other shares a term."""
+        terms = " ".join(self._term_statistics.top_terms(self._term_statistics.texts[doc], _QUERY_TERMS))
+        found, _ = self._index.search(Query(doc, terms), (), QueryTimer())
         return next((other for other in found if other != doc and other in self._fit), None)
 
     @cached_property
@@ -70,7 +70,7 @@ ALIASES: Mapping[str, str] = {"paraphrased": "paraphrase", "howto": "how-to", "m
 
 @dataclass(frozen=True, eq=False)
 class GeneratedQueries:
-    """What was made, what was left out and why, and the documents that failed."""
+    """The kept queries, the rejected ones with their reasons, and the documents that failed."""
 
     wanted: Mapping[str, int]
     judge_label: str
@@ -79,11 +79,11 @@ class GeneratedQueries:
     failed: list[FailedDocument] = field(default_factory=list)
 
     def queries(self) -> Queries:
-        """With category, target, answers and maker as fields."""
+        """The queries, with category, target, answers and generator as fields."""
         return Queries((Query(one.id, one.text, fields=one.fields()) for one in self.kept), source="generated queries")
 
     def qrels(self) -> Qrels:
-        """Each target with grade 1, one that does not answer its query with grade 0; all marked as made by the maker."""
+        """Each target with grade 1, that of an unanswerable query with grade 0; labelled with the generator."""
         rows = (
             Judgement(one.id, doc, 0 if one.source.category == UNANSWERABLE else 1, judge_label=one.generated_by)
             for one in self.kept
@@ -92,46 +92,46 @@ class GeneratedQueries:
         return Qrels(rows, source="generated qrels")
 
     def missing_counts(self) -> dict[str, int]:
-        """How many queries each category still lacks."""
-        made = Counter(one.source.category for one in self.kept)
-        return {category: wanted - made[category] for category, wanted in self.wanted.items()}
+        """How many queries of each category are missing."""
+        kept = Counter(one.source.category for one in self.kept)
+        return {category: wanted - kept[category] for category, wanted in self.wanted.items()}
 
     def counts(self) -> dict[str, Any]:
-        """By category: wanted, made, failed, and left out by reason."""
-        lacking, lost = self.missing_counts(), Counter(one.source.category for one in self.failed)
-        dropped = Counter((one.source.category, one.reason) for one in self.rejected)
+        """By category: wanted, kept, failed, and rejected by reason."""
+        missing, failed = self.missing_counts(), Counter(one.source.category for one in self.failed)
+        rejected = Counter((one.source.category, one.reason) for one in self.rejected)
         return {
             category: {
                 "wanted": wanted,
-                "kept": wanted - lacking[category],
-                "failed": lost[category],
-                "rejected": {reason: dropped[category, reason] for reason in REJECT_REASONS if dropped[category, reason]},
+                "kept": wanted - missing[category],
+                "failed": failed[category],
+                "rejected": {reason: rejected[category, reason] for reason in REJECT_REASONS if rejected[category, reason]},
             }
             for category, wanted in self.wanted.items()
         }
 
 
 def split_count(count: int, categories: Sequence[str]) -> dict[str, int]:
-    """So many queries shared out among the categories; the first ones get what does not divide."""
+    """The number of queries of each category; the first categories get the remainder."""
     each, rest = divmod(count, len(categories))
     return {category: each + (at < rest) for at, category in enumerate(categories)}
 
 
 def check_categories(categories: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """The categories by their own names; one that the maker cannot make, and one that stands twice, is refused."""
+    """The categories with aliases resolved; an unknown or repeated category is refused."""
     found = tuple(ALIASES.get(category, category) for category in categories)
     for category in found:
         if category not in known:
             near = closest_name(category, known)
             fix = f"did you mean {near}? known: {', '.join(known)}" if near else f"known: {', '.join(known)}"
-            raise UsageError(f"no category is called {for_message(category)} here", fix=fix)
+            raise UsageError(f"unknown category {for_message(category)}", fix=fix)
     if not found or len(set(found)) < len(found):
-        raise UsageError("a category stands twice, or there is none", fix="name each once")
+        raise UsageError("a category is repeated, or there is none", fix="name each category once")
     return found
 
 
 def initial_sources(sampler: DocumentSampler, wanted: Mapping[str, int]) -> list[SourceDocument]:
-    """What is tried if nothing is left out."""
+    """The sources of the first round."""
     return [source for category, count in wanted.items() for source in islice(sampler.sources(category), count)]
 
 
@@ -142,8 +142,8 @@ def generate(
     generator: QueryGenerator,
     wanted: Mapping[str, int],
 ) -> GeneratedQueries:
-    """As many queries as are wanted of each category, or as the documents give; what is left out is replaced by another."""
-    found, earlier = GeneratedQueries(wanted, generator.judge_label), DuplicateFilter()
+    """The wanted number of queries of each category, or as many as the documents give; a rejected query is replaced."""
+    found, duplicates = GeneratedQueries(wanted, generator.judge_label), DuplicateFilter()
     queues = {category: sampler.sources(category) for category in wanted}
     rounds = 0
     while generator.max_rounds is None or rounds < generator.max_rounds:
@@ -152,7 +152,7 @@ def generate(
         if not sources:
             break
         for source, outcome in zip(sources, generator.generate(sources), strict=True):
-            _accept_or_reject(found, source, outcome, corpus, term_statistics, earlier)
+            _accept_or_reject(found, source, outcome, corpus, term_statistics, duplicates)
     if not found.kept:
         raise _no_queries_error(found)
     return found
@@ -160,15 +160,16 @@ def generate(
 
 def _no_queries_error(found: GeneratedQueries) -> RankproofError:
     if found.failed:
-        return ExternalError(
-            f"no query came of {pluralise(len(found.failed), 'document')}; of the last one: {found.failed[-1].error}"
-        )
+        documents = pluralise(len(found.failed), "document")
+        return ExternalError(f"no query was generated from {documents}; last error: {found.failed[-1].error}")
     reasons = Counter(one.reason for one in found.rejected)
-    told = (
+    causes = (
         "; ".join(f"{REJECT_REASONS[reason]} ({count})" for reason, count in reasons.most_common(3))
-        or "too few words, or none in common where two are needed"
+        or "they have too few words, or no two have a word in common"
     )
-    return UsageError(f"no query can be made from these documents: {told}", fix="choose other categories, or other documents")
+    return UsageError(
+        f"no query could be generated from these documents: {causes}", fix="choose other categories or other documents"
+    )
 
 
 def _next_sources(queues: Mapping[str, Iterator[SourceDocument]], missing_counts: Mapping[str, int]) -> list[SourceDocument]:
@@ -187,12 +188,11 @@ def _accept_or_reject(
         found.failed.append(outcome)
         return
     if not isinstance(outcome, QueryDraft):
-        found.rejected.append(RejectedQuery(source, "nothing"))
+        found.rejected.append(RejectedQuery(source, "no-draft"))
         return
     terms = term_statistics.terms.tokenize(outcome.text)
-    reason = reject_reason(outcome, source, [corpus[doc] for doc in source.docs], term_statistics) or duplicates.reject_reason(
-        terms
-    )
+    documents = [corpus[doc] for doc in source.docs]
+    reason = reject_reason(outcome, source, documents, term_statistics) or duplicates.reject_reason(terms)
     if reason is not None:
         found.rejected.append(RejectedQuery(source, reason, outcome.text))
         return

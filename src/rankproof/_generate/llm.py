@@ -1,4 +1,4 @@
-"""Queries by a language model, which reads a document or two and writes a query of a category."""
+"""Generates queries with a language model from one or two documents each."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, model
 from rankproof.stages._base import Progress
 
 USE = "generate"
-_LABEL = "generate: asking"
-_BLOCK = 4
-"""Asks for each lane between two looks at how far it is."""
+_LABEL = "generate: calling the model"
+_CALLS_PER_UPDATE = 4
+"""Calls of each thread between two updates of the progress."""
 
 
 class LLMGenerator:
-    """Asks for each query on its own; replies of no use are asked for again, and documents without one are listed."""
+    """Requests each query on its own; an invalid reply is requested again, a document without a valid reply fails."""
 
     max_rounds: int | None = 3
 
@@ -50,25 +50,25 @@ class LLMGenerator:
         attempts: int = 3,
         max_tokens: int = 200,
     ) -> None:
-        self._model, self._lexicon, self._session, self._progress = model, term_statistics, session, progress
+        self._model, self._term_statistics, self._session, self._progress = model, term_statistics, session, progress
         self._attempts, self._max_tokens = attempts, max_tokens
         self._unfounded, self._sums = 0, CallTotals()
 
     @cached_property
     def judge_label(self) -> str:
-        """llm:MODEL:DIGEST of the model with its settings, and of everything that it is asked."""
-        asked = (SYSTEM, PROMPT, dict(TASKS), SCHEMA, MAX_PASSAGE_CHARACTERS, self._max_tokens, self._attempts)
-        return model_label(self._model, identity_key(self._model, *asked))
+        """llm:MODEL:DIGEST, the digest of the model with its settings and of the prompts."""
+        prompts = (SYSTEM, PROMPT, dict(TASKS), SCHEMA, MAX_PASSAGE_CHARACTERS, self._max_tokens, self._attempts)
+        return model_label(self._model, identity_key(self._model, *prompts))
 
     def categories(self) -> tuple[str, ...]:
-        """One a task."""
+        """The categories that have a task."""
         return tuple(TASKS)
 
     def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
-        """What the model makes of each, as many at once as it takes."""
+        """A draft or a failure for each source, with the concurrency of the model."""
         client, concurrency, found = self._session.client(self._model, USE), max(1, self._model.concurrency), []
-        for start in range(0, len(sources), _BLOCK * concurrency):
-            block = sources[start : start + _BLOCK * concurrency]
+        for start in range(0, len(sources), _CALLS_PER_UPDATE * concurrency):
+            block = sources[start : start + _CALLS_PER_UPDATE * concurrency]
             for outcome, sums in map_concurrent(self._session, partial(self._outcome, client), block, concurrency):
                 found.append(outcome)
                 self._add(outcome, sums)
@@ -76,22 +76,22 @@ class LLMGenerator:
         return found
 
     def _outcome(self, client: CachedClient, source: SourceDocument) -> tuple[GenerationOutcome, CallTotals]:
-        sums, heard = CallTotals(), [""]
+        sums, errors = CallTotals(), [""]
         draft = client.read(
-            self._ask(source),
-            partial(self._meaning, source),
+            self._request(source),
+            partial(self._parse, source),
             sums,
             attempts=self._attempts,
-            on_error=lambda error: heard.append(str(error)),
+            on_error=lambda error: errors.append(str(error)),
         )
-        return draft or FailedDocument(source, for_message(heard[-1])), sums
+        return draft or FailedDocument(source, for_message(errors[-1])), sums
 
     def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
-        """One ask for each."""
-        return sum((estimate_request(self._ask(source)) for source in sources), Estimate())
+        """One call for each source."""
+        return sum((estimate_request(self._request(source)) for source in sources), Estimate())
 
     def describe(self) -> Mapping[str, Any]:
-        """The model, the prompts, and what asking came to."""
+        """The model, the prompts, and the usage."""
         return {
             "by": "model",
             "model": identity(self._model),
@@ -102,17 +102,17 @@ class LLMGenerator:
             "spent_by_this_run": self._session.meter.spent.plain(),
         }
 
-    def _ask(self, source: SourceDocument) -> ChatRequest:
-        return build_request(source.category, [self._lexicon.texts[doc] for doc in source.docs], self._max_tokens)
+    def _request(self, source: SourceDocument) -> ChatRequest:
+        return build_request(source.category, [self._term_statistics.texts[doc] for doc in source.docs], self._max_tokens)
 
-    def _meaning(self, source: SourceDocument, reply: ChatReply) -> QueryDraft:
-        """The query, with its answer where that stands in a document."""
+    def _parse(self, source: SourceDocument, reply: ChatReply) -> QueryDraft:
+        """The query, with its answer where that is in a document."""
         found = parse_json(reply_text(reply))
         text = parse_query(found, "query", 2 * MAX_QUERY_WORDS)
         answer = parse_line(found, "answer") if found.get("answer") is not None else ""
         if not answer:
             return QueryDraft(text)
-        founded = contains_answer(answer, (self._lexicon.texts[doc] for doc in source.docs))
+        founded = contains_answer(answer, (self._term_statistics.texts[doc] for doc in source.docs))
         return QueryDraft(text, (answer,)) if founded else QueryDraft(text, unfounded=True)
 
     def _add(self, outcome: GenerationOutcome, sums: CallTotals) -> None:
@@ -124,6 +124,6 @@ class LLMGenerator:
 
 
 def contains_answer(answer: str, texts: Iterable[str]) -> bool:
-    """Whether the answer stands in a text, whatever the case and the blanks."""
+    """Whether the answer is in a text, ignoring case and white space."""
     wanted = " ".join(answer.casefold().split())
     return any(wanted in " ".join(text.casefold().split()) for text in texts)

@@ -1,14 +1,14 @@
-"""Report, tables, dataset folder."""
+"""The report, tables and dataset folder of generated queries."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rankproof._data import format_versions, validation
+from rankproof._data import format_versions
 from rankproof._data.dataset import Corpus
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
@@ -16,27 +16,18 @@ from rankproof._formats.json import json_line
 from rankproof._formats.texts import text_blocks
 from rankproof._formats.write import qrels_blocks
 from rankproof._generate.draft import REJECT_REASONS
-from rankproof._generate.filters import TermStatistics, round_trip
 from rankproof._generate.generate import (
     MIN_DOCUMENT_WORDS,
     DocumentSampler,
     GeneratedQueries,
-    check_categories,
-    generate,
-    initial_sources,
-    split_count,
 )
-from rankproof._generate.llm import LLMGenerator
-from rankproof._generate.rules import QueryGenerator, RuleGenerator
+from rankproof._generate.rules import QueryGenerator
 from rankproof._io.files import write_blocks
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import estimation_note
-from rankproof._llm.session import LLMSession
 from rankproof._version import __version__
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatModel
-from rankproof.stages._base import Progress
-from rankproof.stages._fields import DEFAULT_FIELDS
 
 FORMAT = "rankproof-generate-report"
 
@@ -49,7 +40,7 @@ def build_report(
     seed: int,
     check: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """As JSON; every document that failed and every query that was left out is listed."""
+    """The report as JSON; it lists every failed document and every rejected query."""
     counts = found.counts()
     return {
         "format": FORMAT,
@@ -76,41 +67,41 @@ def build_report(
 
 
 def shortfall_notes(found: GeneratedQueries) -> list[str]:
-    """What a reader must know of the numbers."""
-    told = [
+    """Notes on categories with too few queries and on failed documents."""
+    notes = [
         f"{category}: {pluralise(count, 'query', 'queries')} fewer than wanted"
         for category, count in found.missing_counts().items()
         if count
     ]
     if found.failed:
         failed = pluralise(len(found.failed), "document")
-        told.append(f"{failed} failed: the model gave no reply of use; the report has the reasons")
-    return told
+        notes.append(f"{failed} failed: the model gave no valid reply; the report lists the errors")
+    return notes
 
 
 _EXAMPLES = 3
 
 
 def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, estimated: int = 0) -> Table:
-    """Counts by category; each reason in words; what BM25 finds again where that was asked for.
+    """Counts by category, the reject reasons in words, and the share of targets that BM25 finds where it was checked.
 
-    `estimated` is how many replies came without a count of their tokens.
+    `estimated` is the number of replies without a token count.
     """
     counts = found.counts()
-    met = [reason for reason in REJECT_REASONS if any(reason in each["rejected"] for each in counts.values())]
-    checked = (Column("bm25 finds", "share", "targets among BM25's first 10"),) if check else ()
-    columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "kept", "failed", *met)), *checked)
+    reasons = [reason for reason in REJECT_REASONS if any(reason in each["rejected"] for each in counts.values())]
+    checked = (Column("bm25 finds", "share", "targets in the top 10 of BM25"),) if check else ()
+    columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "kept", "failed", *reasons)), *checked)
     rows = []
     for category, each in counts.items():
         share = () if not check else (_found_share(check["categories"].get(category)),)
-        left_out = (each["rejected"].get(reason, 0) for reason in met)
-        rows.append((category, each["wanted"], each["kept"], each["failed"], *left_out, *share))
+        rejected = (each["rejected"].get(reason, 0) for reason in reasons)
+        rows.append((category, each["wanted"], each["kept"], each["failed"], *rejected, *share))
     return Table(
         "generate",
         f"{pluralise(len(found.kept), 'query', 'queries')} by {found.judge_label}",
         columns,
         tuple(rows),
-        sentences=tuple(f"{reason}: {REJECT_REASONS[reason]}." for reason in met),
+        sentences=tuple(f"{reason}: {REJECT_REASONS[reason]}." for reason in reasons),
         notes=(*shortfall_notes(found), *filter(None, (estimation_note(estimated),))),
         facts={"generated_by": found.judge_label, "kept": len(found.kept), "wanted": sum(found.wanted.values()), "check": check},
     )
@@ -123,21 +114,21 @@ def example_table(found: GeneratedQueries) -> Table:
         own = [one for one in found.kept if one.source.category == category]
         rows += [(category, one.text, one.source.docs[0]) for one in own[:_EXAMPLES]]
     columns = (Column("category"), Column("query"), Column("target"))
-    return Table("generate-examples", "the first of each category", columns, tuple(rows))
+    return Table("generate-examples", "First queries of each category", columns, tuple(rows))
 
 
 def cost_estimate_table(wanted: Mapping[str, int], most: Estimate, model: ChatModel | None) -> Table:
-    """What asking would come to; nobody is asked."""
+    """The estimated cost of the calls; makes no call."""
     usage = most.usage(model.price_in, model.price_out) if model else most.usage(0, 0)
     money = usage.money if model and (model.price_in or model.price_out) else None
     columns = (
         Column("queries", "count"),
         *(Column(name, "count") for name in ("calls", "tokens in", "tokens out")),
-        Column("money", "number", "at the model's prices; empty where nobody said them"),
+        Column("money", "number", "at the model's prices; empty where no price is set"),
     )
-    said = "Nothing was asked. Tokens are estimated by 4 characters each; what is left out or of no use is asked for anew."
+    note = "No call was made. 4 characters count as a token; an invalid reply and a rejected query cost another call."
     row = (sum(wanted.values()), most.calls, most.tokens_in, most.tokens_out, money)
-    return Table("generate-plan", "what it would take", columns, (row,), sentences=(said,), facts={"wanted": dict(wanted)})
+    return Table("generate-plan", "Estimated cost", columns, (row,), sentences=(note,), facts={"wanted": dict(wanted)})
 
 
 def _found_share(found: Mapping[str, int] | None) -> float | None:
@@ -148,15 +139,15 @@ REPORT_FILE = "generate.json"
 
 
 def check_new_folder(folder: str) -> None:
-    """Refuses a folder that is there already."""
+    """Refuses a folder that exists."""
     if not folder or "\0" in folder:
-        raise UsageError("the output folder has no name that could be one", fix="name one with -o")
+        raise UsageError("the output folder has no valid name", fix="name one with -o")
     if os.path.lexists(folder):
         raise UsageError(f"{folder} exists", fix="name a folder that does not exist yet")
 
 
 def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
-    """The folder, whole or not at all; with the documents it is a dataset that systems can be run on."""
+    """Writes the folder atomically; with the documents it is a dataset for `rankproof run`."""
     check_new_folder(folder)
     beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
     try:
@@ -168,7 +159,9 @@ def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: 
             write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
         os.rename(beside, folder)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be written to") from None
+        raise UsageError(
+            f"{folder} could not be created ({error.strerror})", fix="name a folder that can be written to"
+        ) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -179,53 +172,7 @@ def _query_lines(found: GeneratedQueries) -> Iterator[bytes]:
 
 
 def _qrels_lines(found: GeneratedQueries) -> Iterator[bytes]:
-    """TREC's four columns, the second with the mark; a document whose id holds white space needs tabs and a header instead."""
+    """TREC qrels with the label in the second column; BEIR qrels where a document id has white space."""
     qrels = found.qrels()
     spaced = any(doc.split() != [doc] for docs in qrels.values() for doc in docs)
     return qrels_blocks(qrels, "beir" if spaced else "trec")
-
-
-MODEL_CATEGORIES = ("factual", "how-to", "keyword", "paraphrase")
-"""What a model is asked for where nobody says."""
-
-
-class GenerationPipeline:
-    """Makes `count` queries of the categories from the documents: by rules, or by the model at the desk."""
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        count: int,
-        categories: Sequence[str] | None = None,
-        fields: tuple[str, ...] = DEFAULT_FIELDS,
-        seed: int = 0,
-        model: ChatModel | None = None,
-        session: LLMSession | None = None,
-        progress: Progress = lambda label, done, total: None,
-    ) -> None:
-        self.corpus, self.model, self._seed = corpus, model, seed
-        self._fields = validation.fields(fields)
-        self._lexicon = TermStatistics(corpus, self._fields)
-        self._drawing = DocumentSampler(corpus, self._lexicon, self._fields, seed)
-        self._maker: QueryGenerator = RuleGenerator(corpus, self._lexicon, seed)
-        if model is not None:
-            self._maker = LLMGenerator(model, self._lexicon, session or LLMSession(), progress)
-        usual = MODEL_CATEGORIES if model is not None else self._maker.categories()
-        chosen = check_categories(usual if categories is None else categories, self._maker.categories())
-        self.wanted: Mapping[str, int] = split_count(count, chosen)
-
-    def estimate(self) -> Estimate:
-        """What asking comes to if nothing is left out."""
-        return self._maker.estimate(initial_sources(self._drawing, self.wanted))
-
-    def generate(self) -> GeneratedQueries:
-        """The queries."""
-        return generate(self.corpus, self._lexicon, self._drawing, self._maker, self.wanted)
-
-    def round_trip(self, found: GeneratedQueries) -> dict[str, Any]:
-        """How many targets BM25 finds again."""
-        return round_trip(self.corpus, found.kept, self._fields)
-
-    def report(self, found: GeneratedQueries, check: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What is written beside the queries."""
-        return build_report(found, self._maker, self.corpus, self._drawing, self._seed, check)

@@ -1,4 +1,4 @@
-"""RuleGenerator."""
+"""Generates queries by rules from the words of a document."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MIN_LETTERS = 5
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """What a rule looks at: a document, the text of it that counts, the words of the collection, and a die."""
+    """The input of a rule: a document, its text, the term statistics of the corpus, and a random generator."""
 
     document: Document
     text: str
@@ -46,13 +46,13 @@ class RuleInput:
 
 
 def keyword_query(rule_input: RuleInput) -> QueryDraft | None:
-    """Two to four of the most telling words, in the order of the text."""
+    """Two to four of the top terms, in the order of the text."""
     chosen = rule_input.term_statistics.top_terms(rule_input.text, rule_input.random.randint(2, 4))
     return QueryDraft(" ".join(rule_input.term_statistics.in_text_order(rule_input.text, chosen))) if len(chosen) > 1 else None
 
 
 def factual_query(rule_input: RuleInput) -> QueryDraft | None:
-    """The other telling words of a sentence that has a number or a name; words in a row are no question, so it has no answer."""
+    """The top terms of a sentence around a number or a name; it is no full question, so it has no answer."""
     body = rule_input.document.text.strip() or rule_input.text
     facts = [
         (sentence, found) for sentence in sentences(body) for found in (*_NUMBER.finditer(sentence), *_NAME.finditer(sentence))
@@ -71,7 +71,7 @@ def factual_query(rule_input: RuleInput) -> QueryDraft | None:
 
 
 def how_to_query(rule_input: RuleInput) -> QueryDraft | None:
-    """What the text says something is done for, or tells the reader to do, and the most telling word besides."""
+    """A purpose or an instruction of the text, and its top term."""
     each = sentences(rule_input.document.text.strip() or rule_input.text)
     found = [purpose for sentence in each for purpose in _PURPOSE.findall(sentence)]
     found += [command.group().lower() for sentence in each if (command := _COMMAND.match(sentence))]
@@ -86,20 +86,20 @@ def how_to_query(rule_input: RuleInput) -> QueryDraft | None:
 
 
 def paraphrase_query(rule_input: RuleInput) -> QueryDraft | None:
-    """Four to six telling words that the title lacks, in the order of the text."""
+    """Four to six of the top terms that are not in the title, in the order of the text."""
     title = rule_input.term_statistics.terms.tokenize(rule_input.document.title)
     chosen = rule_input.term_statistics.top_terms(rule_input.text, rule_input.random.randint(4, 6), without=title)
     return QueryDraft(" ".join(rule_input.term_statistics.in_text_order(rule_input.text, chosen))) if len(chosen) > 3 else None
 
 
 def question_query(rule_input: RuleInput) -> QueryDraft | None:
-    """A question of a fixed form about the most telling words."""
+    """A question of a fixed form about the top terms."""
     chosen = rule_input.term_statistics.top_terms(rule_input.text, 3)
     return QueryDraft(rule_input.random.choice(_QUESTIONS).format(*chosen)) if len(chosen) > 2 else None
 
 
 def misspelt_query(rule_input: RuleInput) -> QueryDraft | None:
-    """A query of keywords with a slip in its longest word."""
+    """A keyword query with a typo in its longest word."""
     draft = keyword_query(rule_input)
     if draft is None:
         return None
@@ -120,14 +120,14 @@ RULES: Mapping[str, Rule] = {
 
 
 def _question_word(answer: str) -> str:
-    """The word that asks for such an answer."""
+    """The question word for such an answer."""
     if not answer[0].isdigit():
         return "who or what"
     return "when" if _YEAR.fullmatch(answer) else "how many"
 
 
 def _strip_stop_words(purpose: list[str], term_statistics: TermStatistics) -> list[str]:
-    """The words without stop words at the end; none where the first is a stop word, and so no verb."""
+    """The words without trailing stop words; none where the first word is a stop word and so no verb."""
     if not term_statistics.terms[purpose[0]]:
         return []
     while purpose and not term_statistics.terms[purpose[-1]]:
@@ -136,51 +136,51 @@ def _strip_stop_words(purpose: list[str], term_statistics: TermStatistics) -> li
 
 
 def _misspell(word: str, random: Random) -> str:
-    """The word with two letters swapped, one left out or one doubled, never the first."""
+    """The word with two letters swapped, one deleted or one doubled, never the first."""
     if len(word) < _MIN_LETTERS:
         return word
     at = random.randrange(1, len(word) - 1)
-    slips = (word[:at] + word[at + 1] + word[at] + word[at + 2 :], word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:])
-    return random.choice([slip for slip in slips if slip != word and split_words(slip) == [slip]] or [word])
+    typos = (word[:at] + word[at + 1] + word[at] + word[at + 2 :], word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:])
+    return random.choice([typo for typo in typos if typo != word and split_words(typo) == [typo]] or [word])
 
 
 GenerationOutcome = QueryDraft | FailedDocument | None
-"""A query, a document that failed, or nothing where the document gives nothing for the category."""
+"""A query, a failure, or None where the document gives no query of the category."""
 
 
 class QueryGenerator(Protocol):
-    """A way to make queries."""
+    """Generates queries from documents."""
 
     @property
     def max_rounds(self) -> int | None:
-        """How often documents that brought nothing are replaced by others, None for as long as there are any."""
+        """How often rejected or failed documents are replaced by others, None for as long as there are any."""
         ...
 
     @property
     def judge_label(self) -> str:
-        """Who made the queries and their judgements."""
+        """The label of the queries and their judgements."""
         ...
 
     def categories(self) -> tuple[str, ...]:
-        """What it can make."""
+        """The categories that it supports."""
         ...
 
     def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
-        """What comes of each source, in their order."""
+        """The outcome of each source, in their order."""
         ...
 
     def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
-        """What asking comes to, but for repeated attempts."""
+        """The cost of the calls, without retries."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """What the queries depend on and what making them cost, as JSON."""
+        """What the queries depend on, and their cost, as JSON."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RuleGenerator:
-    """Queries by rules, each drawn by the seed, the category and the document alone."""
+    """Generates queries by rules; each depends on the seed, the category and the document alone."""
 
     corpus: Corpus
     term_statistics: TermStatistics
@@ -193,11 +193,11 @@ class RuleGenerator:
         return make_judge_label("heuristic:", "rules", __version__)
 
     def categories(self) -> tuple[str, ...]:
-        """One a rule."""
+        """The categories that have a rule."""
         return tuple(RULES)
 
     def generate(self, sources: Sequence[SourceDocument]) -> list[GenerationOutcome]:
-        """What each rule makes of its document."""
+        """The draft of each rule for its document."""
         return [self._outcome(source) for source in sources]
 
     def _outcome(self, source: SourceDocument) -> GenerationOutcome:
@@ -206,9 +206,9 @@ class RuleGenerator:
         return RULES[source.category](RuleInput(self.corpus[doc], self.term_statistics.texts[doc], self.term_statistics, random))
 
     def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
-        """Nobody is asked."""
+        """No call."""
         return Estimate()
 
     def describe(self) -> Mapping[str, Any]:
-        """That rules made them."""
+        """The kind of generator."""
         return {"by": "heuristic"}

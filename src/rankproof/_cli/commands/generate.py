@@ -15,7 +15,7 @@ from rankproof.errors import UsageError
 if TYPE_CHECKING:
     from rankproof._data.dataset import Corpus
     from rankproof._data.table import Table
-    from rankproof._generate.output import GenerationPipeline
+    from rankproof._generate.pipeline import GenerationPipeline
     from rankproof._llm.session import LLMSession
     from rankproof.stages._base import Progress
 
@@ -87,11 +87,11 @@ def _generated_tables(workshop: GenerationPipeline, args: argparse.Namespace) ->
     check = workshop.round_trip(found) if args.check else None
     report = workshop.report(found, check)
     write_generated(found, report, args.output, workshop.corpus if args.with_corpus else None)
-    return [generated_table(found, check, report.get("asked", {}).get("estimated", 0)), example_table(found)]
+    return [generated_table(found, check, report.get("usage", {}).get("estimated", 0)), example_table(found)]
 
 
 def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress) -> GenerationPipeline:
-    from rankproof._generate.output import GenerationPipeline
+    from rankproof._generate.pipeline import GenerationPipeline
 
     by_model = args.by == "model" or (args.by is None and (args.model is not None or args.model_file is not None))
     if not by_model and (args.model is not None or args.model_file is not None):
