@@ -254,7 +254,9 @@ def greet(args, terminal):
     terminal.show(f"hello {args.name}\\n")
     return 0
 
-HELLO = Command(usage="NAME", examples="examples:\\n  rankproof hello you", add_arguments=add_arguments, run=greet, summary="greet")
+HELLO = Command(
+    usage="NAME", examples="examples:\\n  rankproof hello you", add_arguments=add_arguments, run=greet, summary="greet"
+)
 NO_COMMAND = "text"
 """
 VERB_ENTRIES = "[rankproof.commands]\nhello = added_parts:HELLO\n"

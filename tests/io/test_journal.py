@@ -158,9 +158,10 @@ def _break(journal: Journal, fails: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("kept", [True, False])
 def test_both_keeps_make_each_block_once_and_clear_their_folders(kept: bool, tmp_path: Path) -> None:
     making = Making()
-    make: Callable[[], DiskBlockCache | MemoryBlockCache] = lambda: (
-        DiskBlockCache(tmp_path, silent) if kept else MemoryBlockCache(silent)
-    )
+
+    def make() -> DiskBlockCache | MemoryBlockCache:
+        return DiskBlockCache(tmp_path, silent) if kept else MemoryBlockCache(silent)
+
     with make() as keep:
         folder = Path(keep.folder("database"))
         (folder / "file").write_text("x")

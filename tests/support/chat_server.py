@@ -86,7 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(sent.body)
 
-    do_GET = do_POST
+    def do_GET(self) -> None:
+        self.do_POST()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is printed."""
