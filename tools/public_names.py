@@ -1,11 +1,11 @@
-"""Writes the imports that type checkers read in rankproof.models, stages and stores, from their registries: `make names`."""
+"""Writes the imports that type checkers read in rankproof.models, stages, stores and types, from their tables: `make names`."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
 
-PACKAGES = ("rankproof.models", "rankproof.stages", "rankproof.stores")
+PACKAGES = ("rankproof.models", "rankproof.stages", "rankproof.stores", "rankproof.types")
 _START, _END = "if TYPE_CHECKING:\n", "else:\n"
 
 

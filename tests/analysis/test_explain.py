@@ -250,11 +250,11 @@ def test_the_json_of_a_query_holds_the_parts_at_full_precision(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--doc", "d1"], "a document's score belongs to a query"),
+        (["--doc", "d1"], "--doc needs a query"),
         (["--query", "q1", "--doc", "d1"], "a run file does not say how its scores came about"),
         (["--system", "b"], "no system is called b; choose from: a"),
         (["--against", "b"], "no system is called b; choose from: a"),
-        (["--answer", "x"], "an answer is explained against a reference alone"),
+        (["--answer", "x"], "--answer and --reference go together, without files"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(

@@ -291,8 +291,8 @@ def test_a_file_of_segments_may_have_a_header_and_quotes(tmp_path: Path) -> None
     ("text", "line", "what"),
     [
         ("q1,a\nq1,b\n", 2, "query q1 is in b here and in a on line 1"),
-        ("q1,a\nq2\n", 2, "1 columns where a query and its segment are 2"),
-        ("query,segment\n", None, "there is no query"),
+        ("q1,a\nq2\n", 2, "1 columns where 2 are expected, a query id and its segment"),
+        ("query,segment\n", None, "the file has no queries"),
     ],
 )
 def test_a_wrong_file_of_segments_is_refused_with_its_line(tmp_path: Path, text: str, line: int | None, what: str) -> None:

@@ -52,7 +52,7 @@ def tables(text: str) -> dict[str, dict[str, Any]]:
     return {table["name"]: table for table in json.loads(text)["tables"]}
 
 
-def test_the_ladder_shows_answers_apart_and_does_not_blame_them_for_the_ranking(
+def test_answers_have_their_own_table_beside_that_of_the_rankings(
     results: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "e.toml").write_text(LADDER)
@@ -75,7 +75,7 @@ def test_every_number_of_the_table_is_that_of_the_summary(results: Path, capsys:
     assert sum(row["extract"] for row in counts) == 78
 
 
-def test_findings_rest_on_the_numbers_of_the_folder(results: Path) -> None:
+def test_findings_use_the_numbers_of_the_folder(results: Path) -> None:
     summary = json.loads((results / "answers.json").read_text(encoding="utf-8"))
     found = " ".join(summary["findings"])
     values = {system["name"]: system["answers"]["F1(tokens='set')"]["mean"] for system in summary["systems"]}
@@ -99,7 +99,7 @@ def test_every_format_is_there_and_goes_to_a_file(
     assert (tmp_path / "out.txt").read_text(encoding="utf-8") == printed
 
 
-def test_answers_from_elsewhere_are_measured_like_those_of_a_climb(
+def test_answers_from_files_are_measured_like_those_of_an_experiment(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [json.loads(line) for line in (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -124,7 +124,7 @@ def test_answers_from_elsewhere_are_measured_like_those_of_a_climb(
     assert here["reasons"]["rows"] == there["reasons"]["rows"]
 
 
-def test_compare_segments_bless_and_gate_take_measures_of_answers(
+def test_compare_segments_save_baseline_and_gate_take_measures_of_answers(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "short vs extract" in shown("compare", results, "-m", "F1(tokens='set')", capsys=capsys)
@@ -135,7 +135,7 @@ def test_compare_segments_bless_and_gate_take_measures_of_answers(
     assert "misses the bound" in shown("gate", results, "--threshold", "EM>=0.9", capsys=capsys, code=3)
 
 
-def test_a_subset_of_the_queries_may_be_asked_for(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_subset_of_the_queries_can_be_chosen(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ids").write_text("q001\nq002\nq003\nq004\n")
     assert "n = 4 queries" in shown("compare", results, "-m", "F1", "--queries", tmp_path / "ids", capsys=capsys)
     (tmp_path / "ids").write_text("q022\n")
@@ -144,7 +144,7 @@ def test_a_subset_of_the_queries_may_be_asked_for(results: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("tokens", "f1"), [("set", "0.8571"), ("bag", "0.8750")])
-def test_the_f1_of_one_answer_is_taken_apart(results: Path, tokens: str, f1: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_f1_of_one_answer_is_explained(results: Path, tokens: str, f1: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = shown("explain", results, "-m", f"F1(tokens={tokens})", "--system", "extract", "--query", "q003", capsys=capsys)
     assert f"= {f1}." in out
 
@@ -152,26 +152,26 @@ def test_the_f1_of_one_answer_is_taken_apart(results: Path, tokens: str, f1: str
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("compare", "-m", "EM,nDCG@10"), "ask for one kind at a time"),
+        (("compare", "-m", "EM,nDCG@10"), "use one kind at a time"),
         (("answers", "-m", "nDCG@10"), "nDCG@10 measures rankings, not answers"),
-        (("answers", "--qrels", "x"), "a results folder stands alone"),
+        (("answers", "--qrels", "x"), "a results folder cannot be mixed with other inputs"),
         (("answers", "--by", "nothing"), "no query has a field nothing"),
         (("explain", "-m", "F1(stop_words=english)", "--query", "q003"), "of one answer has no parts"),
         (("explain", "-m", "F1", "--query", "q022"), "no answer to query q022 can be explained"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(
+def test_wrong_options_are_refused_in_one_line(
     results: Path, arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verb, *rest = arguments
     assert why in shown(verb, results, *rest, capsys=capsys, code=2)
 
 
-def test_files_that_cannot_be_are_refused_in_one_line(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_files_are_refused_in_one_line(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queries = results / "queries.jsonl"
     (tmp_path / "bad.jsonl").write_text('{"query": "q001", "answer": "x"}\n{"query": "q01", "answer": "x"}\n')
-    assert "nothing to look at" in shown("answers", capsys=capsys, code=2)
-    assert "there are no answers" in shown("answers", queries, capsys=capsys, code=2)
+    assert "no input files" in shown("answers", capsys=capsys, code=2)
+    assert "no file of answers" in shown("answers", queries, capsys=capsys, code=2)
     assert "bad.jsonl:2: no query has the id q01; did you mean" in shown(
         "answers", queries, tmp_path / "bad.jsonl", capsys=capsys, code=2
     )
@@ -255,7 +255,7 @@ def test_the_page_names_every_note_of_answers() -> None:
 
 
 @pytest.mark.parametrize("measure", ["F1", "F1(tokens=set)", "EM", "Contains", "ROUGE-L", "CiteP", "CiteR"])
-def test_an_explained_answer_names_whose_it_is_what_was_asked_said_and_expected(
+def test_an_explained_answer_names_system_query_answer_and_reference(
     measure: str, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()
@@ -279,7 +279,7 @@ def test_what_is_explained_is_the_value_of_the_table(results: Path, capsys: pyte
         assert f"{measure} of extract on query q003: {float(row[measure]):.4f}\n" in out
 
 
-def test_the_ladder_shows_citations_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_of_systems_shows_citations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "e.toml").write_text(LADDER)
     out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)
     assert re.search(r"^system +CiteP +CiteR$", out, re.MULTILINE)

@@ -108,7 +108,7 @@ def test_a_defined_input_gives_its_value_and_only_the_notes_that_it_deserves(
 
 @needs_shared
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in PAIRS if "equivalent_clean_files" in case])
-def test_a_strange_file_and_its_clean_twin_give_the_same_value(case: dict[str, Any], capsys: Captured) -> None:
+def test_an_unusual_file_and_its_clean_copy_give_the_same_value(case: dict[str, Any], capsys: Captured) -> None:
     values = []
     for run, qrels in (case["file"], case["equivalent_clean_files"]):
         assert evaluated(BAD_INPUTS / qrels, BAD_INPUTS / run, "-m", case["measure"]) == 0
@@ -151,7 +151,7 @@ def test_hostile_qrels_are_refused_with_place_and_fix(case: str, tmp_path: Path,
 
 
 @pytest.mark.parametrize("case", GOOD_RUNS)
-def test_a_strange_but_sound_run_gives_its_value(case: str, tmp_path: Path, capsys: Captured) -> None:
+def test_an_unusual_but_valid_run_gives_its_value(case: str, tmp_path: Path, capsys: Captured) -> None:
     name, content = GOOD_RUNS[case]
     (tmp_path / "qrels.txt").write_bytes(GOOD_QRELS)
     (tmp_path / name).write_bytes(content)
@@ -212,7 +212,7 @@ PATHS: dict[str, tuple[Callable[[Path], Path | str], str]] = {
 
 
 @pytest.mark.parametrize("case", PATHS)
-def test_a_path_that_leads_nowhere_is_refused(case: str, tmp_path: Path, capsys: Captured) -> None:
+def test_a_missing_path_is_refused(case: str, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "q.txt").write_bytes(GOOD_QRELS)
     make, expected = PATHS[case]
     assert evaluated(tmp_path / "q.txt", make(tmp_path), "-m", "RR") == 2
@@ -221,7 +221,7 @@ def test_a_path_that_leads_nowhere_is_refused(case: str, tmp_path: Path, capsys:
     assert len(err.splitlines()) == 1
 
 
-def test_every_refused_case_of_the_manifest_has_its_words() -> None:
+def test_every_refused_case_of_the_manifest_has_its_message() -> None:
     assert {case["id"] for case in PAIRS if case["expect"] == "error"} <= WORDS.keys()
 
 

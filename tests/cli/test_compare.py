@@ -39,7 +39,7 @@ def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
     return found.out, found.err
 
 
-def test_run_files_are_compared_in_words(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+def test_run_files_are_compared_in_sentences(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     out, _ = shown(capsys, *files, "-m", "RR", *QUICK)
     assert "first is better than third in RR: +77.50 pp (95% interval " in out
     assert "No significant difference between first and second in RR: +2.50 pp (95% interval " in out
@@ -104,7 +104,7 @@ def systems_of(capsys: pytest.CaptureFixture[str], *argv: str) -> list[str]:
     return [row["system"] for table in json.loads(out)["tables"] if table["name"] == "letters" for row in table["rows"]]
 
 
-def test_folders_of_one_experiment_are_told_apart_by_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_folders_of_one_experiment_are_distinguished_by_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folders = [save_results(small_results(["bm25"], QUERIES), tmp_path / name) for name in ("one", "two", "three")]
     assert systems_of(capsys, *folders) == ["one/bm25", "two/bm25", "three/bm25"]
     named = ("--name", "old", "--name", "new", "--name", "newer")
@@ -133,7 +133,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "nothing to look at; name a results folder or two"),
+        ([], "no input files; name a results folder or two"),
         (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),

@@ -51,7 +51,7 @@ def codes_of(table: dict[str, Any]) -> list[str]:
     return [row["check"] for row in table["rows"]]
 
 
-def test_a_dataset_alone_is_examined_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_alone_gets_the_checks_that_it_allows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = findings(capsys, folder_of(clean_example(), tmp_path / "data"))
     assert codes_of(table) == []
     assert set(table["facts"]["could_not_run"].values()) == {"rankings", "stages", "training queries", "training judgements"}
@@ -89,7 +89,7 @@ def test_only_strict_turns_a_severe_finding_into_exit_code_3(tmp_path: Path, cap
     assert "near-empty-documents" in capsys.readouterr().out
 
 
-def test_training_files_are_held_against_the_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_files_are_compared_with_the_test_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(clean_example(), tmp_path / "data")
     table = findings(capsys, folder, "--train", f"{folder}/queries.jsonl", "--train-qrels", f"{folder}/qrels/test.tsv")
     assert codes_of(table) == ["trained-on-test-queries", "trained-on-test-pairs"]
@@ -100,7 +100,7 @@ def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.C
     save_results(small_results(), tmp_path / "results")
     folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
-    assert "data is not the dataset of small; name the dataset that the results were made on" in capsys.readouterr().err
+    assert "data is not the dataset of small; name the dataset of the results" in capsys.readouterr().err
 
 
 def test_the_built_in_dataset_is_examined_by_its_name(
@@ -133,14 +133,14 @@ def test_a_folder_called_sample_is_that_folder(
         ["{data}", "--dataset", "{data}"],
     ],
 )
-def test_what_is_not_there_ends_with_2_and_one_line(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_input_ends_with_2_and_one_line(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", *(one.format(data=folder) for one in argv)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_shows_the_finding_and_obeys_no_id(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_shows_the_finding_and_escapes_ids(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "=cmd()|<b>\x1b[31m&\\input{x}"
     example = replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})
     assert main(["doctor", folder_of(example, tmp_path / "data"), "--format", form]) == 0
@@ -173,7 +173,7 @@ def test_scifact_has_claims_that_are_nearly_training_claims(capsys: pytest.Captu
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
-def test_the_codes_of_cranfield_are_seen_to_run_the_other_way_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reversed_grades_of_cranfield_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     codes = (DATA / "cranfield" / "qrels.original-codes.tsv").read_text().splitlines()[1:]
     (tmp_path / "qrels").write_text("".join(f"{query} 0 {doc} {code}\n" for query, doc, code in map(str.split, codes)))
     run = _bm25_run(tmp_path)

@@ -97,7 +97,7 @@ def test_notes_go_to_standard_error_in_every_format(folder: Path, capsys: pytest
     assert capsys.readouterr().err == ""
 
 
-def test_a_note_that_all_systems_have_is_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_note_of_all_systems_is_shown_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["eval", "qrels.txt", "bad.run", "bad.run", "--name", "a", "--name", "b"])
     assert capsys.readouterr().err.count("note: all systems: 1 ") == 1
 
@@ -141,7 +141,7 @@ def test_a_rel_that_a_measure_names_stands_beside_the_one_for_all(folder: Path, 
 
 @pytest.mark.parametrize("columns", ["²", "٣", "9" * 5000, "-5", "0", "wide", ""])
 @pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
-def test_a_strange_width_of_the_terminal_is_no_error(
+def test_an_unusual_terminal_width_is_no_error(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str, columns: str
 ) -> None:
     usual = output(capsys, "qrels.txt", "good.run")
@@ -158,7 +158,7 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize("variable", ["COLUMNS", "LINES"])
-def test_a_strange_width_of_the_terminal_does_not_stop_the_bar(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_an_unusual_terminal_width_does_not_stop_the_bar(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
@@ -189,7 +189,7 @@ def test_a_strange_width_of_the_terminal_does_not_stop_the_bar(monkeypatch: pyte
         (["--grade-map", "2=1,1=0,0=0"], 0.25),
     ],
 )
-def test_options_change_what_they_say(
+def test_every_option_has_its_effect(
     folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: float
 ) -> None:
     assert value(capsys, "RR", *options) == expected
@@ -209,7 +209,7 @@ def test_on_duplicate_decides_what_else_is_refused(folder: Path, capsys: pytest.
     )
 
 
-def test_queries_restricts_to_a_subset_and_says_who_is_unknown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queries_restricts_to_a_subset_and_names_unknown_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("some.txt").write_text("# ids\nq2\tits text\n\nq9\n")
     assert main(["eval", "qrels.txt", "good.run", "-m", "RR", "--queries", "some.txt", "--format", "json"]) == 0
     shown = capsys.readouterr()
@@ -242,7 +242,7 @@ def test_systems_are_named_after_their_files_or_by_name(folder: Path, capsys: py
     )
 
 
-def test_output_is_written_whole_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_is_written_atomically_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "qrels.txt", "good.run", "-m", "RR", "--format", "csv", "-o", "out.csv") == ""
     assert Path("out.csv").read_text().endswith("good,,RR,mean,2,0.75\n")
     assert {path.name for path in folder.iterdir()} == {"qrels.txt", "good.run", "bad.run", "out.csv"}
@@ -254,7 +254,7 @@ def test_an_output_that_is_an_input_is_refused(folder: Path, capsys: pytest.Capt
     before = {path.name: path.read_text() for path in folder.iterdir()}
     for output in ("qrels.txt", "./good.run", "link.run", str(folder / "bad.run"), "ids.txt"):
         assert main(["eval", "qrels.txt", "good.run", "bad.run", "--queries", "ids.txt", "-o", output]) == 2
-        assert capsys.readouterr().err.startswith(f"{output} would be written over ")
+        assert capsys.readouterr().err.startswith(f"{output} would overwrite ")
     assert {path.name: path.read_text() for path in folder.iterdir()} == before
 
 
@@ -262,7 +262,7 @@ def test_the_judgements_of_a_folder_are_an_input_too(folder: Path, capsys: pytes
     Path("beir").mkdir()
     Path("beir/qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     assert main(["eval", "beir", "good.run", "-o", "beir/qrels.tsv"]) == 2
-    assert capsys.readouterr().err.startswith("beir/qrels.tsv would be written over ")
+    assert capsys.readouterr().err.startswith("beir/qrels.tsv would overwrite ")
     assert main(["eval", "beir", "good.run", "-o", "beir/result.txt"]) == 0
 
 
@@ -289,12 +289,12 @@ def test_verbose_explains_the_measures(folder: Path, capsys: pytest.CaptureFixtu
     assert "rank of the first relevant" in output(capsys, "qrels.txt", "good.run", "-m", "RR", "-v")
 
 
-def test_what_trec_evals_nicknames_hold_beyond_ours_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_measures_of_trec_eval_nicknames_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "qrels.txt", "good.run", "-m", "all_trec", "--format", "trec"]) == 0
     assert "not among ours, and are left out: relstring" in capsys.readouterr().err
 
 
-def test_the_sample_is_a_command_away(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["eval", "--sample"]) == 0
     shown = capsys.readouterr()
@@ -318,11 +318,11 @@ def test_the_sample_is_a_command_away(capsys: pytest.CaptureFixture[str], monkey
     assert shown.err == (
         "note: bm25: 322 judged documents share their score with another one; the larger document id goes first\n"
         "note: hybrid: 140 judged documents share their score with another one; the larger document id goes first\n"
-        "note: all systems: no ranking has more than 20 documents, so R@100 can see no more than these\n"
+        "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper\n"
     )
 
 
-def test_eval_without_files_says_how_it_is_used_and_the_way_to_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+def test_eval_without_files_shows_its_usage_and_names_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""

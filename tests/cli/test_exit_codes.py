@@ -27,21 +27,21 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
             ["eval", "q", "r", "--delimiter", "ab"],
             "argument --delimiter: 'ab' is not one character (write tab for a tab); see rankproof eval --help",
         ),
-        (["eval", "q"], "there is no run; pass the judgements first and at least one run after them: eval QRELS RUN…"),
+        (["eval", "q"], "no run file; name the judgements first, then at least one run: eval QRELS RUN…"),
         (
             ["eval", "q", "r", "--threads", "0"],
             "argument --threads: '0' is not a whole number of at least 1 and at most 18 digits; see rankproof eval --help",
         ),
-        (["eval", "--sample", "q"], "--sample brings its own files; leave out the files, or leave out --sample"),
+        (["eval", "--sample", "q"], "--sample has its own files; leave out the files, or leave out --sample"),
         (["eval", "--sample", "-m", "ndgc@10"], "unknown measure ndgc; did you mean nDCG?"),
         (["eval", "--sample", "--rel", "0"], "argument --rel/-l: '0' is not a whole number of at least 1"),
         (["eval", "--sample", "--rel", "1" * 20], f"argument --rel/-l: '{'1' * 20}' is not a whole number of at least 1"),
         (["eval", "--sample", "--rel", "1e20"], "argument --rel/-l: '1e20' is not a whole number of at least 1"),
         (["eval", "--sample", "--depth", "0"], "argument --depth/-M: '0' is not a whole number of at least 1"),
         (["eval", "--sample", "--depth", "9" * 5000], f"argument --depth/-M: '{'9' * 49}…{'9' * 29}' is not a whole number"),
-        (["eval", "", "r"], "a file has no name; name each file, or - for standard input"),
-        (["eval", "q", "r", "--queries", ""], "a file has no name; name each file, or - for standard input"),
-        (["eval", "--sample", "-o", ""], "the output has no name; name a file, or - for standard output"),
+        (["eval", "", "r"], "a file has no name; name each file, or use - for standard input"),
+        (["eval", "q", "r", "--queries", ""], "a file has no name; name each file, or use - for standard input"),
+        (["eval", "--sample", "-o", ""], "the output has no name; name a file, or use - for standard output"),
         (["eval", "--sample", "-c", "--skip-missing"], "argument --skip-missing: not allowed with argument -c; see rankproof"),
         (["eval", "q", "r", "-o", "--", "-r"], "argument -o/--output: expected one argument; see rankproof eval --help"),
         (["eval", "--sample", "-m", "DCG(gain={1:1e308,2:1e308})"], "gain 1e+308 is not from 0 to 1e+15; write it like 3"),
@@ -103,7 +103,7 @@ def broken(*_: object, **__: object) -> None:
     raise RuntimeError("boom \x1b[31m")
 
 
-def test_a_bug_of_ours_is_one_line_and_a_traceback_only_when_verbose(
+def test_an_internal_error_is_one_line_and_a_traceback_only_when_verbose(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rankproof._evaluation.evaluate.evaluate_runs", broken)
@@ -133,5 +133,5 @@ def test_an_error_of_the_system_has_its_exit_code(
     assert ending(capsys, "eval", "--sample") == (code, message)
 
 
-def test_what_every_verb_takes_may_stand_before_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+def test_global_options_may_precede_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert ending(capsys, "--quiet", "eval", "--sample", "--format", "json") == (0, "")

@@ -37,9 +37,7 @@ def baseline(tmp_path: Path) -> str:
     return path
 
 
-def test_what_was_blessed_passes_and_what_is_worse_fails(
-    tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_saved_system_passes_and_a_worse_one_fails(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", saved_results(tmp_path / "same"), "--baseline", baseline]) == 0
     assert capsys.readouterr().out.startswith("The gate passed: 2 decisions")
     assert main(["gate", saved_results(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
@@ -84,7 +82,7 @@ def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_says_the_verdict_and_obeys_no_name(
+def test_every_format_shows_the_verdict_and_escapes_names(
     form: str, tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = saved_results(tmp_path / "worse", worse=True, name=EVIL)
@@ -123,7 +121,7 @@ def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, 
     assert main(["gate", folder, "--baseline", baseline, "--max-drop", "RR@10=0.1"]) == 0
 
 
-def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = save_results(small_results(), tmp_path / "results")
     assert main(["save-baseline", folder, "-o", "-", "--system", "dense"]) == 0
     assert [system["name"] for system in json.loads(capsys.readouterr().out)["systems"]] == ["dense"]
@@ -134,10 +132,10 @@ def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["save-baseline", "{folder}"], "the baseline has no name; say where to write it: -o baseline.json"),
-        (["save-baseline", "-o", "b"], "nothing to look at; name"),
-        (["gate", "{folder}"], "nothing to hold; name a baseline (--baseline), or a bound (--threshold)"),
-        (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "a drop is one against a baseline"),
+        (["save-baseline", "{folder}"], "no output file; name one: -o baseline.json"),
+        (["save-baseline", "-o", "b"], "no input files; name"),
+        (["gate", "{folder}"], "no requirement; name a baseline (--baseline) or a bound (--threshold)"),
+        (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
         (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: no such file; check the path"),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is no baseline; name a file"),
         (
@@ -155,7 +153,7 @@ def test_only_the_system_asked_for_is_blessed(tmp_path: Path, capsys: pytest.Cap
         (["gate", "{folder}", "--baseline", "{baseline}", "--depth", "3"], "the baseline was made with rankings read otherwise"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--junit", "{baseline}"],
-            "{baseline} would be written over {baseline}",
+            "{baseline} would overwrite {baseline}",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "-"], "standard output holds the table; name a file"),
         (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "x", "--comment", "x"], "two outputs have the same name"),
@@ -177,7 +175,7 @@ def test_a_baseline_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, ba
     assert Path(baseline).read_bytes() == before
 
 
-def test_a_ladder_that_loses_its_texts_fails_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_systems_without_document_texts_fail_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measures = [parse_measure("nDCG@10")]
     for name, fields in (("whole", ("title", "text")), ("titles", ("title",))):
         found = run_experiment(Experiment({"bm25": BM25(fields=fields)}, measures=measures), RunOptions(cache=None))

@@ -51,13 +51,13 @@ def test_documents_alone_are_enough_and_the_seed_decides(corpus: str, tmp_path: 
     assert not (tmp_path / "a" / "corpus.jsonl").exists()
 
 
-def test_the_sample_is_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sample_is_built_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", "sample", "-o", str(tmp_path / "made"), "--count", "4", "--format", "json"]) == 0
     tables = json.loads(capsys.readouterr().out)
     assert "generate" in json.dumps(tables)
 
 
-def test_a_model_makes_them_over_http_once_and_the_key_is_nowhere(
+def test_a_model_generates_over_http_once_and_the_key_is_written_nowhere(
     corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ChatServer(lambda request: completion(well(request.body["messages"][-1]["content"]))) as server:
@@ -92,7 +92,7 @@ def test_failed_documents_are_counted_and_a_server_that_is_down_ends_it(
     assert not (tmp_path / "other").exists()
 
 
-def test_a_dry_run_asks_nothing_and_writes_nothing(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_calls_no_model_and_writes_nothing(corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(lambda request: completion("no")) as server:
         options = [*MODEL, "--base-url", server.address, "--count", "6", "--categories", "factual,multi-hop", "--price-in", "2"]
         assert main(["generate", corpus, "--dry-run", *options]) == 0
@@ -126,10 +126,10 @@ WRONG = [
     (["-o", "{data}"], "exists; name a folder that does not exist yet"),
     (["-o", "{new}", "--categories", "poems"], "unknown category poems"),
     (["-o", "{new}", "--fields", "colour"], "no document has a text field called colour"),
-    (["-o", "{new}", "--by", "heuristic", "--model", "writer"], "--by heuristic asks no model"),
-    (["-o", "{new}", "--by", "model"], "no model is named"),
+    (["-o", "{new}", "--by", "heuristic", "--model", "writer"], "--by heuristic uses no model"),
+    (["-o", "{new}", "--by", "model"], "no model"),
     (["-o", "{new}", "--budget", "calls=x"], "budget calls is x"),
-    (["-o", "{new}", "--cache", ""], "--cache names no folder"),
+    (["-o", "{new}", "--cache", ""], "--cache has no folder"),
 ]
 
 
@@ -148,7 +148,7 @@ def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "none.jsonl: no such file" in capsys.readouterr().err
 
 
-def test_what_asking_cost_is_bounded_by_known_prices_and_said_to_be_estimated_where_it_is(
+def test_the_budget_uses_known_prices_and_estimates_are_noted(
     corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def untold(request: Request) -> Sent:

@@ -33,14 +33,14 @@ def parsed(command: list[str]) -> argparse.Namespace:
 
 
 @pytest.mark.parametrize("verb", COMMANDS.names())
-def test_every_example_of_a_verb_is_taken_by_its_parser(verb: str) -> None:
+def test_every_example_of_a_verb_is_accepted_by_its_parser(verb: str) -> None:
     examples = commands(command_named(verb).examples)
     assert [command[0] for command in examples].count(verb) >= 2
     for command in examples:
         parsed(command)
 
 
-def test_the_examples_of_the_first_page_are_taken_too() -> None:
+def test_the_examples_of_the_first_page_are_accepted() -> None:
     examples = commands(_EXAMPLES)
     assert len(examples) >= 8
     for command in examples:

@@ -47,19 +47,19 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("output", ["qrels.txt", "one.run", "./two.run", "link", "ids.txt"])
-def test_no_verb_writes_over_what_it_reads(verb: str, output: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_verb_overwrites_its_input(verb: str, output: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link").symlink_to("one.run")
     before = Path(output).read_bytes()
     argv = [verb, "qrels.txt", "one.run", "two.run", *VERBS[verb], "--queries", "ids.txt"]
     assert main([*argv, "-o", output]) == 2
-    assert f"{output} would be written over " in capsys.readouterr().err
+    assert f"{output} would overwrite " in capsys.readouterr().err
     assert Path(output).read_bytes() == before
     assert main([*argv, "-o", "fresh", "--quiet"]) == 0
     assert main([*argv, "-o", "fresh", "--quiet"]) == 0
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_verb_writes_over_a_part_of_a_results_folder(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_verb_overwrites_a_part_of_a_results_folder(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = save_results(small_results(), tmp_path / "results")
     parts = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
     assert {os.path.basename(part) for part in parts} >= {"result.json", "qrels.tsv", "bm25.trec.gz"}
@@ -74,9 +74,7 @@ def test_no_verb_writes_over_a_part_of_a_results_folder(verb: str, tmp_path: Pat
 @pytest.mark.parametrize(
     "argv", [["doctor", "data"], ["doctor", "--dataset", "data"], ["baselines", "qrels.txt", "one.run", "--dataset", "data"]]
 )
-def test_no_part_of_a_dataset_is_written_over(
-    argv: list[str], part: str, files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_part_of_a_dataset_is_overwritten(argv: list[str], part: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "data" / "qrels").mkdir(parents=True)
     Path("data/corpus.jsonl").write_text("".join(f'{{"_id": "{doc}", "text": "a b"}}\n' for doc in ("d1", "d2", "d3")))
     Path("data/queries.jsonl").write_text("".join(f'{{"_id": "{query}", "text": "a b"}}\n' for query in QUERIES))
@@ -84,13 +82,13 @@ def test_no_part_of_a_dataset_is_written_over(
     Path("data/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
     before = Path("data", part).read_bytes()
     assert main([*argv, "-o", f"data/{part}"]) == 2
-    assert f"data/{part} would be written over data/{part}" in capsys.readouterr().err
+    assert f"data/{part} would overwrite data/{part}" in capsys.readouterr().err
     assert Path("data", part).read_bytes() == before
     assert main([*argv, "-o", "data/found.md", "--quiet"]) == 0
     assert main([*argv, "-o", "data/found.md", "--quiet"]) == 0
 
 
-def test_a_list_of_segments_is_not_written_over(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_segments_is_not_overwritten(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("kinds.csv").write_text("q1,a\n")
     assert main(["segments", "qrels.txt", "one.run", "--by-file", "kinds.csv", "-o", "kinds.csv"]) == 2
     assert Path("kinds.csv").read_text() == "q1,a\n"
@@ -116,7 +114,7 @@ def test_every_verb_reads_a_run_from_standard_input_and_from_a_pipe(
     writer.join()
 
 
-def test_evidence_of_runs_holds_what_they_were_evaluated_with() -> None:
+def test_input_from_runs_holds_the_options_of_the_evaluation() -> None:
     some = {query: RUN[query] for query in QUERIES[:5]}
     options = EvaluateOptions(rel=1, skip_missing=True, queries=QUERIES[:9])
     inputs = rp.input_from_runs(QRELS, {"all": RUN, "some": some}, ["RR"], name="mine", options=options)
@@ -128,7 +126,7 @@ def test_evidence_of_runs_holds_what_they_were_evaluated_with() -> None:
     assert inputs.fingerprint == ""
 
 
-def test_evidence_of_a_climb_is_evaluated_again_to_the_same_values() -> None:
+def test_input_from_results_is_evaluated_again_to_the_same_values() -> None:
     results = small_results()
     inputs = rp.input_from_results(results)
     measures = [str(one.measure) for one in results.result.systems[0].measures.values()]
@@ -151,7 +149,7 @@ def test_files_and_folders_skip_missing_queries_where_asked(files: Path, capsys:
         assert not read_input(parser.parse_args([*inputs, "-m", "RR"])).options.skip_missing
 
 
-def test_a_system_that_nobody_is_called_is_refused_with_those_there_are() -> None:
+def test_an_unknown_system_is_refused_with_the_known_ones() -> None:
     inputs = rp.input_from_runs(QRELS, {"one": RUN, "two": RUN}, ["RR"])
     assert checked_system(inputs, "two") == "two"
     with pytest.raises(rp.errors.UsageError, match=r"no system is called t\\x1b; choose from: one, two"):

@@ -88,7 +88,7 @@ def test_the_key_is_written_nowhere(server: ChatServer, folder: Path, capsys: py
     assert KEY not in said.out + said.err
 
 
-def test_a_second_start_asks_nothing_and_gives_the_same_file(server: ChatServer, folder: Path) -> None:
+def test_a_second_run_calls_no_model_and_gives_the_same_file(server: ChatServer, folder: Path) -> None:
     assert judge(server, "--runs", "a.run", "-o", "one.qrels") == 0
     asked = len(server.requests)
     assert judge(server, "--runs", "a.run", "-o", "two.qrels") == 0
@@ -96,7 +96,7 @@ def test_a_second_start_asks_nothing_and_gives_the_same_file(server: ChatServer,
     assert (folder / "one.qrels").read_bytes() == (folder / "two.qrels").read_bytes()
 
 
-def test_a_budget_ends_with_1_and_goes_on_with_the_next_start(
+def test_a_budget_ends_with_1_and_the_next_run_continues(
     server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = ("--runs", "a.run", "--concurrency", "1", "-o", "llm.qrels")
@@ -107,7 +107,9 @@ def test_a_budget_ends_with_1_and_goes_on_with_the_next_start(
     assert len(server.requests) == 6
 
 
-def test_a_dry_run_asks_nothing_and_keeps_nothing(server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_calls_no_model_and_caches_nothing(
+    server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert judge(server, "--runs", "a.run", "--dry-run", "--price-in", "1", "--format", "json") == 0
     (row,) = shown_tables(capsys)["judge-plan"]["rows"]
     assert (row["pairs"], row["calls"]) == (4, 4)
@@ -138,7 +140,7 @@ def test_without_a_pool_the_pairs_are_those_that_people_judged(
     assert shown_tables(capsys)["judge"]["rows"][0]["pairs"] == 2
 
 
-def test_holes_are_the_pairs_of_the_pool_that_people_did_not_judge(server: ChatServer, folder: Path) -> None:
+def test_unjudged_pairs_are_those_of_the_pool_without_a_human_judgement(server: ChatServer, folder: Path) -> None:
     (folder / "people.qrels").write_text("q1 0 d1 3\nq2 0 d3 1\n")
     assert judge(server, "--runs", "a.run", "--unjudged", "--qrels", "people.qrels", "-o", "holes.qrels") == 0
     assert {query: dict(docs) for query, docs in read_qrels("holes.qrels").items()} == {"q1": {"d2": 0}}
@@ -216,7 +218,7 @@ def test_wrong_usage_ends_with_2_and_one_line(
     assert (folder / "people.qrels").read_bytes() == before
 
 
-def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_machine_judgements_are_no_reference_for_a_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mixed.qrels").write_text("q1 0 d1 3\nq1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 0
     assert "1 judgement of mixed.qrels made by a machine" in capsys.readouterr().err
@@ -225,7 +227,7 @@ def test_machines_judgements_are_no_measure_of_another(folder: Path, capsys: pyt
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
-def test_a_judge_that_is_killed_ends_with_one_judgement_a_pair_and_repeats_only_what_was_under_way(tmp_path: Path) -> None:
+def test_a_killed_judge_leaves_one_judgement_per_pair_and_repeats_only_open_requests(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.fuzz.kill_judge", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -249,7 +251,7 @@ def test_tokens_that_the_server_does_not_count_are_noted(folder: Path, capsys: p
     assert "tokens and money of 4 replies are estimated" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_cache_that_cannot_be_made_is_answered_with_options_that_there_are(
+def test_a_cache_that_cannot_be_created_is_an_error_with_a_valid_fix(
     server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "file").write_text("")

@@ -14,7 +14,7 @@ from support.hub_server import Hub
 from support.tiny_bert import write_bert
 
 
-def test_minilm_is_got_listed_and_pointed_to(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_minilm_is_downloaded_and_listed_with_its_path(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "get", "minilm"]) == 0
     got = capsys.readouterr()
     assert got.out == f"{minilm_cache / 'models' / 'minilm'}\n"
@@ -31,13 +31,13 @@ def test_minilm_is_got_listed_and_pointed_to(minilm_cache: Path, capsys: pytest.
     assert {row[3] for row in rows if row[0] == "minilm"} == {"53aa51172d14"}
 
 
-def test_several_models_are_got_at_once(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_models_are_downloaded_at_once(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "get", "wordllama", "minilm"]) == 0
     models = minilm_cache / "models"
     assert capsys.readouterr().out == f"{models / 'wordllama'}\n{models / 'minilm'}\n"
 
 
-def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hub_name_is_downloaded(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "path", "acme/tiny"]) == 2
     assert "model acme/tiny is not here; see rankproof models list" in capsys.readouterr().err
     assert main(["models", "get", "acme/tiny"]) == 0
@@ -61,7 +61,7 @@ def test_a_hub_name_is_got(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None
         ([], "the following arguments are required"),
     ],
 )
-def test_a_wrong_call_is_told_with_exit_code_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_has_exit_code_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     import re
 
     assert main(["models", *arguments]) == 2

@@ -46,10 +46,10 @@ def test_a_pdf_takes_several_charts_and_a_picture_takes_one(results: str, capsys
     assert main(["plot", results, "--kind", "recall,latency", "-o", "two.pdf"]) == 0
     assert Path("two.pdf").read_bytes().count(b"/Type /Page ") == 2
     assert main(["plot", results, "--kind", "recall,latency", "-o", "two.svg"]) == 2
-    assert "2 charts do not go into two.svg; name a folder" in capsys.readouterr().err
+    assert "two.svg holds one chart, not 2; name a folder" in capsys.readouterr().err
 
 
-def test_run_files_have_no_times_and_that_is_said(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_files_have_no_times_and_that_is_noted(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["plot", "qrels.txt", "one.run", "two.run", "--dpi", "40"]
     assert main([*argv, "--kind", "latency,recall"]) == 0
     told = capsys.readouterr()
@@ -76,7 +76,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["--against", "nobody"], "no system is called nobody; choose from: bm25"),
         (["--system", "dense", "--against", "dense"], "a system is held against itself"),
         (["--by", "colour"], "no query has a field colour"),
-        (["-o", "-"], "charts are files"),
+        (["-o", "-"], "charts cannot go to standard output"),
         (["-o", ""], "the output has no name"),
         (["-o", "results"], "is in a results folder"),
         (["-o", "results/charts"], "is in a results folder"),
@@ -90,9 +90,9 @@ def test_what_cannot_be_drawn_is_refused(argv: list[str], told: str, results: st
     assert told in capsys.readouterr().err
 
 
-def test_a_run_that_is_read_is_not_drawn_over(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_input_run_is_not_overwritten(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("one.run").rename("one.svg")
     before = Path("one.svg").read_bytes()
     assert main(["plot", "qrels.txt", "one.svg", "--kind", "recall", "-o", "one.svg"]) == 2
-    assert "one.svg would be written over one.svg" in capsys.readouterr().err
+    assert "one.svg would overwrite one.svg" in capsys.readouterr().err
     assert Path("one.svg").read_bytes() == before

@@ -60,7 +60,7 @@ def test_python_m_runs_the_command() -> None:
 
 
 @needs_linux
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     qrels, run = many_queries(tmp_path)
     command = f"set -o pipefail; {' '.join(COMMAND)} eval {qrels} {run} -q --format csv | head -1"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
@@ -101,19 +101,19 @@ def test_a_page_that_cannot_be_written_ends_with_1_and_one_line(argv: str) -> No
 
 @needs_linux
 @pytest.mark.parametrize("redirect", ["2> /dev/full", "2>&-"])
-def test_standard_error_that_takes_nothing_leaves_the_exit_code_alone(redirect: str) -> None:
+def test_a_full_standard_error_does_not_change_the_exit_code(redirect: str) -> None:
     command = f"{' '.join(COMMAND)} eval no-such-qrels no-such-run {redirect}"
     assert subprocess.run(["bash", "-c", command], env=ENV, timeout=60).returncode == 2
 
 
 @needs_linux
-def test_standard_input_is_not_written_over(tmp_path: Path) -> None:
+def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     qrels, run = many_queries(tmp_path)
     command = f"{' '.join(COMMAND)} eval {qrels} - -o {run} < {run}"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
         2,
-        f"{run} would be written over standard input, which is read; write to another file\n",
+        f"{run} would overwrite standard input, which is an input; write to another file\n",
     )
 
 
@@ -126,7 +126,7 @@ def test_a_closed_standard_output_ends_with_1_and_one_line() -> None:
 
 
 @needs_linux
-def test_a_closed_standard_error_costs_the_notes_only() -> None:
+def test_a_closed_standard_error_loses_only_the_notes() -> None:
     command = f"{' '.join(COMMAND)} eval --sample -m RR --format trec 2>&-"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
@@ -154,7 +154,7 @@ def test_output_is_utf8_whatever_the_locale(tmp_path: Path, locale: dict[str, st
         assert "文書-é" in done.stdout
 
 
-def test_an_encoding_that_python_was_told_is_kept_and_never_crashes() -> None:
+def test_pythonioencoding_is_respected_and_never_crashes() -> None:
     done = ran("eval", "--sample", env={**ENV, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "\\u2500" in done.stdout

@@ -21,9 +21,9 @@ def told(lengths: dict[str, int], *measures: str) -> list[str]:
     return cutoff_notes(rp.evaluate(QRELS, run_of(lengths), list(measures)))
 
 
-def test_rankings_that_end_at_one_depth_before_the_cutoff_are_told() -> None:
+def test_rankings_that_end_before_the_cutoff_are_noted() -> None:
     assert told({"q1": 20, "q2": 20, "q3": 7}, "R@20", "R@100", "P@50") == [
-        "all systems: no ranking has more than 20 documents, so R@100, P@50 can see no more than these"
+        "all systems: no ranking has more than 20 documents, so R@100, P@50 cannot look deeper"
     ]
 
 
@@ -37,7 +37,7 @@ def test_rankings_that_end_at_one_depth_before_the_cutoff_are_told() -> None:
         ({"q1": 9, "q2": 9, "q3": 9}, "R@100"),
     ],
 )
-def test_rankings_that_nothing_shows_to_be_cut_are_not_told(lengths: dict[str, int], measure: str) -> None:
+def test_rankings_of_different_depths_are_not_noted(lengths: dict[str, int], measure: str) -> None:
     assert told(lengths, measure) == []
 
 
@@ -47,7 +47,7 @@ def test_the_sample_says_that_its_rankings_are_twenty_deep(capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("verb", ["compare", "segments", "baselines", "audit", "diagnose"])
-def test_a_results_folder_that_is_not_there_is_named(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_results_folder_is_named(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by = ["--by", "category"] if verb == "segments" else []
     assert main([verb, str(tmp_path / "nowhere"), *by]) == 2
     assert "nowhere: no such file or folder; name a folder" in capsys.readouterr().err

@@ -78,7 +78,7 @@ def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> tuple[
     return shown.out, shown.err
 
 
-def test_run_climbs_shows_and_saves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, said = ran(capsys, "experiment.toml", "-o", "out")
     assert out.startswith("experiment on data, 5 documents, 3 queries, 4 systems\n")
     assert [line.split()[1] for line in out.splitlines()[4:8]] == ["title", "bm25", "both", "kept"]
@@ -103,7 +103,7 @@ def test_runs_of_one_second_have_folders_of_their_own_before_anything_is_written
     assert all(Path(folder).is_dir() for folder in made)
 
 
-def test_a_folder_that_was_taken_and_not_used_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unused_results_folder_is_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "--split", "dev", code=2)
     assert not (folder / "rankproof-results").exists()
     (folder / "rankproof-results").write_text("mine")
@@ -124,7 +124,7 @@ def test_a_run_never_replaces_the_folder_it_runs_in(
     assert (load_results(folder / "out").provenance["created"], (folder / "out").stat().st_ino) == before
 
 
-def test_a_quiet_run_says_nothing_beside_the_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_run_shows_only_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     out, said = ran(capsys, "experiment.toml", "--quiet", "-o", "out")
     assert out
     assert said == ""
@@ -134,22 +134,22 @@ def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pyte
     first, _ = ran(capsys, "experiment.toml", "--quiet", "-o", "one")
     second, said = ran(capsys, "experiment.toml", "-o", "two")
     assert "building" not in said
-    assert "times of all systems are those of an earlier run (20" in said
+    assert "times of all systems were measured by an earlier run (20" in said
     assert "from the cache; --no-cache takes them anew" in said
     assert first == second
     assert all(system_run.from_cache for system_run in load_results("two").system_runs)
     assert load_results("one").result.means == load_results("two").result.means
 
 
-def test_which_times_come_from_an_earlier_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_of_an_earlier_run_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = ran(capsys, "experiment.toml", "--systems", "title", "-o", "out")
     assert "earlier run" not in said
     _, said = ran(capsys, "experiment.toml", "-o", "out")
     (when,) = {system_run.computed for system_run in load_results("out").system_runs if system_run.from_cache}
-    assert f"times of title are those of an earlier run ({when}), from the cache" in said
+    assert f"times of title were measured by an earlier run ({when}), from the cache" in said
 
 
-def test_without_a_cache_nothing_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_cache_nothing_is_saved_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "--no-cache", "-o", "out")
     assert not (folder / "cache").exists()
     ran(capsys, "experiment.toml", "--cache", "here", "-o", "out")
@@ -165,12 +165,12 @@ def test_without_a_cache_nothing_is_kept(folder: Path, capsys: pytest.CaptureFix
         ("markdown", lambda text: [line.split()[2] for line in text.splitlines()[2:6]]),
     ],
 )
-def test_the_ladder_in_other_formats(capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], list[str]]) -> None:
+def test_the_systems_in_other_formats(capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], list[str]]) -> None:
     out, _ = ran(capsys, "experiment.toml", "--format", form, "-o", "out")
     assert read(out) == ["title", "bm25", "both", "kept"]
 
 
-def test_options_say_what_the_file_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_override_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "--systems", "both", "-m", "RR,P@1", "--limit", "2", "--seed", "1", "-o", "out", "-j", "2")
     results = load_results("out")
     assert [system_run.name for system_run in results.system_runs] == ["title", "bm25", "both"]
@@ -179,13 +179,13 @@ def test_options_say_what_the_file_says_otherwise(capsys: pytest.CaptureFixture[
     assert 'measures = ["RR", "P@1"]' in results.experiment
 
 
-def test_the_default_ladder_climbs_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_systems_run_on_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = ran(capsys, "--dataset", "data", "--systems", "bm25", "-o", "out")
     assert out.startswith("data on data, 5 documents")
     assert load_results("out").result.value("R@100", "bm25") == 1.0
 
 
-def test_chosen_systems_bring_what_they_are_made_of() -> None:
+def test_chosen_systems_include_their_inputs() -> None:
     title, bm25 = BM25(fields=("title",)), BM25()
     both = RRF((title, bm25))
     systems: dict[str, Stage] = {
@@ -206,7 +206,7 @@ def test_chosen_systems_bring_what_they_are_made_of() -> None:
     [
         (["missing.toml"], "missing.toml: no such file"),
         ([""], "has no name"),
-        (["experiment.toml", "--dataset", "nowhere"], "nowhere is no folder"),
+        (["experiment.toml", "--dataset", "nowhere"], "nowhere is not a folder"),
         (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
         (["experiment.toml", "--systems", ","], "names nothing"),
         (["experiment.toml", "-m", "nDGC@10"], "unknown measure nDGC"),
@@ -234,16 +234,16 @@ def test_what_cannot_be_run_is_refused_with_2(
     assert not (folder / "rankproof-results").exists()
 
 
-def test_a_fault_in_the_file_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_in_the_file_names_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "experiment.toml").write_text(EXPERIMENT + "k1 = 2\n")
     _, said = ran(capsys, "experiment.toml", code=2)
     assert said.startswith("experiment.toml:15: unknown key k1; ")
 
 
 @pytest.mark.parametrize(
-    ("more", "kept"), [([], "run the same command again to go on"), (["--no-cache"], "nothing was kept (--no-cache)")]
+    ("more", "kept"), [([], "run the same command again to continue"), (["--no-cache"], "nothing is cached (--no-cache)")]
 )
-def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
+def test_an_interrupt_ends_with_130_and_says_how_to_continue(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: list[str], kept: str
 ) -> None:
     def interrupted(*_: Any) -> None:
@@ -255,7 +255,7 @@ def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
     assert not (folder / "out").exists()
 
 
-def test_init_writes_the_default_ladder_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_writes_the_default_systems_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "new.toml"]) == 0
     assert read_experiment(folder / "new.toml").systems == default_systems(wordllama=True, minilm=True)
     assert "rankproof run new.toml" in capsys.readouterr().err
@@ -324,7 +324,7 @@ def test_clearing_the_cache_follows_no_link_and_leaves_what_is_not_its_own(folde
     assert (folder / "cache" / "models").is_symlink()
 
 
-def test_a_cache_verb_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_cache_action_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "burn"]) == 2
     assert "burn" in capsys.readouterr().err
 
@@ -346,7 +346,7 @@ def progress_shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, *, quie
     return screen.getvalue()
 
 
-def test_progress_is_a_line_for_each_piece_of_work_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_a_line_per_task_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress_shown(monkeypatch, io.StringIO()) == "bm25: building\ndense\\x1b[31m: asking\n"
     assert progress_shown(monkeypatch, io.StringIO(), quiet=True) == ""
 
@@ -365,7 +365,7 @@ def test_the_first_help_page_points_to_run(capsys: pytest.CaptureFixture[str]) -
     assert "rankproof run  " in page
 
 
-def test_the_default_ladder_has_a_name_for_every_rung_of_the_demo() -> None:
+def test_the_default_systems_have_the_names_of_the_demo() -> None:
     assert list(Experiment(default_systems(wordllama=True, minilm=True)).systems) == [
         "bm25-title", "bm25", "static", "minilm", "hybrid-rrf", "hybrid-z", "late-interaction",
     ]  # fmt: skip
@@ -382,7 +382,7 @@ def test_a_terminated_run_leaves_no_temporary_folder(
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "temporary"))
     monkeypatch.setattr(BM25, "build", terminated)
     _, said = ran(capsys, "experiment.toml", "--no-cache", code=143)
-    assert said.endswith("stopped; nothing was kept (--no-cache)\n")
+    assert said.endswith("stopped; nothing is cached (--no-cache)\n")
     assert list((folder / "temporary").iterdir()) == []
     assert not (folder / "rankproof-results").exists()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -390,7 +390,7 @@ def test_a_terminated_run_leaves_no_temporary_folder(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a named pipe and POSIX signals")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: signal.Signals, code: int) -> None:
+def test_a_stopped_process_says_how_to_continue(folder: Path, sent: signal.Signals, code: int) -> None:
     pipe = folder / "data" / "corpus.jsonl"
     pipe.unlink()
     os.mkfifo(pipe)
@@ -403,7 +403,7 @@ def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: si
         guard.cancel()
         child.send_signal(sent)
         out, said = child.communicate(timeout=60)
-    assert (child.returncode, out, said) == (code, b"", b"stopped; run the same command again to go on\n")
+    assert (child.returncode, out, said) == (code, b"", b"stopped; run the same command again to continue\n")
     assert not (folder / "out").exists()
 
 
@@ -417,7 +417,7 @@ def test_a_real_process_that_is_stopped_says_how_to_go_on(folder: Path, sent: si
         ("bm25,static", [], "wordllama minilm"),
     ],
 )
-def test_missing_weights_are_told_where_a_system_was_asked_for_that_they_would_change(
+def test_missing_weights_are_noted_if_a_chosen_system_needs_them(
     systems: str, here: list[str], named: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for model in here:
@@ -427,7 +427,7 @@ def test_missing_weights_are_told_where_a_system_was_asked_for_that_they_would_c
     assert (noted in capsys.readouterr().err) == bool(named)
 
 
-def test_without_weights_the_default_ladder_is_bm25(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_weights_the_default_systems_are_bm25(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, said = ran(capsys, "--dataset", "data", "-o", "out")
     assert list(load_results("out").result.means) == ["bm25-title", "bm25"]
     assert "no weights of wordllama and minilm, so the systems that need them are left out" in said

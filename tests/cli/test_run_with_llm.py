@@ -83,7 +83,7 @@ def everything(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def test_a_dry_run_asks_nothing_builds_nothing_and_writes_nothing(
+def test_a_dry_run_calls_no_model_builds_nothing_and_writes_nothing(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ChatServer(yes) as server:
@@ -98,7 +98,7 @@ def test_a_dry_run_asks_nothing_builds_nothing_and_writes_nothing(
     assert (asked["asks"], asked["calls"], total["calls"]) == ("m", 6, 6)
     assert asked["tokens in"] > asked["tokens out"] >= 6
     assert float(asked["money"]) == pytest.approx((asked["tokens in"] * 2 + asked["tokens out"] * 8) / 1e6, abs=1e-4)
-    assert "kept from an earlier run cost nothing" in err
+    assert "responses cached by an earlier run cost nothing" in " ".join(err.split())
 
 
 def test_the_dry_run_is_no_less_than_the_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_a_budget_of_money_is_refused_for_a_model_without_a_price(
         assert server.requests == []
 
 
-def test_without_a_cache_nobody_is_told_that_replies_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_cache_no_message_says_that_responses_are_cached(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(yes) as server:
         written(server.address, 'api_key_env = "", concurrency = 1')
         _, err = ran(capsys, "--budget", "calls=4", "--no-cache", code=1)
@@ -137,7 +137,7 @@ def test_without_a_cache_nobody_is_told_that_replies_are_kept(capsys: pytest.Cap
     assert "is kept:" not in err.replace("no reply is kept", "")
 
 
-def test_tokens_that_the_server_does_not_count_are_said_to_be_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokens_that_the_server_does_not_count_are_noted_as_estimates(capsys: pytest.CaptureFixture[str]) -> None:
     def untold(request: Request) -> Sent:
         return Sent(body=json.dumps({**json.loads(yes(request).body), "usage": None}).encode())
 
@@ -151,7 +151,7 @@ def test_tokens_that_the_server_does_not_count_are_said_to_be_estimated(capsys: 
     assert any("of 6 replies are estimated" in remark for remark in asked["remarks"])
 
 
-def test_a_server_that_refuses_every_request_is_not_said_to_be_down(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_refuses_every_request_is_not_called_unreachable(capsys: pytest.CaptureFixture[str]) -> None:
     refused = Sent(400, json.dumps({"error": {"message": "max_tokens is unknown here"}}).encode())
     with ChatServer(lambda request: refused) as server:
         written(server.address)
@@ -163,14 +163,14 @@ def test_a_server_that_refuses_every_request_is_not_said_to_be_down(capsys: pyte
     assert "when the server is well" not in told
 
 
-def test_a_ladder_without_a_language_model_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_without_language_models_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
     out, err = ran(capsys, "--dry-run")
-    assert "No system asks a language model." in out
+    assert "No system calls a language model." in out
     assert err == ""
 
 
-def test_a_run_ends_at_its_budget_and_goes_on_from_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_stops_at_its_budget_and_continues_from_there(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(yes) as server:
         written(server.address, 'api_key_env = "", concurrency = 1')
         _, err = ran(capsys, "--budget", "calls=4", code=1)
@@ -183,7 +183,7 @@ def test_a_run_ends_at_its_budget_and_goes_on_from_there(capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("text", ["calls", "calls=many", "dollars=3"])
-def test_a_budget_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_a_wrong_budget_is_a_usage_error(capsys: pytest.CaptureFixture[str], text: str) -> None:
     written("http://127.0.0.1:9/v1")
     assert "calls=500,tokens=2000000,money=1.50" in ran(capsys, "--budget", text, code=2)[1]
 
@@ -210,9 +210,7 @@ def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
         ("7", "write a name"),
     ],
 )
-def test_a_model_that_cannot_be_is_told_at_its_line_without_its_secret(
-    capsys: pytest.CaptureFixture[str], model: str, word: str
-) -> None:
+def test_a_wrong_model_names_its_line_and_hides_its_secret(capsys: pytest.CaptureFixture[str], model: str, word: str) -> None:
     text = SYSTEMS.partition("model =")[0]
     Path("experiment.toml").write_text(f"{text}model = {model}\n")
     err = ran(capsys, code=2)[1]
@@ -296,7 +294,7 @@ def test_python_may_set_a_budget_too(folder: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
 @pytest.mark.parametrize(("number", "concurrency"), [(signal.SIGTERM, 1), (signal.SIGINT, 4)])
-def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
+def test_stopping_a_run_does_not_wait_for_a_slow_server(
     capsys: pytest.CaptureFixture[str], folder: Path, number: signal.Signals, concurrency: int
 ) -> None:
     silent = threading.Semaphore(0)
@@ -315,7 +313,7 @@ def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
             assert silent.acquire(timeout=60)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
-        assert b"stopped; run the same command again to go on" in err
+        assert b"stopped; run the same command again to continue" in err
         assert process.returncode == 128 + number
         server.answer = yes
         asked = len(server.requests)
@@ -323,7 +321,7 @@ def test_whoever_stops_a_run_need_not_wait_for_a_slow_server(
         assert len(server.requests) - asked == 6 - 2
 
 
-def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_clearing_the_cache_keeps_paid_responses(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     with ChatServer(yes) as server:
         written(server.address)
         ran(capsys)
@@ -335,7 +333,7 @@ def test_clearing_the_cache_leaves_what_was_paid_for(capsys: pytest.CaptureFixtu
         assert len(server.requests) == 12
 
 
-def test_what_systems_share_is_counted_once_and_what_they_ask_otherwise_is_not() -> None:
+def test_shared_requests_are_counted_once_and_different_ones_each() -> None:
     model = '{name = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", api_key_env = "", price_in = 1.0}'
     Path("experiment.toml").write_text(
         SYSTEMS.partition("model =")[0]

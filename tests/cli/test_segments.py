@@ -54,7 +54,7 @@ def test_segments_of_a_results_folder_name_every_category(results: str, capsys: 
     assert [table["facts"]["system"] for table in details] == ["title", "bm25", "reranked"]
 
 
-def test_the_system_stands_in_the_heading_and_not_in_a_column_too(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_system_is_in_the_heading_and_not_in_a_column(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["segments", results, "--by", "category"]) == 0
     headings = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("category ")]
     assert headings
@@ -78,7 +78,7 @@ def test_segments_take_several_groupings_and_measures(results: str, capsys: pyte
     ]
 
 
-def test_the_diagnosis_of_a_ladder_asserts_that_reranking_adds_nothing(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_diagnosis_says_that_reranking_adds_nothing(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     tables = {table["name"]: table for table in tables_of(capsys, "diagnose", results)}
     title, bm25, reranked = tables["moves"]["rows"]
     assert title["found"] is None
@@ -100,7 +100,7 @@ def test_the_system_whose_failures_are_listed_can_be_named(results: str, capsys:
     assert "no system is called nobody; choose from: title, bm25, reranked" in capsys.readouterr().err
 
 
-def test_baselines_find_their_bm25_among_the_rungs(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_baselines_find_bm25_among_the_systems(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     first, *_ = tables_of(capsys, "baselines", results)
     assert first["facts"]["baselines"] == {"title-only BM25": "title", "full-text BM25": "bm25"}
     assert first["facts"]["documents"] == 252
@@ -127,9 +127,7 @@ def test_a_dataset_other_than_that_of_the_results_is_refused(
     assert "is not the dataset of sample" in capsys.readouterr().err
 
 
-def test_run_files_need_the_size_of_the_corpus_for_what_chance_gives(
-    files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_random_ranking_of_run_files_needs_the_corpus_size(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["baselines", *files]) == 0
     said = capsys.readouterr()
     assert "random ranking" not in said.out
@@ -145,7 +143,7 @@ def test_a_size_that_contradicts_the_results_is_refused(results: str, capsys: py
     assert "the corpus has 252 documents, not 7; leave out --documents" in capsys.readouterr().err
 
 
-def test_own_bands_stand_instead_of_the_known_ones(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_bands_replace_the_built_in_ones(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bands = tmp_path / "ours.toml"
     bands.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@1"]\nlow = 0\nhigh = 0.9\n')
     names = [table["name"] for table in tables_of(capsys, "baselines", *files, "--bands", str(bands))]
@@ -158,7 +156,7 @@ def test_own_bands_stand_instead_of_the_known_ones(files: list[str], tmp_path: P
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex", "json"])
-def test_a_hostile_segment_reaches_no_format_as_it_is(
+def test_a_hostile_segment_is_escaped_in_every_format(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str
 ) -> None:
     listed = tmp_path / "segments.csv"
@@ -181,4 +179,4 @@ def test_an_alpha_that_is_no_rate_is_refused(files: list[str], capsys: pytest.Ca
 @pytest.mark.parametrize("verb", ["segments", "diagnose", "baselines"])
 def test_every_verb_says_what_it_needs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb]) == 2
-    assert capsys.readouterr().err.startswith("nothing to look at; name a results folder")
+    assert capsys.readouterr().err.startswith("no input files; name a results folder")

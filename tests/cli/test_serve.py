@@ -46,7 +46,7 @@ def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_the_address_and_ends_when_it_is_asked_to(how: signal.Signals, tmp_path: Path) -> None:
+def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, visitor):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", visitor.url)
         visitor.enter()
@@ -59,7 +59,7 @@ def test_it_prints_the_address_and_ends_when_it_is_asked_to(how: signal.Signals,
         assert secret not in said
 
 
-def test_quiet_says_the_address_alone(tmp_path: Path) -> None:
+def test_quiet_shows_only_the_address(tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--quiet") as (process, visitor):
         visitor.enter().get("/")
         assert ended(process, signal.SIGTERM) == (0, "")
@@ -114,7 +114,7 @@ def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path, capsys: py
     assert "is being written by another rankproof serve; judge there, or name another file" in capsys.readouterr().err
 
 
-def test_a_half_line_that_a_kill_left_is_told(tmp_path: Path) -> None:
+def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
     folder, path = saved(tmp_path / "results"), tmp_path / "my.qrels"
     with serving([folder], judge=path) as visitor:
         visitor.enter().post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1})
@@ -140,7 +140,7 @@ def test_a_half_line_that_a_kill_left_is_told(tmp_path: Path) -> None:
         ([], "RESULTS"),
     ],
 )
-def test_what_cannot_be_served_is_told_in_one_line(
+def test_what_cannot_be_served_is_refused_in_one_line(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved(tmp_path / "results")
@@ -152,14 +152,14 @@ def test_what_cannot_be_served_is_told_in_one_line(
     assert (shown.out, shown.err.count("\n"), "\x1b" in shown.err) == ("", 1, False)
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = saved(tmp_path / "results")
     with serving([folder]) as visitor:
         assert main(["serve", str(folder), "--port", str(visitor.port)]) == 2
     assert f"port {visitor.port} cannot be used" in capsys.readouterr().err
 
 
-def test_names_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
+def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
     folder = saved(tmp_path / "re\x1b[31msults", small_results(("\x1b[32ma", "b")), name="\x1b[33mred")
     path = tmp_path / "my\x1b[34m.qrels"
     with started(folder, "--judge", path, "--assessor", "\x1b[35mann") as (process, visitor):
@@ -170,13 +170,13 @@ def test_names_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
     assert r"my\x1b[34m.qrels as _[35mann" in said
 
 
-def test_another_scale_of_grades_is_told_at_the_start(tmp_path: Path) -> None:
+def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, _):
         _, said = ended(process, signal.SIGTERM)
     assert "note: small: the judgements that the results rest on go up to 2, and those made here from 0 to 3" in said
 
 
-def test_a_dataset_that_no_results_were_made_on_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(saved(tmp_path / "results"))
     assert main(["serve", folder, "--judge", str(tmp_path / "my.qrels"), "--dataset", "sample"]) == 2
     assert "sample is not the dataset of any of these results" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_fuse_takes_method_weights_depth_tag_and_a_file(folder: Path) -> None:
     assert Path("out.run").read_text().splitlines() == ["q1 Q0 d2 1 12.5 mine", "q2 Q0 d1 1 0.5 mine"]
 
 
-def test_fuse_refuses_what_cannot_be_weighed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fuse_refuses_wrong_weights(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuse", "a.run", "b.run", "--weights", "1"]) == 2
     assert capsys.readouterr().err == "1 weights for 2 runs; give one weight for each run\n"
     assert main(["fuse", "a.run", "b.run", "--weights", "x"]) == 2
@@ -64,9 +64,7 @@ def fused_docs(captured: pytest.CaptureFixture[bytes], *options: str) -> tuple[l
     return [line.split()[2] for line in shown.out.splitlines()], shown.err
 
 
-def test_fuse_says_that_scores_look_like_distances_and_turns_them_round(
-    folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_fuse_notes_scores_that_look_like_distances(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     (folder / "near.run").write_text(DISTANCES)
     docs, said = fused_docs(capsysbinary)
     assert docs == [b"far", b"middle", b"near"]
@@ -94,7 +92,7 @@ def test_fuse_refuses_an_option_that_would_do_nothing(idle: list[str], capsys: p
     assert f"leave out {idle[-2]}" in capsys.readouterr().err
 
 
-def test_convert_says_that_ranks_are_written_anew(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_notes_that_the_output_is_ranked_by_score(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "near.run").write_text(DISTANCES)
     assert main(["convert", "near.run", "again.run"]) == 0
     assert (folder / "again.run").read_text().split()[2:4] == ["far", "1"]
@@ -102,14 +100,14 @@ def test_convert_says_that_ranks_are_written_anew(folder: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("command", [["fuse", "b.run", "a.run", "-o", "a.run"], ["convert", "a.run", "./a.run"]])
-def test_no_verb_writes_over_what_it_reads(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_verb_overwrites_its_input(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 2
-    assert "a.run would be written over a.run, which is read; write to another file" in capsys.readouterr().err
+    assert "a.run would overwrite a.run, which is an input; write to another file" in capsys.readouterr().err
     assert (folder / "a.run").read_text() == A
 
 
 @pytest.mark.parametrize("target", ["again.run", "again.csv", "again.json", "again.jsonl", "again.parquet"])
-def test_convert_counts_the_tags_that_are_lost(target: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_counts_the_tags_that_are_left_out(target: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.run").write_text("q1 Q0 d1 1 9 A\nq1 Q0 d2 2 8 B\n")
     assert main(["convert", "two.run", target]) == 0
     assert "note: 2 different tags are lost" in capsys.readouterr().err
@@ -148,7 +146,7 @@ def test_every_alias_that_is_listed_is_understood(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_measures_shows_the_same_for_people(capsys: pytest.CaptureFixture[str], form: str) -> None:
+def test_measures_shows_a_table_by_default(capsys: pytest.CaptureFixture[str], form: str) -> None:
     assert main(["measures", "--format", form]) == 0
     page = capsys.readouterr().out
     assert all(measure.title in page for measure in MEASURES.values())

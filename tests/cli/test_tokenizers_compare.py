@@ -39,7 +39,7 @@ def test_pgvector_gives_the_values_of_memory(folder: str, capsys: Capture) -> No
     assert len(found["memory"]) == 1
 
 
-def test_a_second_run_says_the_same(folder: str, capsys: Capture) -> None:
+def test_a_second_run_gives_the_same_output(folder: str, capsys: Capture) -> None:
     texts = []
     for _ in range(2):
         assert compared(folder, "--lexical", "words,stems", "--typos", "0,1", "--format", "csv") == 0

@@ -43,7 +43,7 @@ def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, caps
     }
 
 
-def test_a_checkpoint_named_as_a_model_is_not_asked_what_it_was_trained_on(folder: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_checkpoint_named_as_a_model_may_have_been_trained_on_the_queries(folder: str, tmp_path: Path, capsys: Capture) -> None:
     trained = save_tiny_checkpoint(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
     assert compared(folder, "--lexical", "words", "--model", f"bpe:{trained}", "--device", "cpu", "--format", "json") == 0
     captured = capsys.readouterr()

@@ -113,14 +113,14 @@ def test_a_finished_training_whose_weights_are_damaged_is_refused(tmp_path: Path
     assert "model.safetensors: not a complete safetensors file" in capsys.readouterr().err
 
 
-def test_a_kind_that_does_not_fit_is_refused_before_any_is_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unsuitable_tokenizer_is_refused_before_any_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = ("--width", "32", "--depth", "2", "--parameters", "50000", "--characters", "64", "--crops", "2", "--steps", "1")
     assert train(tmp_path, *told, "--tokenizers", "bytes,bpe-4000") == 2
     assert "bpe-4000 of " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["lessons.json.gz"]
 
 
-def test_what_a_killed_writing_left_is_written_again_and_other_folders_are_refused(
+def test_a_partly_written_checkpoint_is_replaced_and_other_folders_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = (*SMALL, "--steps", "0", "--repeats", "1", "--tokenizers", "bytes-4")
@@ -137,7 +137,7 @@ def test_what_a_killed_writing_left_is_written_again_and_other_folders_are_refus
     assert "has other files in it; name another folder" in capsys.readouterr().err
 
 
-def test_queries_of_other_splits_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queries_of_other_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_folder(read_dataset_or_sample("sample"), str(tmp_path / "data"))
     rows = (tmp_path / "data" / "qrels" / "test.tsv").read_text().splitlines(keepends=True)
     (tmp_path / "data" / "qrels" / "train.tsv").write_text("".join(rows[:200]))
@@ -154,7 +154,7 @@ def test_queries_of_other_splits_are_told(tmp_path: Path, capsys: pytest.Capture
     assert "copy.tsv" in said
 
 
-def test_a_folder_of_another_recipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_another_training_config_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = (*SMALL, "--repeats", "1", "--tokenizers", "bytes-4")
     assert train(tmp_path, *told, "--steps", "0") == 0
     assert train(tmp_path, *told, "--steps", "1") == 2
@@ -163,7 +163,7 @@ def test_a_folder_of_another_recipe_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert "has lessons of other data, another recipe or another seed" in capsys.readouterr().err
 
 
-def test_lessons_made_on_one_machine_are_taught_on_another(
+def test_training_data_made_on_one_machine_trains_on_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tmp_path, *SMALL, "--data-only") == 0
@@ -213,7 +213,7 @@ def test_wrong_options_are_refused_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_on_a_terminal_a_line_is_written_over_and_elsewhere_one_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_rewrites_its_line_on_a_terminal_and_adds_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     from rankproof._cli.progress import TrainingProgress
 
     for tty, wanted in ((True, "\r\x1b[Kbytes-1: step 3 of 9, loss 0.500, 64 examples/s"), (False, "")):
@@ -254,7 +254,7 @@ def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
     assert [one.digests() for one in again.values()] == [one.digests() for one in done.values()]
 
 
-def test_a_folder_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_is_required(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["tokenizers", "train", "sample", *HELD]) == 2
     assert "name one with -o" in capsys.readouterr().err
     (tmp_path / "file").write_text("x")

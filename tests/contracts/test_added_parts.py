@@ -122,7 +122,7 @@ def test_the_command_refuses_what_the_added_method_does_not_use(
     idle: list[str], runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fuse", *runs, "--method", "isr", *idle]) == 2
-    assert f"isr does not use {idle[0]}; leave out {idle[0]}, or say --method " in capsys.readouterr().err
+    assert f"isr does not use {idle[0]}; leave out {idle[0]}, or use --method " in capsys.readouterr().err
     with pytest.raises(UsageError, match="isr has no weights; leave them out, or use rrf or combsum or combmnz"):
         fuse([Run.from_dict({"q": {"d": 1.0}})], "isr", weights=[2.0])
 

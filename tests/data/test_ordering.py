@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.ordering import OnDuplicate, Order, ReadOptions, order_key, resolve_duplicate_columns, resolve_duplicates
+from rankproof._data.ordering import Order, ReadOptions, order_key, resolve_duplicate_columns, resolve_duplicates
+from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run, RunRow
 from rankproof.errors import InputError
 

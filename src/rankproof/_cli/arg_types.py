@@ -1,4 +1,4 @@
-"""What options are made of: text from the command line as the values they stand for."""
+"""Converters from the text of an argument to its value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from rankproof._data.ordering import OnDuplicate
+from rankproof._data.row_errors import OnDuplicate
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
@@ -18,9 +18,13 @@ _DIGITS = 18
 
 
 def add_on_duplicate_option(parser: argparse._ActionsContainer) -> None:
-    """The option that says what becomes of a document that stands twice."""
-    choices = get_args(OnDuplicate)
-    parser.add_argument("--on-duplicate", choices=choices, default="error", help="a document twice for one query (error)")
+    """Adds the option for documents that occur twice in a ranking."""
+    parser.add_argument(
+        "--on-duplicate",
+        choices=get_args(OnDuplicate),
+        default="error",
+        help="what to do if a query lists a document twice (error)",
+    )
 
 
 def single_character(text: str) -> str:
@@ -32,7 +36,7 @@ def single_character(text: str) -> str:
 
 
 def positive_int(text: str) -> int:
-    """A whole number from 1, as far as 64 bits surely go."""
+    """A whole number from 1 that fits in 64 bits."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text)):
         raise argparse.ArgumentTypeError(
             f"{for_message(repr(text))} is not a whole number of at least 1 and at most {_DIGITS} digits"
@@ -49,7 +53,7 @@ def any_float(text: str) -> float:
 
 
 def float_list(text: str) -> list[float]:
-    """Numbers between commas."""
+    """Numbers separated by commas."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -57,14 +61,14 @@ def float_list(text: str) -> list[float]:
 
 
 def grade_map(text: str) -> dict[str, int]:
-    """Labels of grades and what each is worth, as in E=3,S=2,C=1,I=0."""
+    """The grade of each label, as in E=3,S=2,C=1,I=0."""
     from rankproof._formats.fields import parse_grade_map
 
     return parse_grade_map(text)
 
 
 def query_ids(path: str, encoding: str) -> tuple[str, ...]:
-    """The ids in a file, one a line, up to a tab where there is one; blank lines and comments are left out."""
+    """The ids in a file, one per line before any tab; blank lines and comments are skipped."""
     from rankproof._formats.trec import numbered_lines
     from rankproof._io.open import open_source
 
@@ -73,21 +77,21 @@ def query_ids(path: str, encoding: str) -> tuple[str, ...]:
 
 
 def first_few(ids: Sequence[str], most: int = 5) -> str:
-    """How many ids there are, and the first of them, fit to be shown."""
+    """The number of ids and the first few of them."""
     from rankproof._data.text import first_ids
 
     return f"{len(ids)} ({first_ids(ids, most)})"
 
 
 def budget_limits(text: str) -> Budget:
-    """The most that asking language models may cost, as in calls=500,tokens=2000000,money=1.50."""
+    """The most that language models may cost, as in calls=500,tokens=2000000,money=1.50."""
     from rankproof._llm.budget import parse_budget
 
     return parse_budget(text)
 
 
 def name_list(text: str) -> list[str]:
-    """Names between commas."""
+    """Names separated by commas."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise argparse.ArgumentTypeError(f"{for_message(repr(text))} names nothing")
@@ -102,5 +106,5 @@ def nonnegative_int(text: str) -> int:
 
 
 def nonnegative_ints(text: str) -> list[int]:
-    """Whole numbers from 0 between commas."""
+    """Whole numbers from 0, separated by commas."""
     return [nonnegative_int(part.strip()) for part in text.split(",")]

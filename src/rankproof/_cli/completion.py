@@ -1,4 +1,4 @@
-"""Completion scripts from the commands' parsers."""
+"""`rankproof completion`: completion scripts, made from the parsers of the verbs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE_METAVARS = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "RUN")
 
 @dataclass(frozen=True, slots=True)
 class CommandArgument:
-    """An option (or, without spellings, what stands free) and what follows it."""
+    """An option, or a positional argument if it has no spellings, and the values that it takes."""
 
     spellings: tuple[str, ...]
     takes: ValueKind
@@ -27,7 +27,7 @@ class CommandArgument:
 
 @dataclass(frozen=True, slots=True)
 class CommandWords:
-    """A verb with all that it takes."""
+    """A verb and its arguments."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ class CommandWords:
 
     @property
     def positional(self) -> CommandArgument:
-        """What stands free; every verb has one such."""
+        """The positional argument; every verb has one."""
         return next(argument for argument in self.arguments if not argument.spellings)
 
 
@@ -109,7 +109,7 @@ complete -o default -F _rankproof rankproof
 
 
 def bash(verbs: Sequence[CommandWords]) -> str:
-    """A script for bash; where it has no words to offer, bash offers files."""
+    """A script for bash, which completes files where the script has no words."""
     values = [
         f"        {_patterns(verb, option)}) {_bash_reply(option)}; return ;;"
         for verb in verbs
@@ -222,12 +222,12 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which shell."""
-    parser.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell that the script is for")
+    """Adds the shell."""
+    parser.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Prints the script."""
+    """Shows the script."""
     terminal.show(_SCRIPTS[args.shell](all_commands()))
     return 0
 

@@ -1,4 +1,4 @@
-"""Exit codes, SIGTERM, pipes."""
+"""Exit codes and error lines, SIGTERM, closed pipes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankproof.errors import RankproofError, escape_invisible
 
 
 def prepare_streams() -> None:
-    """Both streams write UTF-8 unless PYTHONIOENCODING says otherwise; what cannot be written is escaped."""
+    """Makes both streams write UTF-8 unless PYTHONIOENCODING says otherwise; other characters are escaped."""
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")[0]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -22,17 +22,17 @@ def prepare_streams() -> None:
 
 
 def flush_output() -> None:
-    """Brings out what is still in the buffer, so that a full disk is noticed while it can be reported."""
+    """Flushes standard output while an error, such as a full disk, can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def abandon_output() -> None:
-    """Points standard output at nothing, so that the interpreter's last flush cannot fail as well."""
+    """Redirects standard output to the null device, so that the interpreter's last flush cannot fail."""
     with suppress(OSError, ValueError, AttributeError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 INTERRUPTED = 130
@@ -40,11 +40,11 @@ TERMINATED = 143
 
 
 class TerminatedError(KeyboardInterrupt):
-    """The system asked the process to end, as an interrupt does."""
+    """The process received SIGTERM."""
 
 
 def report_error(error: BaseException, *, verbose: bool) -> int:
-    """Says on standard error what stopped the command, and gives its exit code."""
+    """Writes the error to standard error and returns the exit code."""
     if isinstance(error, SystemExit):
         return _exit_code(error)
     if isinstance(error, BrokenPipeError):
@@ -52,7 +52,7 @@ def report_error(error: BaseException, *, verbose: bool) -> int:
         return 0
     code, line = _code_and_line(error)
     _print_error(line)
-    if verbose and _is_rankproof_error(error):
+    if verbose and _is_internal(error):
         _print_error(escaped_traceback(error))
     if isinstance(error, OSError):
         abandon_output()
@@ -60,7 +60,7 @@ def report_error(error: BaseException, *, verbose: bool) -> int:
 
 
 def signal_exit_code(stop: KeyboardInterrupt) -> int:
-    """The exit code of a command that was stopped from outside, as shells count it."""
+    """The exit code of a command that a signal stopped, as shells count it."""
     return TERMINATED if isinstance(stop, TerminatedError) else INTERRUPTED
 
 
@@ -85,17 +85,17 @@ def _os_error_text(error: OSError) -> str:
     return escape_invisible(f"{where}{error.strerror or error}; check the disk, the path and its permissions")
 
 
-def _is_rankproof_error(error: BaseException) -> bool:
+def _is_internal(error: BaseException) -> bool:
     return not isinstance(error, RankproofError | KeyboardInterrupt | OSError)
 
 
 def escaped_traceback(error: BaseException) -> str:
-    """The traceback, so that no terminal obeys it."""
+    """The traceback with control characters escaped."""
     return "\n".join(escape_invisible(line) for part in traceback.format_exception(error) for line in part.splitlines())
 
 
 def _print_error(line: str) -> None:
-    """Standard error may be closed or full as well; then there is nobody left to tell."""
+    """Writes a line to standard error; if that is closed or full, nothing can be reported."""
     try:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
@@ -105,7 +105,7 @@ def _print_error(line: str) -> None:
 
 @contextmanager
 def handle_sigterm() -> Iterator[None]:
-    """While the block runs; elsewhere than in the main thread, or where somebody else hears the signal, nothing changes."""
+    """Raises TerminatedError on SIGTERM within the block; only in the main thread, and not over another handler."""
     import signal
     import threading
 
@@ -114,7 +114,7 @@ def handle_sigterm() -> Iterator[None]:
         return
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        # One is enough: a second would stop the cleaning up.
+        # A second signal must not interrupt the clean-up.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise TerminatedError
 

@@ -1,4 +1,4 @@
-"""AnalysisInput from arguments."""
+"""The input of an analysis, read from results folders or run files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.output import check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._data.ordering import RankScoreAgreement
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._data.arrays import Matrix
-    from rankproof._data.ordering import ReadOptions
+    from rankproof._data.ordering import RankScoreAgreement, ReadOptions
     from rankproof._data.run import Run
     from rankproof._data.table import Table
     from rankproof._evaluation.options import FileOptions
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def are_answer_measures(measures: Sequence[str] | None) -> bool:
-    """Whether all measures are of answers; a mixture of them and of those of rankings is refused."""
+    """Whether all measures are measures of answers; a mixture with measures of rankings is refused."""
     from rankproof.measures._answers import AnswerMeasure
     from rankproof.measures._parse import parse_measures
 
@@ -37,7 +36,7 @@ def are_answer_measures(measures: Sequence[str] | None) -> bool:
     others = [measure for measure in found if not isinstance(measure, AnswerMeasure)]
     if of_answers and others:
         what = f"{of_answers[0]} measures answers and {others[0]} rankings, which have different queries"
-        raise UsageError(what, fix="ask for one kind at a time")
+        raise UsageError(what, fix="use one kind at a time")
     return bool(of_answers)
 
 
@@ -54,7 +53,7 @@ def _encoders() -> Encode:
 
 
 def input_from_answers(results: ExperimentResult, measures: Sequence[str], queries: Collection[str] | None) -> AnalysisInput:
-    """The evidence in the answers of a climb, on a subset of the queries where one is asked for."""
+    """The answers of an experiment as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
     from rankproof._analysis.answers.inputs import answer_input_from_results
@@ -64,12 +63,12 @@ def input_from_answers(results: ExperimentResult, measures: Sequence[str], queri
 
 
 def subset_result(result: Result, queries: Collection[str]) -> Result:
-    """The part of a result that is about these queries; refused where there is none."""
+    """The result on these queries; at least one must have a reference."""
     from dataclasses import replace
 
     chosen = tuple(query for query in result.queries if query in queries)
     if not chosen:
-        raise UsageError("none of the queries has a reference", fix="name queries whose answer is known (--queries)")
+        raise UsageError("none of the queries has a reference", fix="name queries that have reference answers (--queries)")
     systems = (
         replace(one, measures={name: _subset_measure(each, queries) for name, each in one.measures.items()})
         for one in result.systems
@@ -90,21 +89,21 @@ def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResu
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 MAIN_MEASURES = ["nDCG@10,RR@10,R@100"]
-"""The measures of verbs that test: few, as p-values are raised for their number."""
+"""The default measures of verbs that test: few, as each one raises the corrected p-values."""
 FILE_OPTIONS = ("queries", "by_file", "bands", "dataset", "train", "train_qrels")
-"""Options that name a file or folder which is read beside the evidence."""
-INPUTS_HELP = "a results folder or two, or the judgements and then one run or more"
+"""Options that name a further input file or folder."""
+INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"
 
 
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
-    """The files, the measures, what counts, and how tables are shown."""
-    group = add_input_options(parser, "what to show")
-    group.add_argument("--format", choices=FORMATS, default="table", help="how to show it (table)")
-    group.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    """Adds the inputs of an analysis and its output format."""
+    group = add_input_options(parser, "output")
+    group.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
 def add_input_options(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
-    """The files, the measures and what counts; gives the group of the measures, under that title."""
+    """Adds the files, the measures and their options; returns the group of the measures, which has this title."""
     from rankproof._cli.options import add_file_options, add_relevance_options
 
     parser.set_defaults(parser=parser)
@@ -113,17 +112,19 @@ def add_input_options(parser: argparse.ArgumentParser, title: str) -> argparse._
     group.add_argument(
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
-    group.add_argument("--name", action="append", default=[], metavar="NAME", help="a run's name, or a folder's: once for each")
-    add_relevance_options(parser.add_argument_group("what counts"))
-    add_file_options(parser.add_argument_group("how files are read"))
+    group.add_argument(
+        "--name", action="append", default=[], metavar="NAME", help="the name of a run or results folder, once for each"
+    )
+    add_relevance_options(parser.add_argument_group("relevance and ranking"))
+    add_file_options(parser.add_argument_group("input files"))
     parser.set_defaults(rel=None)
     return group
 
 
 def read_input(args: argparse.Namespace) -> AnalysisInput:
-    """What the files hold; an output that would be written over one of them is refused."""
+    """The input in the files; an output that would overwrite one of them is refused."""
     if not args.files:
-        raise UsageError("nothing to look at", fix=f"name {INPUTS_HELP}")
+        raise UsageError("no input files", fix=f"name {INPUTS_HELP}")
     check_output(args.output, [*args.files, *(getattr(args, name, None) for name in FILE_OPTIONS)])
     from rankproof._results.folder import is_results_folder
 
@@ -131,21 +132,21 @@ def read_input(args: argparse.Namespace) -> AnalysisInput:
     if len(folders) == len(args.files):
         return _from_folders(args)
     if folders:
-        raise UsageError("results folders and run files are mixed", fix=f"name {INPUTS_HELP}")
+        raise UsageError("results folders and run files cannot be mixed", fix=f"name {INPUTS_HELP}")
     return _from_files(args)
 
 
 def check_results_folder(path: str) -> None:
-    """Says so where a results folder is not there, or is a folder of something else."""
+    """Refuses a path that does not exist, and a folder without results."""
     fix = "name a folder that `rankproof run` wrote"
     if path not in ("", "-") and not os.path.exists(path):
         raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
     if os.path.isdir(path):
-        raise UsageError(f"{for_message(path)} is no results folder", fix=fix)
+        raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)
 
 
 def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
-    """Renders the tables to standard output or to the file asked for, then says their notes."""
+    """Writes the tables to standard output or a file, then shows their notes."""
     from rankproof._render.table import TABLE_RENDERERS
 
     write_or_show(
@@ -180,13 +181,13 @@ def _subset(args: argparse.Namespace) -> Collection[str] | None:
 
 
 def _experiment_names(experiments: list[str], paths: list[str]) -> list[str]:
-    """What the experiments are called; where two have the same name the folders', or else the paths themselves."""
+    """The names of the experiments; if two are equal those of the folders, else the paths."""
     folders = [os.path.basename(os.path.abspath(path)) for path in paths]
     return next((names for names in (experiments, folders) if len(set(names)) == len(names)), paths)
 
 
 def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput:
-    """The evidence under the measures and options asked for, where any are."""
+    """The input evaluated with the measures and options of the command."""
     from dataclasses import replace
 
     from rankproof._cli.options import evaluate_options
@@ -208,7 +209,7 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])
-        raise UsageError("there is no run", fix=f"name {INPUTS_HELP}")
+        raise UsageError("no run file", fix=f"name {INPUTS_HELP}")
     options = evaluate_options(_with_rel(args, 1), None)
     path, *runs = args.files
     named = name_runs_uniquely(runs, args.name)
@@ -222,12 +223,12 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
 
 
 def _with_rel(args: argparse.Namespace, rel: int) -> argparse.Namespace:
-    """The arguments with what counts as relevant where they do not say."""
+    """The arguments with the lowest relevant grade filled in."""
     return argparse.Namespace(**{**vars(args), "rel": args.rel or rel})
 
 
 class RunFiles(Mapping[str, "Run"]):
-    """Run files by system name, each read when it is first asked for; what is no file is read once, at once."""
+    """Run files by system name, read on first use; pipes and standard input are read once, at once."""
 
     def __init__(self, paths: Mapping[str, str], files: FileOptions, read_options: ReadOptions) -> None:
         self._paths, self._files, self._reading = paths, files, read_options
@@ -238,7 +239,7 @@ class RunFiles(Mapping[str, "Run"]):
 
     @property
     def sources(self) -> dict[str, str | Run]:
-        """What is quickest to evaluate: a file itself, unless it was read already."""
+        """The path of each run file, or its run if that is read already."""
         return {name: self._read.get(name, path) for name, path in self._paths.items()}
 
     def __getitem__(self, name: str) -> Run:
@@ -258,20 +259,20 @@ class RunFiles(Mapping[str, "Run"]):
 
 
 _MIN_CUT_QUERIES = 10
-"""Rankings that end at fewer documents than this are small, not cut."""
+"""Shorter rankings are not called cut."""
 
 
 def cutoff_notes(result: Result) -> list[str]:
-    """A sentence for each depth at which rankings were cut, though a measure looks further."""
+    """A note for each depth at which rankings end before the cutoff of a measure."""
     owners: dict[str, list[str]] = {}
     for system in result.systems:
         depth = system.depth or 0
         deeper = [name for name, one in system.measures.items() if _cutoff(one.measure) > depth]
         if depth >= _MIN_CUT_QUERIES and deeper:
-            said = f"no ranking has more than {depth} documents, so {', '.join(deeper)} can see no more than these"
-            owners.setdefault(said, []).append(system.name)
+            note = f"no ranking has more than {depth} documents, so {', '.join(deeper)} cannot look deeper"
+            owners.setdefault(note, []).append(system.name)
     everyone = len(result.systems)
-    return [f"{'all systems' if len(names) == everyone else ', '.join(names)}: {said}" for said, names in owners.items()]
+    return [f"{'all systems' if len(names) == everyone else ', '.join(names)}: {note}" for note, names in owners.items()]
 
 
 def _cutoff(measure: object) -> int:
@@ -279,7 +280,7 @@ def _cutoff(measure: object) -> int:
 
 
 def rank_note(agreement: RankScoreAgreement, *, lower_is_better: bool = False) -> str | None:
-    """The finding, counted, in words, where there is one."""
+    """The note on ranks that contradict scores, None if none do."""
     if agreement.looks_like_distances:
         has = "higher" if lower_is_better else "lower"
         each = "in 1 query, the only one" if agreement.backwards == 1 else f"in {agreement.backwards} queries, all"

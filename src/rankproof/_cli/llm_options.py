@@ -1,4 +1,4 @@
-"""--model, --budget."""
+"""The options of verbs that call a language model: --model, --budget and their like."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 _SERVER = "openai"
 _SERVER_OPTIONS = ("base_url", "api_key_env", "price_in", "price_out", "concurrency")
-"""What belongs to a model behind a server."""
+"""Options of models behind a server."""
 _TABLE_FIX = 'write [model] and below it name = "openai" and model = "NAME"'
 
 
 def add_chat_options(group: argparse._ArgumentGroup) -> None:
-    """Which model, where, at what price."""
-    group.add_argument("--model", metavar="NAME", help="the model: as its server calls it, or smollm2")
-    group.add_argument("--base-url", metavar="URL", help="its server, OpenAI-compatible (https://api.openai.com/v1)")
-    group.add_argument("--api-key-env", metavar="VAR", help="the variable that holds the key (OPENAI_API_KEY); '' for none")
-    group.add_argument("--price-in", type=any_float, metavar="X", help="money for a million tokens that it reads")
-    group.add_argument("--price-out", type=any_float, metavar="X", help="money for a million tokens that it writes")
-    group.add_argument("--model-file", metavar="FILE", help="the model as TOML instead: a table [model] as in an experiment")
+    """Adds the model, its server and its prices."""
+    group.add_argument("--model", metavar="NAME", help="the name of the model at its server, or smollm2")
+    group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (https://api.openai.com/v1)")
+    group.add_argument("--api-key-env", metavar="VAR", help="environment variable with the API key (OPENAI_API_KEY); '' for none")
+    group.add_argument("--price-in", type=any_float, metavar="X", help="price of a million input tokens")
+    group.add_argument("--price-out", type=any_float, metavar="X", help="price of a million output tokens")
+    group.add_argument("--model-file", metavar="FILE", help="a TOML file with a table [model], as in an experiment file")
 
 
 def add_budget_options(group: argparse._ArgumentGroup) -> None:
-    """How much may be asked, and how much at once."""
-    group.add_argument("--budget", type=_budget, metavar="B", help="the most that this start may cost: calls=500,money=1.50")
-    group.add_argument("--concurrency", type=positive_int, metavar="N", help="how many asks are under way at once (the model's)")
-    group.add_argument("--dry-run", action="store_true", help="say what it would cost, and ask nothing")
+    """Adds the budget, the concurrency and the dry run."""
+    group.add_argument("--budget", type=_budget, metavar="B", help="limits of this run: calls=500,tokens=2000000,money=1.50")
+    group.add_argument("--concurrency", type=positive_int, metavar="N", help="concurrent requests (the model's default)")
+    group.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
 
 
 def chat_model(args: argparse.Namespace) -> ChatModel:
-    """The model that the options name."""
+    """The model named by the options."""
     model = _model(args)
     if args.budget is not None:
         from rankproof._llm.budget import check_model_has_price
@@ -54,15 +54,15 @@ def _model(args: argparse.Namespace) -> ChatModel:
     given = {name: value for name in _SERVER_OPTIONS if (value := getattr(args, name)) is not None}
     if args.model_file is not None:
         if args.model is not None or given.keys() - {"concurrency"}:
-            raise UsageError("--model-file has all settings of the model", fix="leave out --model and what belongs to it")
+            raise UsageError("--model-file holds all settings of the model", fix="leave out --model and its options")
         return _with_options(_from_file(args.model_file), given)
     if not args.model:
-        raise UsageError("no model is named", fix="name one with --model or --model-file")
+        raise UsageError("no model", fix="name one with --model or --model-file")
     return _model_named(args.model, given)
 
 
 def _model_named(name: str, given: dict[str, Any]) -> ChatModel:
-    """One of ours by its name, else a model that a server knows by it."""
+    """A built-in model by its name, else a model of a server."""
     from rankproof.models._registry import CHATS, chat_model_by_name
 
     if name in CHATS and name != _SERVER:
@@ -80,7 +80,7 @@ def _from_file(path: str) -> ChatModel:
     page = read_toml(path)
     table = page.values.get("model")
     if not isinstance(table, dict) or not isinstance(table.get("name"), str) or len(page.values) != 1:
-        raise page.error((), "there is no table [model] with a name, or more than that", _TABLE_FIX)
+        raise page.error((), "the file does not hold exactly one table [model] with a name", _TABLE_FIX)
     try:
         model: ChatModel = part_by_name("chat", table, page.folder)
     except UsageError as error:
@@ -96,7 +96,7 @@ def _with_options(model: ChatModel, given: dict[str, Any]) -> ChatModel:
     try:
         return replace(model, **given)  # type: ignore[type-var]
     except TypeError:
-        raise UsageError("this model takes one ask at a time", fix="leave out --concurrency") from None
+        raise UsageError("this model takes one request at a time", fix="leave out --concurrency") from None
 
 
 def _budget(text: str) -> Budget:
@@ -109,7 +109,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 
 def llm_session(args: argparse.Namespace) -> LLMSession:
-    """Where the model is asked; a plan opens no journal, nor does whoever asks nobody."""
+    """The session of model calls; a dry run opens no response cache."""
     from pathlib import Path
 
     from rankproof._io.paths import cache_home
@@ -117,13 +117,13 @@ def llm_session(args: argparse.Namespace) -> LLMSession:
     from rankproof._llm.session import LLMSession
 
     if args.cache == "":
-        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
+        raise UsageError("--cache has no folder", fix="name one, or leave out --cache")
     home = cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
     return LLMSession(None if args.dry_run else ResponseCaches(home), args.budget)
 
 
 def show_llm_tables(tables: Sequence[Table], written: str, args: argparse.Namespace, terminal: Terminal) -> None:
-    """The tables, their notes, and what was written unless that was only planned."""
+    """Shows the tables, their notes and, unless it was a dry run, what was written."""
     from rankproof._render.table import TABLE_RENDERERS
 
     terminal.show(TABLE_RENDERERS[args.format](tables, terminal.render_options()))

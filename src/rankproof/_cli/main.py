@@ -1,4 +1,4 @@
-"""Entry, verb lookup, help."""
+"""The installed command: it finds the verb, runs it and returns the exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankproof._cli.terminal import Terminal
 
 
 def entry() -> None:
-    """The installed command; to start and end fast it collects no cyclic garbage, neither on the way nor at the end."""
+    """Runs the installed command without the garbage collector, which makes it start and end faster."""
     gc.disable()
     code = main()
     gc.freeze()
@@ -19,12 +19,12 @@ def entry() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line and gives its exit code; nothing escapes as a traceback."""
+    """Runs the command line and returns its exit code; no exception leaves it."""
     return exit_code_of(_run, sys.argv[1:] if argv is None else argv)
 
 
 def exit_code_of(run: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
-    """The exit code of a command, whatever becomes of it."""
+    """Runs a command and returns its exit code, also after an error."""
     try:
         from rankproof._cli.exit_codes import flush_output, prepare_streams
 
@@ -52,31 +52,31 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
     return any(argument in ("-v", "--verbose") for argument in arguments)
 
 
-_REFERENCE = {True: "reference reader: asked for by RANKPROOF_ENGINE", False: "reference reader: no compiler was at hand"}
+_REFERENCE = {True: "reference reader: chosen by RANKPROOF_ENGINE", False: "reference reader: installed without a C compiler"}
 _HEAD = """\
 usage: rankproof VERB …
 
-Proves, with numbers, whether one search or RAG system is better than another."""
+Evaluates search and RAG systems, and tests whether one is better than another."""
 _OPTIONS = """\
 options:
-  -h, --help     this page; rankproof VERB --help is the page of one verb
-  --version      version, and which reader is in use
-  -v, --verbose  say more
-  --quiet        no notes and no progress, errors only"""
+  -h, --help     show this page; rankproof VERB --help shows that of a verb
+  --version      show the version and the file reader in use
+  -v, --verbose  show more
+  --quiet        show no notes and no progress, only errors"""
 _EXAMPLES = """\
 examples:
-  rankproof run                                    start here: the ladder on the built-in sample
-  rankproof run --dataset my-data                  the same on your documents
-  rankproof eval --sample                          the built-in sample, three systems
-  rankproof eval qrels.txt bm25.run dense.run      the usual measures
+  rankproof run                                    start here: the default systems on the sample
+  rankproof run --dataset my-data                  the same systems on your documents
+  rankproof eval --sample                          three systems on the built-in sample
+  rankproof eval qrels.txt bm25.run dense.run      the default measures
   rankproof eval qrels.txt bm25.run -m nDCG@10,RR -q --format json
-  rankproof measures nDCG                          what a measure is
+  rankproof measures nDCG                          when to use nDCG, and when not
   rankproof fuse bm25.run dense.run -o both.run
   source <(rankproof completion bash)"""
 
 
 def _run_without_verb(arguments: Sequence[str]) -> int:
-    """Prints the version or the help."""
+    """Shows the version or the help."""
     asked = [argument for argument in arguments if argument not in GLOBAL_OPTIONS]
     if asked and asked[0] not in ("--version", "-V", "--help", "-h"):
         raise unknown_name_error("option", asked[0], ["--version", "--help", *GLOBAL_OPTIONS], see="rankproof --help")
@@ -85,7 +85,7 @@ def _run_without_verb(arguments: Sequence[str]) -> int:
 
 
 def version() -> str:
-    """rankproof's version and reader, and those of what it stands on."""
+    """The versions of rankproof, Python and numpy, and the file reader in use."""
     import platform
 
     import numpy

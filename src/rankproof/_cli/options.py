@@ -1,4 +1,4 @@
-"""Options shared by verbs."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -28,56 +28,58 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Files, measures and options; trec_eval's letters stand for the same things here."""
+    """Adds the files and options of `eval`; one-letter options mean the same as in trec_eval."""
     parser.set_defaults(parser=parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="the judgements, then one run or more; - is standard input")
-    _add_output(parser.add_argument_group("what to show"))
-    add_relevance_options(parser.add_argument_group("what counts"))
-    add_file_options(parser.add_argument_group("how files are read"))
+    parser.add_argument("files", nargs="*", metavar="FILE", help="the judgements, then one or more runs; - is standard input")
+    _add_output(parser.add_argument_group("output"))
+    add_relevance_options(parser.add_argument_group("relevance and ranking"))
+    add_file_options(parser.add_argument_group("input files"))
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
-    group.add_argument("-q", "--per-query", action="store_true", help="also the value of every query")
+    group.add_argument("-q", "--per-query", action="store_true", help="also show the value of every query")
     group.add_argument("--format", choices=RESULT_FORMATS.names(), default="table", help="output format (table)")
-    group.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    group.add_argument("--name", action="append", default=[], metavar="NAME", help="a system's name, once for each run")
+    group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    group.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
 
 
 def add_relevance_options(group: argparse._ArgumentGroup) -> None:
-    """What counts as relevant, and how a ranking is read."""
+    """Adds the options for relevance and for the order of a ranking."""
     group.add_argument(
-        "--rel", "-l", type=positive_int, default=1, metavar="N", help="the least grade that counts as relevant (1)"
+        "--rel", "-l", type=positive_int, default=1, metavar="N", help="the lowest grade that counts as relevant (1)"
     )
     group.add_argument("--depth", "-M", type=positive_int, metavar="N", help="keep the first N documents of each ranking")
-    group.add_argument("--judged-only", "-J", action="store_true", help="drop unjudged documents from the rankings first")
+    group.add_argument("--judged-only", "-J", action="store_true", help="remove unjudged documents from the rankings first")
     missing = group.add_mutually_exclusive_group()
-    missing.add_argument("--skip-missing", action="store_true", help="means over the queries that the run has, not all judged")
+    missing.add_argument(
+        "--skip-missing", action="store_true", help="average over the queries in the run, not all judged queries"
+    )
     missing.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
-    group.add_argument("--queries", metavar="FILE", help="only these queries, an id a line")
-    group.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
+    group.add_argument("--queries", metavar="FILE", help="only these queries, one id per line")
+    group.add_argument("--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (score)")
     group.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
     add_on_duplicate_option(group)
     group.add_argument("--compat", choices=("trec_eval-9",), help="compare scores as float32, as trec_eval 9 and pytrec_eval do")
 
 
 def add_file_options(group: argparse._ArgumentGroup) -> None:
-    """What the content of files does not tell."""
-    group.add_argument("--qrels-format", metavar="FORMAT", help="the judgements' format, where the content does not tell")
-    group.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
+    """Adds the options for the format of files."""
+    group.add_argument("--qrels-format", metavar="FORMAT", help="format of the judgements, if not detected")
+    group.add_argument("--run-format", metavar="FORMAT", help="format of the runs, if not detected")
     group.add_argument(
-        "--delimiter", type=single_character, metavar="D", help="what separates columns in CSV files; tab or \\t for a tab"
+        "--delimiter", type=single_character, metavar="D", help="column separator of CSV files; tab or \\t for a tab"
     )
-    group.add_argument("--encoding", default="utf-8", metavar="E", help="the files' encoding (utf-8)")
-    group.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="what a grade's name is worth: E=3,S=2,C=1,I=0")
-    group.add_argument("--threads", type=positive_int, default=1, metavar="N", help="how many threads read a file (1)")
+    group.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (utf-8)")
+    group.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
+    group.add_argument("--threads", type=positive_int, default=1, metavar="N", help="threads that read a file (1)")
 
 
 def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None) -> EvaluateOptions:
-    """The options as an evaluation takes them."""
+    """The options of an evaluation."""
     from rankproof._evaluation.options import EvaluateOptions, FileOptions, make_read_options
 
     read_options = make_read_options(
@@ -98,24 +100,24 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
 def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int, of: str) -> None:
-    """How rare chance must make a claim, and how chance is drawn: that many samples, of flips or deals."""
-    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="the rate of errors that is allowed (0.05)")
-    group.add_argument("--samples", type=positive_int, default=samples, metavar="N", help=f"how many random {of} ({samples})")
-    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="of everything random (0)")
+    """Adds the significance level, the number of random samples and the seed."""
+    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (0.05)")
+    group.add_argument("--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {of} ({samples})")
+    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (0)")
 
 
 def add_correction_option(group: argparse._ArgumentGroup) -> None:
-    """How p-values are raised where there are many tests."""
-    group.add_argument("--correction", choices=CORRECTIONS, default="holm", help="for many tests (holm)")
+    """Adds the correction of p-values for multiple tests."""
+    group.add_argument("--correction", choices=CORRECTIONS, default="holm", help="correction for multiple tests (holm)")
 
 
 def add_corpus_size_option(group: argparse._ArgumentGroup) -> None:
-    """The option that says it."""
-    group.add_argument("--documents", type=positive_int, metavar="N", help="the size of the corpus, for what chance would give")
+    """Adds the size of the corpus."""
+    group.add_argument("--documents", type=positive_int, metavar="N", help="documents in the corpus, for the random ranking")
 
 
 def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInput:
-    """The evidence with the size that was named, refused where it is known to be another."""
+    """The input with this corpus size; a size that contradicts the results is refused."""
     from dataclasses import replace
 
     if documents is None:
@@ -136,7 +138,7 @@ def is_sample(path: str) -> bool:
 
 
 def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT) -> Dataset:
-    """The dataset in a folder, at ir_datasets, or the built-in sample."""
+    """The dataset in a folder, from ir_datasets, or the built-in sample."""
     from rankproof._formats.read import read_dataset
     from rankproof._sample import sample_folder
 
@@ -147,33 +149,33 @@ def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT) -> Dataset:
 
 
 def check_same_dataset(dataset: Dataset, path: str, inputs: AnalysisInput) -> None:
-    """Refuses a dataset that is known not to be the one that was searched: results folders have its fingerprint."""
+    """Refuses a dataset whose fingerprint differs from that of the results."""
     from rankproof._results.experiment_result import COLLAPSE_KEY
 
     if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
-        what = f"the rankings of {for_message(inputs.name)} are of what its chunks were collapsed to, not of documents"
+        what = f"the rankings of {for_message(inputs.name)} are collapsed to a field and do not contain documents"
         raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
     if inputs.system_runs and dataset.fingerprint() != inputs.fingerprint:
         what = f"{for_message(path)} is not the dataset of {for_message(inputs.name)}"
-        raise UsageError(what, fix="name the dataset that the results were made on")
+        raise UsageError(what, fix="name the dataset of the results")
 
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")
 
 
 def add_segment_options(group: argparse._ArgumentGroup) -> None:
-    """The options that say what a segment is."""
+    """Adds the options that define segments."""
     group.add_argument(
         "--by",
         action="append",
         metavar="FIELD",
-        help="a field of the queries, length, or relevant (how many relevant documents); repeatable",
+        help="group by a field of the queries, length, or relevant (how many are relevant); repeatable",
     )
-    group.add_argument("--by-file", metavar="FILE", help="a CSV file with a query and its segment a line")
+    group.add_argument("--by-file", metavar="FILE", help="a CSV file with a query id and its segment per line")
 
 
 def requested_groupings(inputs: AnalysisInput, args: argparse.Namespace) -> Iterator[Grouping]:
-    """What was asked for; where nothing was, the category, or the length, or the number of relevant documents."""
+    """The groupings asked for; by default the category, else the length, else the number of relevant documents."""
     from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
 
     names = args.by or ([] if args.by_file else [default_grouping(inputs)])
@@ -184,7 +186,7 @@ def requested_groupings(inputs: AnalysisInput, args: argparse.Namespace) -> Iter
 
 
 def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, str]:
-    """Query to segment; a header line may stand first, and an empty segment means none."""
+    """The segment of each query; the first line may be a header, and an empty segment means none."""
     from rankproof._formats.csv import checked_delimiter, split_rows
     from rankproof._io.open import numbered_text_lines, open_source
 
@@ -197,29 +199,32 @@ def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, 
         query, segment = _query_and_segment(fields, source.name, line)
         earlier = found.setdefault(query, (segment, line))
         if earlier[0] != segment:
-            what = f"query {for_message(query)} is in {for_message(segment)} here and in {for_message(earlier[0])} on line {earlier[1]}"
-            raise InputError(what, fix="put each query into one segment", source=source.name, line=line)
+            both = f"{for_message(segment)} and, on line {earlier[1]}, in {for_message(earlier[0])}"
+            what = f"query {for_message(query)} is in {both}"
+            raise InputError(what, fix="assign each query to one segment", source=source.name, line=line)
     if not found:
-        raise InputError("there is no query", fix="write a query and its segment a line: q1,timing", source=source.name)
+        raise InputError(
+            "the file has no queries", fix="write a query id and its segment per line: q1,timing", source=source.name
+        )
     return {query: segment for query, (segment, _) in found.items()}
 
 
 def _query_and_segment(fields: list[str], source: str, line: int) -> tuple[str, str]:
     if len(fields) != 2:
-        what = f"{len(fields)} columns where a query and its segment are 2"
+        what = f"{len(fields)} columns where 2 are expected, a query id and its segment"
         raise InputError(what, fix="write q1,timing, or name the delimiter with --delimiter", source=source, line=line)
     return fields[0].strip(), fields[1].strip()
 
 
 def known_profiles() -> Mapping[str, BandProfile]:
-    """The profiles that come with the package."""
+    """The built-in band profiles."""
     from rankproof._analysis import bands
 
     return bands.builtin_profiles()
 
 
 def read_profiles(path: str) -> Mapping[str, BandProfile]:
-    """The profiles in a TOML file."""
+    """The band profiles in a TOML file."""
     from rankproof._analysis.bands import profiles_from_toml
     from rankproof._io.toml_file import read_toml
 

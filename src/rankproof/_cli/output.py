@@ -1,4 +1,4 @@
-"""Write or show."""
+"""Results, notes and tables on standard output or in a file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FOLDER_FILES = (
     *("result.json", "summary.csv", "per_query.csv", "answers.*", "experiment.toml", "snippets.jsonl*", "runs/*"),
     *("corpus.jsonl*", "queries*.jsonl*", "qrels*", "qrels/*"),
 )
-"""The files of a results folder and of a dataset's."""
+"""The files of results folders and datasets."""
 
 
 def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
-    """Refuses an output without a name, and one that is among the inputs or a part of one; `-` is standard input."""
+    """Refuses an output without a name, and one that is an input or a file of an input folder."""
     if output in STDOUT:
         return
     if not output:
-        raise UsageError("the output has no name", fix="name a file, or - for standard output")
+        raise UsageError("the output has no name", fix="name a file, or use - for standard output")
     target = _regular_file(output)
     if target is None:
         return
@@ -38,11 +38,11 @@ def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
         source = _regular_file(path)
         if source is not None and os.path.samestat(target, source):
             name = "standard input" if path == "-" else path
-            raise UsageError(f"{output} would be written over {name}, which is read", fix="write to another file")
+            raise UsageError(f"{output} would overwrite {name}, which is an input", fix="write to another file")
 
 
 def _input_files(path: str) -> Iterator[str]:
-    """The path, or the files in it where it is the folder of a dataset or of results."""
+    """The path, or the files in it if it is a folder."""
     if not os.path.isdir(path):
         yield path
         return
@@ -53,7 +53,7 @@ def _input_files(path: str) -> Iterator[str]:
 
 
 def write_or_show(text: str, output: str | None, terminal: Terminal) -> None:
-    """Shows a result on standard output, or writes it to the file asked for."""
+    """Shows a result on standard output, or writes it to a file."""
     if output is None or output in STDOUT:
         terminal.show(text)
         return
@@ -63,7 +63,7 @@ def write_or_show(text: str, output: str | None, terminal: Terminal) -> None:
 
 
 def _regular_file(path: str) -> os.stat_result | None:
-    """What is known of the file, None where there is none that could be overwritten."""
+    """The status of a file that could be overwritten, None if there is none."""
     try:
         found = os.fstat(0) if path == "-" else os.stat(path)
     except (OSError, ValueError):
@@ -75,7 +75,7 @@ MACHINE_JUDGEMENTS = "machine-judgements"
 
 
 def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) -> None:
-    """Renders the result to standard output or to the file asked for, then says the notes."""
+    """Writes the result to standard output or a file, then shows its notes."""
     from rankproof._render.registry import RESULT_FORMATS
 
     options = terminal.render_options(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel)
@@ -85,7 +85,7 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
 
 
 def note_lines(result: Result) -> list[str]:
-    """Each note once, after the names of the systems that have it."""
+    """Each note once, after the names of its systems."""
     owners: dict[Note, list[str]] = {}
     for system in result.systems:
         for note in system.notes:
@@ -95,7 +95,7 @@ def note_lines(result: Result) -> list[str]:
 
 
 def note_machine_judgements(result: Result, terminal: Terminal) -> None:
-    """Says where judgements were made by machines, beside analyses that leave other notes to `eval`."""
+    """Shows the notes on machine judgements; the other notes are those of `eval`."""
     notes = (note for system in result.systems for note in system.notes if note.code == MACHINE_JUDGEMENTS)
     for text in dict.fromkeys(note.text for note in notes):
         terminal.note(text)
@@ -107,21 +107,21 @@ def _system_names(names: list[str], everyone: int) -> str:
     return "all systems: " if len(names) == everyone else f"{', '.join(names)}: "
 
 
-_MORE = "shown in part; --details has every row and column, and so have --format json and csv"
+_MORE = "this is a summary; --details, --format json and --format csv have every row and column"
 
 
 def add_details_option(group: argparse._ArgumentGroup) -> None:
-    """The option that asks for everything."""
-    group.add_argument("--details", action="store_true", help="every table with all rows and columns, as JSON and CSV have them")
+    """Adds the option that shows everything."""
+    group.add_argument("--details", action="store_true", help="show all tables, rows and columns, as JSON and CSV do")
 
 
 def is_summary_view(args: argparse.Namespace) -> bool:
-    """Whether a person reads, who did not ask for everything."""
+    """Whether only a summary is shown."""
     return args.format == "table" and not args.details
 
 
 def summary_tables(tables: Sequence[Table]) -> list[Table]:
-    """The tables at a glance, with a note that there is more."""
+    """The summary of each table, with a note that there is more."""
     brief = [table.summarised() for table in tables]
     kept = [table for table in brief if table is not None]
     return [replace(kept[0], notes=(*kept[0].notes, _MORE)), *kept[1:]] if kept else []

@@ -1,4 +1,4 @@
-"""Arguments: argparse whose errors say what to do, and what every verb's parser shares."""
+"""The argument parser of every verb, whose errors say what to do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GLOBAL_OPTIONS = ("-v", "--verbose", "--quiet")
 EXIT_CODES = """\
 exit codes:
   0  done
-  1  the world failed: disk, network, a library that is not there
-  2  the input or the usage is wrong; the message says where and what to do
-  3  a gate failed: gate, or doctor --strict
-  130  interrupted (143: asked to end)"""
+  1  a disk, network or library failed
+  2  wrong input or usage; the message says where, and what to do
+  3  a check failed: gate, or doctor --strict
+  130  interrupted (143: terminated)"""
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A help page as wide as the terminal; argparse makes one for every argument, and would load much to know the width."""
+    """A help page as wide as the terminal; argparse would import shutil for every argument to find the width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=stream_width(sys.stdout) - 2)
@@ -31,7 +31,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError and suggests the nearest option.
 
-    `help_tail` writes the end of the help page, where that takes time: the parts that installed packages add are looked up.
+    `help_tail` returns the end of the help page where that takes time, such as a list of the parts of installed packages.
     """
 
     help_tail: Callable[[], str] | None = None
@@ -43,18 +43,18 @@ class Parser(argparse.ArgumentParser):
         return f"{super().format_help()}\n{self.help_tail()}\n"
 
     def error(self, message: str) -> NoReturn:
-        """A wrong argument."""
+        """Raises UsageError for a wrong argument."""
         raise UsageError(message, fix=f"see {self.prog} --help")
 
     def print_help(self, file: object = None) -> None:
-        """The help page is a result: where it cannot be written, that is said."""
+        """Writes the help page as a result; failing to write it is an error."""
         Terminal().show(self.format_help())
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The arguments, options and files in any order."""
-        args, strange = self.parse_known_intermixed_args(_protect_dash_files(argv))
-        if strange:
-            raise self._unknown_option_error(strange[0])
+        """The arguments; options and files may come in any order."""
+        args, unknown = self.parse_known_intermixed_args(_protect_dash_files(argv))
+        if unknown:
+            raise self._unknown_option_error(unknown[0])
         return args
 
     def _unknown_option_error(self, argument: str) -> UsageError:
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _protect_dash_files(argv: Sequence[str]) -> list[str]:
-    """The arguments, with a file after `--` that begins with a dash written as ./-file, which is never taken for an option."""
+    """The arguments; a file after `--` that begins with a dash becomes ./-file, so that it is no option."""
     at = argv.index("--") + 1 if "--" in argv else len(argv)
     return [*argv[:at], *(f"./{one}" if one.startswith("-") and one != "-" else one for one in argv[at:])]
 
@@ -93,7 +93,7 @@ def _exit_codes(command: Command) -> str:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
-    """What stands before the verb, the verb (None where there is none), and what follows it."""
+    """The arguments before the verb, the verb (None if there is none), and those after it."""
     for at, argument in enumerate(arguments):
         if argument not in GLOBAL_OPTIONS:
             if argument.startswith("-"):
@@ -103,7 +103,7 @@ def split_command(arguments: Sequence[str]) -> tuple[list[str], str | None, list
 
 
 def unknown_name_error(kind: str, name: str, known: Iterable[str], *, see: str) -> UsageError:
-    """An error for a name that nobody knows, with the nearest one that somebody does."""
+    """An error for an unknown name, with the nearest known one."""
     near = closest_name(name, known, min_similarity=0.5)
     fix = f"did you mean {near}? See {see}" if near else f"see {see}"
     return UsageError(f"unknown {kind} {for_message(name)}", fix=fix)

@@ -1,4 +1,4 @@
-"""Progress bars."""
+"""Progress bars of reading, running and training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READ_BAR_HEIGHT = 25
 
 
 class ReadProgress:
-    """Hears how many bytes of how many were read; shows a bar once reading has taken half a second, and only to a terminal."""
+    """Shows a bar of the bytes read after half a second, on terminals only."""
 
     def __init__(self, terminal: Terminal, clock: Callable[[], float] = time.monotonic) -> None:
         self._wanted = not terminal.quiet and sys.stderr is not None and sys.stderr.isatty()
@@ -35,7 +35,7 @@ class ReadProgress:
         return self
 
     def __call__(self, read: int, total: int | None) -> None:
-        """Called after every block."""
+        """Updates the bar; called after every block."""
         now = self._clock()
         if not self._wanted or now < self._due:
             return
@@ -71,14 +71,14 @@ _RUN_REFRESH_SECONDS = 0.1
 
 
 class RunProgress:
-    """Hears of a piece of work by its label, how much of it is done and how much there is."""
+    """Shows the current task with its count done and its total."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._wanted = not terminal.quiet and sys.stderr is not None
         self._bar = _run_bar() if self._wanted and sys.stderr.isatty() else None
         self._label: str | None = None
         self._due = 0.0
-        self._said: set[str] = set()
+        self._shown: set[str] = set()
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -86,11 +86,11 @@ class RunProgress:
         return self
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Called as the work goes on."""
+        """Updates the task; called as it proceeds."""
         if self._bar is not None:
             self._draw(self._bar, escape_invisible(label), done, total)
-        elif self._wanted and label not in self._said:
-            self._said.add(label)
+        elif self._wanted and label not in self._shown:
+            self._shown.add(label)
             sys.stderr.write(f"{escape_invisible(label)}\n")
             sys.stderr.flush()
 
@@ -117,7 +117,7 @@ def _run_bar() -> Bar:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Pieces a second."""
+        """Items per second."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
@@ -133,7 +133,7 @@ _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0
 
 
 class TrainingProgress:
-    """Hears of the step, the number of steps, the loss and the examples a second; `name` is the training's."""
+    """Shows the step, the number of steps, the loss and the examples per second of a training."""
 
     def __init__(self, terminal: Terminal, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._wanted = not terminal.quiet and sys.stderr is not None
@@ -141,7 +141,7 @@ class TrainingProgress:
         self._name, self._clock, self._due = name, clock, clock()
 
     def __call__(self, step: int, steps: int, loss: float, rate: float) -> None:
-        """Called as the training goes on; the last step is always told."""
+        """Updates the line; the last step is always shown."""
         now = self._clock()
         if not self._wanted or (now < self._due and step < steps):
             return

@@ -1,4 +1,4 @@
-"""Where a command shows its results, notes and progress."""
+"""The terminal: results go to standard output, notes and progress to standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Results go to standard output, everything else to standard error; quiet leaves out what is not an error."""
+    """Writes results to standard output and everything else to standard error; `quiet` leaves out notes."""
 
     quiet: bool = False
     verbose: bool = False
@@ -32,14 +32,14 @@ class Terminal:
         sys.stdout.flush()
 
     def show_bytes(self, blocks: Iterable[bytes]) -> None:
-        """Writes a result that is a file."""
+        """Writes a result in bytes."""
         self.show("")
         for block in blocks:
             sys.stdout.buffer.write(block)
         sys.stdout.buffer.flush()
 
     def note(self, text: str) -> None:
-        """Writes one line beside the results."""
+        """Writes a note."""
         if self.quiet or sys.stderr is None:
             return
         label, line = "note: ", escape_invisible(text)
@@ -58,14 +58,14 @@ class Terminal:
             sys.stderr.write(f"{text}\n")
 
     def render_options(self, *, per_query: bool = False, to_file: bool = False, rel: int = 1) -> RenderOptions:
-        """How a table is to look where it goes."""
+        """How to render a table for its destination."""
         tty = not to_file and _is_tty(sys.stdout)
         colour = tty and _wants_colour()
         return RenderOptions(per_query, stream_width(sys.stdout), wrap=tty, colour=colour, verbose=self.verbose, rel=rel)
 
 
 def stream_width(stream: TextIO | None) -> int:
-    """Columns of the terminal, by COLUMNS where it is a sensible number, else 80."""
+    """The columns of the terminal: COLUMNS if it is a number, else as the terminal says, else 80."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdecimal() and len(asked) <= _DIGITS and int(asked):
         return max(int(asked), _LEAST_WIDTH)

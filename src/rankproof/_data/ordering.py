@@ -11,12 +11,11 @@ from typing import Literal
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.row_errors import row_error
+from rankproof._data.row_errors import OnDuplicate, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
 from rankproof.errors import InputError
 
 Order = Literal["score", "rank"]
-OnDuplicate = Literal["error", "keep-best", "keep-first", "keep-last"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,12 @@ fault reads the same whoever finds it.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rankproof.errors import InputError, for_message
 
+OnDuplicate = Literal["error", "keep-best", "keep-first", "keep-last"]
+"""What to do with a document that occurs twice in a ranking."""
 MAX_GRADE = 1000
 MAX_LINE_BYTES = 1 << 20
 

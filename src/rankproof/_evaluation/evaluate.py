@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.ordering import OnDuplicate, Order
+from rankproof._data.ordering import Order
+from rankproof._data.row_errors import OnDuplicate
 from rankproof._evaluation.inputs import QrelsLike, RunLike, align, name_runs, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, make_read_options

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rankproof._data.ordering import OnDuplicate, Order, ReadOptions
+from rankproof._data.ordering import Order, ReadOptions
+from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.validation import checked_id
 from rankproof.errors import UsageError, for_message
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rankproof._evaluation.result import MeasureResult, Result
+if TYPE_CHECKING:
+    from rankproof._evaluation.result import MeasureResult, Result
 
 MISSING = "–"
 

@@ -20,7 +20,7 @@ def measured(qrels: Path, run: Path) -> float:
     return result.means["mine"]["nDCG@10"]
 
 
-def climbed(folder: Path) -> rp.ExperimentResult:
+def experimented(folder: Path) -> rp.ExperimentResult:
     """Stages, models and stores as values, and an experiment of them."""
     first = rp.stages.BM25(k1=1.2, b=0.75)
     second = rp.stages.Dense(rp.models.WordLlama(), store=rp.stores.Memory())

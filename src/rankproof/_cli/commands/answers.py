@@ -1,4 +1,4 @@
-"""`rankproof answers`: how good answers are, which differences are real, and what holds them back."""
+"""`rankproof answers`: evaluates generated answers against reference answers."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ examples:
   rankproof answers results -m EM,F1,ROUGE-L --by type --format markdown
   rankproof answers results -m "Similarity(model='minilm')"
 
-a line of answers: {"query": "q1", "answer": "Paris", "cited": ["d1"]}, with "state": "abstained"
-for an answer that says that there is none; references stand in the queries: "answers": ["Paris"].
-Systems are compared by the measures of -m, else by F1(tokens='bag') alone"""
+A line of ANSWERS: {"query": "q1", "answer": "Paris", "cited": ["d1"]}, with "state": "abstained" if
+the system gave no answer. The queries hold the references: "answers": ["Paris"]. Systems are
+compared by the measures of -m, by default only by F1(tokens='bag')"""
 COMPARED_MEASURE = "F1(tokens='bag')"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, the measures, and how tables are shown."""
+    """Adds the files, the measures and the statistics."""
     parser.set_defaults(parser=parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a results folder, or the queries and then answers")
-    what = parser.add_argument_group("what to show")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a results folder, or the queries and then files of answers")
+    what = parser.add_argument_group("output")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: EM,F1,ROUGE-L")
     what.add_argument("--by", action="append", metavar="FIELD", help="segments by a field of the queries (category, type…)")
     what.add_argument(
-        "--name", action="append", default=[], metavar="NAME", help="a system's name, once for each file of answers"
+        "--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file of answers"
     )
-    what.add_argument("--format", choices=FORMATS, default="table", help="how to show it (table)")
-    what.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    counts = parser.add_argument_group("what counts")
-    counts.add_argument("--qrels", metavar="FILE", help="judgements, for citations (of a results folder: its own)")
+    what.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    what.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    counts = parser.add_argument_group("relevance")
+    counts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
     counts.add_argument(
-        "--rel", "-l", type=positive_int, metavar="N", help="the least grade that counts (1, or the results folder's)"
+        "--rel", "-l", type=positive_int, metavar="N", help="the lowest grade that counts as relevant (1, or that of the results)"
     )
-    how = parser.add_argument_group("how differences are tested")
+    how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
-    add_sampling_options(how, samples=10_000, of="flips and deals")
+    add_sampling_options(how, samples=10_000, of="sign flips and permutations")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates, compares, shows."""
-    subject = _answer_input(args)
-    show_tables(list(_tables(subject, args)), args, terminal)
+    """Evaluates the answers and compares the systems."""
+    answer_input = _answer_input(args)
+    show_tables(list(_tables(answer_input, args)), args, terminal)
     return 0
 
 
@@ -70,7 +70,7 @@ def _answer_input(args: argparse.Namespace) -> AnswerInput:
     from rankproof._results.folder import is_results_folder
 
     if not args.files:
-        raise UsageError("nothing to look at", fix="name a results folder, or queries.jsonl and a file of answers or more")
+        raise UsageError("no input files", fix="name a results folder, or queries.jsonl and one or more files of answers")
     check_output(args.output, [*args.files, args.qrels])
     if any(map(is_results_folder, args.files)):
         return _input_from_folder(args)
@@ -82,7 +82,9 @@ def _input_from_folder(args: argparse.Namespace) -> AnswerInput:
     from rankproof._results.folder import load_results
 
     if len(args.files) > 1 or args.qrels or args.name:
-        raise UsageError("a results folder stands alone", fix="name one folder; it has its own judgements and names")
+        raise UsageError(
+            "a results folder cannot be mixed with other inputs", fix="name one folder; it has its own judgements and names"
+        )
     return answer_input_from_results(load_results(args.files[0]), args.measures, rel=args.rel, encode=encode_texts)
 
 
@@ -95,7 +97,7 @@ def _input_from_files(args: argparse.Namespace) -> AnswerInput:
 
     path, *paths = args.files
     if not paths:
-        raise UsageError("there are no answers", fix="name the queries and then a file of answers or more")
+        raise UsageError("no file of answers", fix="name the queries and then one or more files of answers")
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
     qrels = None if args.qrels is None else read_qrels(args.qrels)
@@ -103,25 +105,25 @@ def _input_from_files(args: argparse.Namespace) -> AnswerInput:
     return answer_input_from_files(queries, answers, qrels, args.measures, name=name, rel=args.rel or 1, encode=encode_texts)
 
 
-def _tables(subject: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
+def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
     from rankproof._analysis.answers.causes import reasons_tables
     from rankproof._analysis.answers.quality import means_table, retrieval_table
     from rankproof._cli.options import known_profiles
 
-    yield means_table(subject.inputs, level=1 - args.alpha, seed=args.seed)
-    if len(subject.answers) > 1:
-        yield from _comparison_tables(subject, args)
-    yield reasons_tables({system: list(subject.records(system)) for system in subject.answers})
-    yield retrieval_table(subject, known_profiles()["rag"])
-    yield from _segment_tables(subject, args)
+    yield means_table(answer_input.inputs, level=1 - args.alpha, seed=args.seed)
+    if len(answer_input.answers) > 1:
+        yield from _comparison_tables(answer_input, args)
+    yield reasons_tables({system: list(answer_input.records(system)) for system in answer_input.answers})
+    yield retrieval_table(answer_input, known_profiles()["rag"])
+    yield from _segment_tables(answer_input, args)
 
 
-def _comparison_tables(subject: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
+def _comparison_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
     from dataclasses import replace
 
     from rankproof._analysis.compare.compare import compare
 
-    result = subject.inputs.result
+    result = answer_input.inputs.result
     names = list(result.systems[0].measures)
     chosen = names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
     able = tuple(system for system in result.systems if all(system.measures[name].queries > 1 for name in chosen))
@@ -140,13 +142,13 @@ def _comparison_tables(subject: AnswerInput, args: argparse.Namespace) -> Iterat
     yield from (table for table in tables if table.name in wanted)
 
 
-def _segment_tables(subject: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
-    """By the fields asked for, else the values alone by those of the usual ones that questions have."""
+def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
+    """Segments by the fields of --by; by default only the values by the usual fields."""
     from rankproof._analysis.query_groups import group_queries
     from rankproof._analysis.segments import SegmentOptions, segments
     from rankproof._results.csv_files import GROUP_COLUMNS
 
-    inputs = subject.inputs
+    inputs = answer_input.inputs
     texts: Mapping[str, Query] = inputs.texts or {}
     there = {name for query in inputs.result.queries if query in texts for name in texts[query].fields}
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)

@@ -1,4 +1,4 @@
-"""`rankproof audit`: what other tools would say of the same runs, and what ties and holes could change."""
+"""`rankproof audit`: shows how ties, unjudged documents and other tools' conventions change values."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ EXAMPLES = """\
 examples:
   rankproof audit results
   rankproof audit qrels.txt bm25.run dense.run -m nDCG@10,P@10
-  rankproof audit results --tools                       other tools' conventions alone
-  rankproof audit results --ties --unjudged                what ties and holes could change
+  rankproof audit results --tools                       only the conventions of other tools
+  rankproof audit results --ties --unjudged             only ties and unjudged documents
   rankproof audit results --judge-next 50 --format csv -o pairs.csv
-                                                        the pairs to judge next, as a file
 
-without a choice it shows the verdicts on everything, the rows that matter most, and the 5 pairs
-to judge next by the first mean; a choice, --details and the other formats have every row"""
+Without a choice it shows a summary of everything and the 5 pairs to judge next by the first
+measure; a choice, --details and the other formats show every row"""
 FEW_ROWS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, and what to look at."""
+    """Adds the inputs and the parts to show."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("what to look at")
-    group.add_argument("--tools", action="store_true", help="the values by other tools' conventions, and the winner")
-    group.add_argument("--ties", action="store_true", help="expected, worst and best value over the orders of ties")
-    group.add_argument("--unjudged", action="store_true", help="bounds if unjudged documents were relevant, and pool bias")
-    group.add_argument("--judge-next", type=positive_int, metavar="N", help="the N unjudged pairs that could change most")
+    group = parser.add_argument_group("parts")
+    group.add_argument("--tools", action="store_true", help="values and best system by the conventions of other tools")
+    group.add_argument("--ties", action="store_true", help="expected, worst and best value over all orders of ties")
+    group.add_argument("--unjudged", action="store_true", help="bounds for unjudged documents, and pool bias")
+    group.add_argument(
+        "--judge-next", type=positive_int, metavar="N", help="the N unjudged pairs that could change the values most"
+    )
     add_details_option(group)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Shows the tables asked for, or all."""
+    """Shows the chosen tables, or all."""
     from rankproof._analysis.audit.tools import DEFAULT_MEASURES
 
     args.measures = args.measures or list(DEFAULT_MEASURES)
@@ -68,13 +69,13 @@ def _tables(args: argparse.Namespace, inputs: AnalysisInput) -> list[Table]:
     if args.ties or everything:
         tables.append(audit_ties(inputs))
     if args.unjudged or args.judge_next or everything:
-        holes = find_unjudged(inputs)
+        unjudged = find_unjudged(inputs)
         if args.unjudged or everything:
-            tables += [audit_unjudged(inputs, holes), audit_pool(inputs, holes)]
+            tables += [audit_unjudged(inputs, unjudged), audit_pool(inputs, unjudged)]
         measures = inputs.result.systems[0].measures
         first = [name for name, one in measures.items() if args.judge_next or has_pair_changes(one.measure)][:1]
         if args.judge_next or everything:
-            tables += [judge_next(holes, name, args.judge_next or FEW_ROWS) for name in first]
+            tables += [judge_next(unjudged, name, args.judge_next or FEW_ROWS) for name in first]
     return tables
 
 

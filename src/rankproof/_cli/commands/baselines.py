@@ -1,4 +1,4 @@
-"""Baselines."""
+"""`rankproof baselines`: compares values with random, simple and best possible rankings."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ examples:
   rankproof baselines qrels.txt mine.run --dataset my-folder
   rankproof baselines results --profile tutorial --bands our-bands.toml
 
-random is the expected value of a random ranking of the whole corpus, in closed form; with
---dataset, title-only and full-text BM25 are run on its documents; bands (named ranges of values,
-such as Good) are shown by this verb alone; formulas: docs/baselines.md"""
+random is the expected value of a random ranking of the whole corpus, in closed form. With
+--dataset, title-only and full-text BM25 are run on its documents. Bands are named ranges of values,
+such as Good. Formulas: docs/baselines.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to look at, and what to hold it against."""
+    """Adds the inputs and the baselines."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("what to compare with")
+    group = parser.add_argument_group("baselines")
     add_corpus_size_option(group)
-    group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset; or: sample")
-    group.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help="the dataset's file of judgements (test)")
-    group.add_argument("--bands", metavar="FILE", help="profiles of your own, as TOML, instead of the built-in ones")
-    group.add_argument("--profile", action="append", metavar="NAME", help="only this profile of bands; repeatable (all)")
+    group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset, or on sample")
+    group.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help="the split of the dataset's judgements (test)")
+    group.add_argument("--bands", metavar="FILE", help="band profiles as TOML, instead of the built-in ones")
+    group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (all)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Compares and tells."""
+    """Evaluates the baselines and shows the comparison."""
     from rankproof._analysis.bands import bands_table
     from rankproof._analysis.baselines import baselines, reference_systems
 
@@ -78,7 +78,7 @@ def _profiles(args: argparse.Namespace) -> list[BandProfile]:
 def add_reference_systems(
     inputs: AnalysisInput, known: Mapping[str, str], path: str, split: str
 ) -> tuple[AnalysisInput, dict[str, str]]:
-    """The evidence with title-only and full-text BM25 among its systems, where they were not, and which ones those are."""
+    """The input with title-only and full-text BM25 added if missing, and the names of both."""
     from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._evaluation.result import Result
@@ -100,7 +100,7 @@ def add_reference_systems(
 
 
 def _dataset(inputs: AnalysisInput, path: str, split: str) -> Dataset:
-    """The dataset under the evidence's own judgements; refused where it is known to be another one."""
+    """The dataset with the judgements of the input; a dataset that does not match is refused."""
     from rankproof._cli.options import check_same_dataset, read_dataset_or_sample
     from rankproof._data.dataset import Dataset
 
@@ -123,7 +123,7 @@ def _run_stages(stages: Mapping[str, Stage], dataset: Dataset, rel: int) -> dict
 
 
 def _match_reading(run: Run, read_options: ReadOptions) -> Run:
-    """The same ranking with ranks, and with scores that fall or rise as the other runs' do."""
+    """The same ranking with ranks, its scores in the direction of the other runs'."""
     from rankproof._data.run import Run
     from rankproof._formats.rows import ranked_rows
 

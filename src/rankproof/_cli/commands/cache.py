@@ -1,4 +1,4 @@
-"""Cache."""
+"""`rankproof cache`: shows or clears the cache."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from rankproof.errors import ExternalError, escape_invisible
 USAGE = "[list | clear] [--kind K] [--older-than DAYS]"
 EXAMPLES = """\
 examples:
-  rankproof cache                            what is kept, and where
-  rankproof cache clear --older-than 30      what was not written to for 30 days
-  rankproof cache clear --kind stages        finished systems; models stay
+  rankproof cache                            its folder and what it holds
+  rankproof cache clear --older-than 30      entries not written to for 30 days
+  rankproof cache clear --kind stages        only the results of stages
 
-everything here can be made again, but replies cost what they cost before: clear removes them only
-where it is told to (--kind responses); RANKPROOF_CACHE names another folder"""
+Everything in the cache can be recomputed, but responses of language models cost money again: clear
+removes them only with --kind responses. RANKPROOF_CACHE names another folder"""
 ACTIONS = ("list", "clear")
 KINDS = {
-    "models": "weights, as they are run",
-    "stages": "finished systems",
-    "journals": "unfinished work, vectors of documents",
-    "databases": "left behind by runs that were killed",
+    "models": "model weights",
+    "stages": "results of stages",
+    "journals": "unfinished stages, document vectors",
+    "databases": "left behind by killed runs",
     "responses": "responses of language models",
 }
 PAID_KIND = "responses"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """List or clear, and which part."""
-    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="show it (list), or remove it")
-    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="only this kind, repeatable (all but responses)")
+    """Adds the action and the entries."""
+    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="list the entries or remove them (list)")
     parser.add_argument(
-        "--older-than", type=nonnegative_int, metavar="DAYS", help="only what was not written to for so many days"
+        "--kind", action="append", choices=tuple(KINDS), help="only this kind; repeatable (clear: all but responses)"
     )
+    parser.add_argument("--older-than", type=nonnegative_int, metavar="DAYS", help="only entries not written to for DAYS days")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Lists or clears."""
+    """Lists or removes the entries."""
     import time
 
     from rankproof._io.paths import cache_home
@@ -80,7 +80,7 @@ def _size(size: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CacheItem:
-    """A file or folder of the cache: its bytes, and when it was last written to."""
+    """A file or folder of the cache, its size in bytes and the time of its last write."""
 
     path: Path
     size: int
@@ -88,7 +88,7 @@ class CacheItem:
 
 
 def cache_items(folder: Path) -> list[CacheItem]:
-    """What lies in the folder; nothing where it is missing or is a link to somewhere else."""
+    """The entries of a folder; none if it is missing or a link."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     try:
@@ -98,7 +98,7 @@ def cache_items(folder: Path) -> list[CacheItem]:
 
 
 def remove_items(entries: Iterable[CacheItem]) -> Iterator[CacheItem]:
-    """Removes each, and gives it; of a link the link alone."""
+    """Removes and yields each entry; of a link only the link itself."""
     for entry in entries:
         try:
             if entry.path.is_dir() and not entry.path.is_symlink():

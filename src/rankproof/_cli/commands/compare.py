@@ -1,4 +1,4 @@
-"""`rankproof compare`: which differences are real."""
+"""`rankproof compare`: tests which differences between systems are significant."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ examples:
   rankproof compare results/ --format latex -o table.tex
   rankproof compare results/ --format csv -o every-number.csv
 
-without -m: nDCG@10, RR@10 and R@100. Every measure and pair is one more test, and p-values are
-raised for their number: name the measures that you care about, and a baseline if you have one.
-csv is the table of all numbers alone; json has every table"""
+Without -m: nDCG@10, RR@10 and R@100. Every measure and pair is one more test, and the correction
+raises the p-values with their number: name the measures you need, and a baseline if you have one.
+csv has only the table of all numbers; json has every table"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, the pairs, and the statistics."""
+    """Adds the inputs and the statistics."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("how to compare")
+    group = parser.add_argument_group("statistics")
     group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
-    group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="what decides (randomisation)")
+    group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="the test (randomisation)")
     add_correction_option(group)
-    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="the bootstrap interval (bca)")
+    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="bootstrap interval (bca)")
     group.add_argument(
-        "--margin", type=any_float, metavar="D", help="a difference that does not matter, as 0.01: tests for equivalence too"
+        "--margin", type=any_float, metavar="D", help="equivalence margin, such as 0.01; also tests for equivalence"
     )
-    add_sampling_options(group, samples=100_000, of="flips")
-    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="of the bootstrap (10000)")
-    group.add_argument("--details", action="store_true", help="also the table of all numbers")
+    add_sampling_options(group, samples=100_000, of="sign flips")
+    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (10000)")
+    group.add_argument("--details", action="store_true", help="also show the table of all numbers")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates, compares and shows."""
+    """Evaluates and compares the systems."""
     from rankproof._analysis.compare.compare import compare
 
     args.measures = args.measures or MAIN_MEASURES

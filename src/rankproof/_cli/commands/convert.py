@@ -1,4 +1,4 @@
-"""`rankproof convert`: one format into another."""
+"""`rankproof convert`: converts a run, judgements or a dataset to another format."""
 
 from __future__ import annotations
 
@@ -27,32 +27,30 @@ examples:
   rankproof convert run.json - --to trec | head
   rankproof convert beir/scifact scifact.qrels
 
-the input's format and kind are told by its content, the output's format by its suffix;
-.gz and .zst compress"""
+The format and kind of the input are detected from its content, the format of the output from its
+suffix; .gz and .zst compress"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """From where, to where, and what is known of both."""
-    parser.add_argument("source", metavar="IN", help="a file, a dataset's folder, irds:NAME, or - for standard input")
+    """Adds the input, the output and their formats."""
+    parser.add_argument("source", metavar="IN", help="a file, a dataset folder, irds:NAME, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
-    parser.add_argument(
-        "--kind", choices=("run", "qrels", "dataset"), help="what the input holds, where the content does not tell"
-    )
-    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="the input's format")
-    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="the output's format")
-    parser.add_argument("--delimiter", type=single_character, metavar="D", help="what separates the input's columns; tab or \\t")
-    parser.add_argument("--encoding", default="utf-8", metavar="E", help="the input's encoding (utf-8)")
-    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="what a grade's name is worth: E=3,S=2,C=1,I=0")
+    parser.add_argument("--kind", choices=("run", "qrels", "dataset"), help="kind of the input, if not detected")
+    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of the input, if not detected")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of the output (by its suffix)")
+    parser.add_argument("--delimiter", type=single_character, metavar="D", help="column separator of the input; tab for a tab")
+    parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (utf-8)")
+    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
     add_on_duplicate_option(parser)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Converts, and says what was written."""
+    """Converts the input and shows what was written."""
     check_output(args.target, [args.source])
     if args.target != "-":
         done = _convert(args, args.target)
     elif args.target_format is None or args.kind == "dataset":
-        raise UsageError("standard output takes one file of a named format", fix="name the format with --to, as in --to trec")
+        raise UsageError("standard output needs a format and takes one file", fix="name the format, such as --to trec")
     else:
         with _folder() as folder:
             path = os.path.join(folder, "out")
@@ -61,16 +59,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     unit = "documents" if done.kind == "dataset" else "rows"
     terminal.note(f"{done.kind} written as {done.format}: {done.queries} queries, {done.rows} {unit}")
     if done.lost_queries:
-        terminal.note(f"{done.lost_queries} queries without rows are lost, for {done.format} cannot hold them; json can")
+        terminal.note(f"{done.lost_queries} queries without rows are left out, as {done.format} cannot hold them; json can")
     if done.lost_tags:
-        terminal.note(f"{done.lost_tags} different tags are lost, for a run is written with one tag or none: is it one system?")
+        terminal.note(f"{done.lost_tags} different tags are left out, as a run has one tag or none: is this one system?")
     if done.lost_judge_labels:
         terminal.note(
-            f"{done.lost_judge_labels} judgements were made by a machine and no longer say so, for {done.format} has no place for it; "
-            "trec, csv, tsv and beir have"
+            f"{done.lost_judge_labels} judgements by a machine lose their judge label, as {done.format} cannot hold it; "
+            "trec, csv, tsv and beir can"
         )
     if note := rank_note(done.agreement):
-        terminal.note(f"{note} (ranks are written anew, the highest score first: do not order the output by rank)")
+        terminal.note(f"{note} (the output is ranked by score, the highest first)")
     return 0
 
 

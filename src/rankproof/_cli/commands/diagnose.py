@@ -1,4 +1,4 @@
-"""`rankproof diagnose`: what is wrong with each system, stage and segment, and which queries fail."""
+"""`rankproof diagnose`: finds weak systems, stages and query groups, and lists failed queries."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ examples:
   rankproof diagnose qrels.txt bm25.run --documents 200000
   rankproof diagnose results --format json > diagnosis.json
 
-verdicts come first, with the rows that matter most; --by, --details and the other formats have
-segments; the last two also have every row and column;
-the rules, their thresholds and sources are in docs/diagnosis.md; stages are told of for results
-folders, which know how the systems rest on each other"""
+The default is a summary. --by adds segments; --details and the other formats show segments and every
+row and column. Stages are diagnosed only in results folders, which hold the inputs of each system.
+The rules, their thresholds and sources are in docs/diagnosis.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to look at, and how closely."""
+    """Adds the inputs, the segments and the level of detail."""
     add_analysis_options(parser)
-    add_segment_options(parser.add_argument_group("what a segment is"))
-    group = parser.add_argument_group("how closely to look")
-    group.add_argument("--system", metavar="NAME", help="whose failed queries are listed (the best system's)")
+    add_segment_options(parser.add_argument_group("segments"))
+    group = parser.add_argument_group("detail")
+    group.add_argument("--system", metavar="NAME", help="the system whose failed queries are listed (the best)")
     group.add_argument(
-        "--failed", type=nonnegative_int, metavar="N", help="list so many failed queries (5, or 10 with --details)"
+        "--failed", type=nonnegative_int, metavar="N", help="number of failed queries to list (5, or 10 with --details)"
     )
     group.add_argument(
-        "--top", type=positive_int, default=10, metavar="K", help="failed is a query with nothing relevant in the first K (10)"
+        "--top", type=positive_int, default=10, metavar="K", help="a query fails without a relevant document in its first K (10)"
     )
-    group.add_argument("--rules", action="store_true", help="show the rules and for whom each fired, as JSON and CSV do")
+    group.add_argument(
+        "--rules", action="store_true", help="show the rules and the systems to which each applies, as JSON and CSV do"
+    )
     add_details_option(group)
     add_corpus_size_option(group)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Looks and tells."""
+    """Diagnoses the systems and shows the findings."""
     from rankproof._analysis.diagnose.diagnose import FEW_SHOWN, SHOWN, diagnose
     from rankproof._analysis.inputs import checked_system
 

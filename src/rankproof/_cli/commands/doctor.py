@@ -1,4 +1,4 @@
-"""`rankproof doctor`: what may be wrong with data or runs, before a number is believed."""
+"""`rankproof doctor`: checks data, runs and encoders for common mistakes."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ examples:
   rankproof doctor my-dataset --train queries.train.jsonl --train-qrels qrels.train.tsv
   rankproof doctor --list
 
-a dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or: sample;
-with --strict a severe finding ends with exit code 3"""
+A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or sample.
+With --strict a severe finding gives exit code 3"""
 SEVERE_EXIT_CODE = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The inputs of every analysis, and what else is to be looked at."""
+    """Adds the inputs and further files to check."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("what else to look at")
-    group.add_argument("--dataset", metavar="FOLDER", help="the dataset that results or runs are about; or: sample")
-    group.add_argument("--train", metavar="FILE", help="queries that a model was trained on, as JSONL")
-    group.add_argument("--train-qrels", metavar="FILE", help="judgements that a model was trained on")
-    group.add_argument("--strict", action="store_true", help="end with exit code 3 where a finding is severe")
-    group.add_argument("--list", action="store_true", help="list the checks, and look at nothing")
+    group = parser.add_argument_group("checks")
+    group.add_argument("--dataset", metavar="FOLDER", help="the dataset of the results or runs, or sample")
+    group.add_argument("--train", metavar="FILE", help="training queries of a model, as JSONL")
+    group.add_argument("--train-qrels", metavar="FILE", help="training judgements of a model")
+    group.add_argument("--strict", action="store_true", help="exit with code 3 if a finding is severe")
+    group.add_argument("--list", action="store_true", help="list the checks and run none")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Examines and shows."""
+    """Runs the checks and shows the findings."""
     from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
 
     if args.list:
@@ -76,12 +76,12 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
 
 
 def _dataset_path(path: str) -> str:
-    """The path, written so that a folder called sample is not taken for the built-in dataset."""
+    """The path; a folder called sample becomes ./sample, as sample is the built-in dataset."""
     return os.path.join(os.curdir, path) if is_sample(path) and os.path.exists(path) else path
 
 
 def _read_input(args: argparse.Namespace, first: str) -> AnalysisInput:
-    """What the files hold, the first of which may be the built-in dataset."""
+    """The input in the files; the first may be the built-in dataset."""
     from rankproof._sample import sample_folder
 
     if not is_sample(first):
@@ -97,16 +97,16 @@ def _is_dataset(path: str) -> bool:
     return is_sample(path) or is_irds_name(path) or (os.path.isdir(path) and not is_results_folder(path))
 
 
-def _add_training_queries(subject: DoctorInput, args: argparse.Namespace) -> DoctorInput:
+def _add_training_queries(inputs: DoctorInput, args: argparse.Namespace) -> DoctorInput:
     from rankproof._formats.read import read_qrels
 
     if args.train is not None:
         queries = _queries(args.train, args.encoding)
-        subject = replace(subject, training=queries, parts=subject.parts | {"training queries"})
+        inputs = replace(inputs, training=queries, parts=inputs.parts | {"training queries"})
     if args.train_qrels is not None:
         qrels = read_qrels(args.train_qrels, encoding=args.encoding)
-        subject = replace(subject, trained_on=qrels, parts=subject.parts | {"training judgements"})
-    return subject
+        inputs = replace(inputs, trained_on=qrels, parts=inputs.parts | {"training judgements"})
+    return inputs
 
 
 def _queries(path: str, encoding: str) -> Queries:

@@ -1,4 +1,4 @@
-"""`rankproof eval`: run files against judgements."""
+"""`rankproof eval`: evaluates run files against judgements."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ examples:
   rankproof eval esci.csv shop.run --grade-map E=3,S=2,C=1,I=0 -m "nDCG(gain='exp')@10"
   my-search | rankproof eval qrels.txt - --format json -o result.json
 
-without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
-and nDCG(gain='exp')@10 where grades exceed 1"""
+Without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
+and nDCG(gain='exp')@10 if grades exceed 1"""
 _HINT = "nothing to evaluate; try the built-in sample: rankproof eval --sample"
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates and shows."""
+    """Evaluates the runs and shows the result."""
     if not args.files and not args.sample:
         terminal.say(f"usage: rankproof eval {USAGE}\n{_HINT}; every option: rankproof eval --help")
         return UsageError.exit_code
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     for line in cutoff_notes(result):
         terminal.note(line)
     if absent := unsupported_measures(args.measures or ()):
-        terminal.note(f"of trec_eval's measures these are not among ours, and are left out: {', '.join(absent)}")
+        terminal.note(f"measures of trec_eval that rankproof does not have, left out: {', '.join(absent)}")
     _note_unknown_queries(options.queries or (), set(result.queries), terminal)
     return 0
 
@@ -58,21 +58,21 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:
     if args.sample:
         if args.files:
-            raise UsageError("--sample brings its own files", fix="leave out the files, or leave out --sample")
+            raise UsageError("--sample has its own files", fix="leave out the files, or leave out --sample")
         from rankproof._sample import sample_files
 
         return stack.enter_context(sample_files())
     if "" in (*args.files, args.queries):
-        raise UsageError("a file has no name", fix="name each file, or - for standard input")
+        raise UsageError("a file has no name", fix="name each file, or use - for standard input")
     if len(args.files) < 2:
-        raise UsageError("there is no run", fix="pass the judgements first and at least one run after them: eval QRELS RUN…")
+        raise UsageError("no run file", fix="name the judgements first, then at least one run: eval QRELS RUN…")
     return list(args.files)
 
 
 def _note_unknown_queries(asked: Collection[str], judged: set[str], terminal: Terminal) -> None:
-    strangers = [query for query in asked if query not in judged]
-    if strangers:
-        terminal.note(f"queries of --queries that were never judged, and are left out: {first_few(strangers)}")
+    unjudged = [query for query in asked if query not in judged]
+    if unjudged:
+        terminal.note(f"queries of --queries without judgements, left out: {first_few(unjudged)}")
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -1,4 +1,4 @@
-"""Explain."""
+"""`rankproof explain`: shows how a value is computed."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
 USAGE = "FILES… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
 EXAMPLES = """\
 examples:
-  rankproof explain results                                   the queries that make the mean
-  rankproof explain results --system bm25 --against static    those that make the difference
-  rankproof explain results --system bm25 -m AP --query 12    what each rank adds
+  rankproof explain results                                   the queries that contribute most to the mean
+  rankproof explain results --system bm25 --against static    those that contribute most to a difference
+  rankproof explain results --system bm25 -m AP --query 12    what each rank contributes
   rankproof explain results --system hybrid-rrf --query 12 --doc 184
   rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
   rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
-  rankproof explain results -m F1 --query 12                  what an answer has of its reference
+  rankproof explain results -m F1 --query 12                  the words an answer shares with its reference
   rankproof explain --answer "Paris, of course" --reference "It is Paris"
 
-the parts add up to the number: contributions of queries to the mean, of ranks to a query's value,
+The parts add up to the value: contributions of queries to a mean, of ranks to the value of a query,
 of rankings to a fused score, of terms to a BM25 score"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, and which number."""
+    """Adds the inputs and the value to explain."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("which number")
-    group.add_argument("--system", metavar="S", help="whose (the best one)")
-    group.add_argument("--against", metavar="S", help="the difference to this system instead of the mean")
-    group.add_argument("--query", metavar="Q", help="the value of this query")
-    group.add_argument("--doc", metavar="D", help="the score of this document for the query, in a results folder")
-    group.add_argument("--dataset", metavar="FOLDER", help="the documents, for the terms of a BM25 score; or: sample")
-    group.add_argument("--top", type=positive_int, metavar="N", help="rows to show of each list (5 queries, 10 documents)")
-    group.add_argument("--answer", metavar="TEXT", help="an answer, whose F1 is taken apart")
-    group.add_argument("--reference", metavar="TEXT", help="what it should have said")
+    group = parser.add_argument_group("value to explain")
+    group.add_argument("--system", metavar="S", help="the system (the best one)")
+    group.add_argument("--against", metavar="S", help="explain the difference to this system, not the mean")
+    group.add_argument("--query", metavar="Q", help="explain the value of this query")
+    group.add_argument("--doc", metavar="D", help="explain the score of this document for the query; needs a results folder")
+    group.add_argument("--dataset", metavar="FOLDER", help="the dataset, for the terms of a BM25 score; or sample")
+    group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (5 queries, 10 documents)")
+    group.add_argument("--answer", metavar="TEXT", help="explain the F1 of this answer")
+    group.add_argument("--reference", metavar="TEXT", help="the reference answer")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Shows the parts."""
+    """Shows the parts of the value."""
     if args.answer is not None or args.reference is not None:
         show_tables([_answer(args)], args, terminal)
         return 0
     if args.doc is not None and args.query is None:
-        raise UsageError("a document's score belongs to a query", fix="name it with --query")
+        raise UsageError("--doc needs a query", fix="name it with --query")
     inputs = read_input(args)
     measures = list(inputs.result.systems[0].measures)[: None if args.measures else 1]
     system = _system(args.system, inputs, measures[0], terminal)
@@ -68,14 +68,12 @@ def _answer(args: argparse.Namespace) -> Table:
     from rankproof._analysis.explain.answer import explain_answer
 
     if args.answer is None or args.reference is None or args.files:
-        raise UsageError(
-            "an answer is explained against a reference alone", fix='write --answer "…" --reference "…" and no files'
-        )
+        raise UsageError("--answer and --reference go together, without files", fix='write --answer "…" --reference "…"')
     return explain_answer(args.answer, args.reference)
 
 
 def _system(asked: str | None, inputs: AnalysisInput, measure: str, terminal: Terminal) -> str:
-    """The system asked for, else the best one."""
+    """The named system, else the best one."""
     from rankproof._analysis.inputs import checked_system
     from rankproof._analysis.values import TIE_TOLERANCE, best_system
 
@@ -86,7 +84,7 @@ def _system(asked: str | None, inputs: AnalysisInput, measure: str, terminal: Te
     if len(inputs.systems) > 1:
         count = len(inputs.systems)
         tied = sum(abs(one.value - values[best].value) <= TIE_TOLERANCE for one in values.values())
-        what = "the best" if tied == 1 else f"the first of {tied} that tie for the best"
+        what = "the best" if tied == 1 else f"the first of {tied} tied for best"
         terminal.note(f"explaining {best}, {what} of {count} systems by {measure}; --system names another")
     return best
 
@@ -119,18 +117,18 @@ def _score(args: argparse.Namespace, inputs: AnalysisInput, system: str) -> Tabl
 
 
 def bm25_terms(inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc: str, path: str | None) -> list[TermPart] | None:
-    """What each term of the query gave to the document; None for another stage, or where the documents are not at hand."""
+    """The contribution of each query term to the score; None for other stages or without the documents."""
     if stage.get("kind") != "BM25" or path is None or inputs.texts is None or query not in inputs.texts:
         return None
     dataset = read_dataset_or_sample(path)
     check_same_dataset(dataset, path, inputs)
     if doc not in dataset.corpus:
-        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="name the dataset that the results are about")
+        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="name the dataset of the results")
     return bm25_from_identity(stage).index(dataset.corpus).parts(inputs.texts[query].text, doc)
 
 
 def bm25_from_identity(identity: Mapping[str, Any]) -> BM25:
-    """The BM25 stage that an identity names."""
+    """The BM25 stage with this identity."""
     from rankproof.stages._bm25 import BM25
 
     words = identity["stop_words"]

@@ -1,4 +1,4 @@
-"""Export."""
+"""`rankproof export`: writes results in other formats, or logs them to MLflow."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def subset_results(results: ExperimentResult, queries: Collection[str]) -> ExperimentResult:
-    """Times, counts and the measures of chunks and answers on these queries; `result` is to be evaluated anew by the caller.
+    """The times, counts, chunks and answers of these queries; the caller evaluates `result` again.
 
-    Refused where a system cost money, which is known for all its queries together.
+    Refused if a system cost money, which is known only for all its queries together.
     """
     chosen = set(queries)
     paid = next((system_run.name for system_run in results.system_runs if system_run.money), None)
     if paid is not None:
-        raise UsageError(f"what {for_message(paid)} cost is known for all queries together", fix="leave out --queries")
+        raise UsageError(f"the cost of {for_message(paid)} is known only for all queries together", fix="leave out --queries")
     return replace(
         results,
         queries=tuple(query for query in results.queries if query in chosen),
@@ -49,7 +49,7 @@ def _subset_system(system_run: SystemRun, kept: list[bool]) -> SystemRun:
 
 
 def _subset_part(result: Result | None, chosen: set[str]) -> Result | None:
-    """None where nothing is known of any of the queries."""
+    """The part of a result on these queries, None if it has none of them."""
     from rankproof._cli.inputs import subset_result
 
     return None if result is None or chosen.isdisjoint(result.queries) else subset_result(result, chosen)
@@ -65,11 +65,11 @@ examples:
   rankproof export results -o junit.xml
   rankproof export results --to mlflow --experiment search
 
-csv and parquet hold every number a row: each query's values and times, each system's means and
-costs. latex is a table for a paper, its raised letters by `rankproof compare`; junit has a case for
-each system and measure, failed where it is significantly worse than the system below. latex,
-markdown and junit test nDCG@10, RR@10 and R@100 unless -m says otherwise. mlflow gets a run for
-each system; nothing leaves the machine unless the address says so. Extras: parquet, mlflow"""
+csv and parquet have one number per row: values and times of each query, means and costs of each
+system. latex is a table for a paper, with the letters of `rankproof compare`. junit has a case for
+each system and measure, which fails if the system is significantly worse than its baseline. latex,
+markdown and junit test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each
+system, by default to a local file. Extras: parquet, mlflow"""
 SUFFIXES = {
     ".csv": "csv",
     ".json": "json",
@@ -85,18 +85,18 @@ _COMPARED_FORMATS = ("latex", "markdown", "junit")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The folder, the measures, and where it goes."""
-    add_input_options(parser, "what to write")
-    where = parser.add_argument_group("where to")
-    where.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    where.add_argument("--format", choices=FORMATS, help="where the file's suffix does not say it (csv)")
-    where.add_argument("--to", choices=("mlflow",), help="a tracking store, instead of a file")
-    where.add_argument("--tracking-uri", metavar="URI", help=f"of MLflow ({DEFAULT_MLFLOW_URI})")
-    where.add_argument("--experiment", metavar="NAME", help="of MLflow (the results' name)")
+    """Adds the results folder, the measures and the output."""
+    add_input_options(parser, "content")
+    where = parser.add_argument_group("output")
+    where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+    where.add_argument("--format", choices=FORMATS, help="output format (by the suffix of the file, else csv)")
+    where.add_argument("--to", choices=("mlflow",), help="log to a tracking server instead of a file")
+    where.add_argument("--tracking-uri", metavar="URI", help=f"address of MLflow ({DEFAULT_MLFLOW_URI})")
+    where.add_argument("--experiment", metavar="NAME", help="experiment name in MLflow (the name of the results)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Reads, renders, writes."""
+    """Loads the results and writes them."""
     _check(args)
     format = _format(args)
     if format in _COMPARED_FORMATS:
@@ -127,26 +127,26 @@ def _check(args: argparse.Namespace) -> None:
     if len(args.name) > 1:
         raise UsageError(f"{len(args.name)} names for one results folder", fix="give it one, or none")
     if are_answer_measures(args.measures):
-        what = "-m chooses measures of rankings"
-        raise UsageError(what, fix="leave those of answers out: csv, parquet, json and mlflow have them all")
+        what = "-m takes measures of rankings only"
+        raise UsageError(what, fix="leave out measures of answers: csv, parquet, json and mlflow have them all")
     if args.to and (args.output or args.format):
-        raise UsageError("a tracking store is no file", fix="leave out -o and --format, or --to")
+        raise UsageError("--to logs to a server and writes no file", fix="leave out -o and --format, or --to")
     if not args.to and (args.tracking_uri or args.experiment):
-        raise UsageError("--tracking-uri and --experiment are MLflow's", fix="add --to mlflow")
+        raise UsageError("--tracking-uri and --experiment are for MLflow", fix="add --to mlflow")
 
 
 def _format(args: argparse.Namespace) -> str:
     suffix = "" if args.output in STDOUT else os.path.splitext(args.output.removesuffix(".gz").removesuffix(".zst"))[1].lower()
     format = str(args.format or SUFFIXES.get(suffix) or ("csv" if args.output in STDOUT or args.to else ""))
     if not format:
-        raise UsageError(f"{args.output} does not say its format", fix=f"choose with --format: {', '.join(FORMATS)}")
+        raise UsageError(f"{args.output} has no known suffix", fix=f"choose a format with --format: {', '.join(FORMATS)}")
     if format == "parquet" and args.output in STDOUT:
-        raise UsageError("a Parquet file is not for a terminal", fix="name a file with -o")
+        raise UsageError("Parquet cannot go to standard output", fix="name a file with -o")
     return format
 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult:
-    """The results on the queries asked for, evaluated anew by the measures and what counts."""
+    """The results on the chosen queries, evaluated with the options of the command."""
     from dataclasses import replace
 
     from rankproof._analysis.inputs import input_from_results
@@ -159,8 +159,8 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult:
         queries = query_ids(args.queries, args.encoding)
         results = subset_results(results, queries)
         inputs = replace(inputs, result=replace(inputs.result, queries=tuple(queries)))
-    anew = reevaluate(inputs, argparse.Namespace(**{**vars(args), "queries": None}))
-    return replace(results, name=(args.name or [results.name])[0], result=anew.result, rel=anew.rel)
+    evaluated = reevaluate(inputs, argparse.Namespace(**{**vars(args), "queries": None}))
+    return replace(results, name=(args.name or [results.name])[0], result=evaluated.result, rel=evaluated.rel)
 
 
 def _log_to_mlflow(results: ExperimentResult, args: argparse.Namespace, terminal: Terminal) -> int:
@@ -171,7 +171,7 @@ def _log_to_mlflow(results: ExperimentResult, args: argparse.Namespace, terminal
     for system in done.written:
         terminal.show(f"{system}\n")
     if done.already_logged:
-        terminal.note(f"already there, and left alone: {', '.join(done.already_logged)}")
+        terminal.note(f"already logged, left unchanged: {', '.join(done.already_logged)}")
     return 0
 
 

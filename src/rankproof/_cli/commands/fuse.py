@@ -1,4 +1,4 @@
-"""`rankproof fuse`: several runs joined into one."""
+"""`rankproof fuse`: merges several runs into one."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The runs, how they are joined, and where the result goes."""
+    """Adds the runs, the fusion method and the output."""
     from rankproof._fusion.checks import methods_with
     from rankproof._fusion.method import METHODS
     from rankproof._fusion.normalisations import NORMALISATIONS
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
-    how = parser.add_argument_group("how to join")
-    how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="the fusion method (rrf): %(choices)s")
-    how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="of scores, per query (min-max): %(choices)s")
-    how.add_argument("--k", type=float, metavar="N", help=f"the constant of {methods_with('k')} (60)")
-    how.add_argument("--weights", type=float_list, metavar="W,W…", help="one number for each run (all 1)")
+    how = parser.add_argument_group("fusion")
+    how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="fusion method (rrf): %(choices)s")
+    how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="score normalisation (min-max): %(choices)s")
+    how.add_argument("--k", type=float, metavar="N", help=f"constant k of {methods_with('k')} (60)")
+    how.add_argument("--weights", type=float_list, metavar="W,W…", help="one weight for each run (all 1)")
     how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
-    out = parser.add_argument_group("what to write")
-    out.add_argument("--tag", metavar="NAME", help="the fused run's tag (the method)")
-    out.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output; .gz and .zst compress")
-    out.add_argument("--format", metavar="FORMAT", help="the output's format (by the file's suffix, else trec)")
-    read_options = parser.add_argument_group("how files are read")
-    read_options.add_argument("--run-format", metavar="FORMAT", help="the runs' format, where the content does not tell")
+    out = parser.add_argument_group("output")
+    out.add_argument("--tag", metavar="NAME", help="tag of the fused run (the method)")
+    out.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output; .gz and .zst compress")
+    out.add_argument("--format", metavar="FORMAT", help="output format (by the suffix of the file, else trec)")
+    read_options = parser.add_argument_group("input files")
+    read_options.add_argument("--run-format", metavar="FORMAT", help="format of the runs, if not detected")
+    read_options.add_argument("--delimiter", type=single_character, metavar="D", help="column separator; tab or \\t for a tab")
+    read_options.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (utf-8)")
     read_options.add_argument(
-        "--delimiter", type=single_character, metavar="D", help="what separates columns; tab or \\t for a tab"
+        "--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (score)"
     )
-    read_options.add_argument("--encoding", default="utf-8", metavar="E", help="the files' encoding (utf-8)")
-    read_options.add_argument("--order", choices=("score", "rank"), default="score", help="what ranks the documents (score)")
     read_options.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
     add_on_duplicate_option(read_options)
 
 
-def listing() -> str:
-    """The methods and normalisations with what they do, for the help page."""
+def _parts_list() -> str:
+    """The methods and normalisations with their summaries."""
     from rankproof._fusion.method import METHODS
     from rankproof._fusion.normalisations import NORMALISATIONS
     from rankproof._registry import summaries
@@ -64,7 +64,7 @@ def listing() -> str:
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Reads, fuses and writes."""
+    """Reads the runs, fuses them and writes the result."""
     from rankproof._data.ordering import ReadOptions
     from rankproof._formats.read import read_run
     from rankproof._formats.write import run_blocks, write_run
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     else:
         write_run(fused, args.output, args.format)
     if partial := partial_queries(runs):
-        terminal.note(f"not every run has every query; fused from the runs that have it: {first_few(partial)}")
+        terminal.note(f"queries that some runs lack, fused from the runs that have them: {first_few(partial)}")
     _note_ranks(runs, read_options, terminal)
     return 0
 
@@ -102,7 +102,7 @@ def _refuse_unused_options(args: argparse.Namespace) -> None:
 
     for setting in SETTINGS:
         if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:
-            fix = f"leave out --{setting}, or say --method {methods_with(setting)}"
+            fix = f"leave out --{setting}, or use --method {methods_with(setting)}"
             raise UsageError(f"{args.method} does not use --{setting}", fix=fix)
 
 
@@ -114,4 +114,4 @@ def _note_ranks(runs: Sequence[Run], read_options: ReadOptions, terminal: Termin
             terminal.note(f"{run.name}: {note} (see --order and --lower-is-better)")
 
 
-COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, help_tail=listing)
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, help_tail=_parts_list)

@@ -1,4 +1,4 @@
-"""`rankproof gate`: whether a change may pass."""
+"""`rankproof gate` and `rankproof save-baseline`: tests new values against saved ones."""
 
 from __future__ import annotations
 
@@ -26,30 +26,32 @@ examples:
   rankproof gate results --baseline baseline.json --max-drop nDCG@10=0.02 --system hybrid
   rankproof gate qrels.txt new.run --baseline baseline.json --junit gate.xml --comment gate.md
 
-fails (exit code 3) on a significant drop, in whole or in a segment, on a missed threshold, and on
-queries that went missing; a drop that chance may explain passes. Where --max-drop names a measure,
-its drop in whole is measured against that instead, significant or not. With so few queries that no
-drop could be significant it fails too: take more, or use --max-drop. See rankproof save-baseline"""
+The gate fails (exit code 3) on a significant drop overall or in a segment, on a missed threshold,
+and on missing queries. A drop that is not significant passes. For the measures of --max-drop the
+size of the overall drop decides instead. With too few queries for any significant drop the gate
+fails too: add queries, or use --max-drop. See rankproof save-baseline"""
 FAILED_EXIT_CODE = 3
 
 
 def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
-    """The inputs of every analysis, and what must hold."""
+    """Adds the inputs, the baseline and the thresholds."""
     add_analysis_options(parser)
-    group = parser.add_argument_group("what must hold")
-    group.add_argument("--baseline", metavar="FILE", help="what `rankproof save-baseline` wrote")
-    group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, as nDCG@10>=0.45; repeatable")
-    group.add_argument("--max-drop", action="append", default=[], metavar="M=D", help="how much M may lose, as nDCG@10=0.02")
-    group.add_argument("--system", action="append", default=[], metavar="NAME", help="this system only, repeatable (all)")
-    add_sampling_options(group, samples=100_000, of="flips")
-    add_segment_options(parser.add_argument_group("segments that must hold too"))
-    also = parser.add_argument_group("what else to write")
-    also.add_argument("--junit", metavar="FILE", help="the decisions as JUnit XML")
-    also.add_argument("--comment", metavar="FILE", help="the decisions as a Markdown comment")
+    group = parser.add_argument_group("requirements")
+    group.add_argument("--baseline", metavar="FILE", help="a file written by rankproof save-baseline")
+    group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, such as nDCG@10>=0.45; repeatable")
+    group.add_argument(
+        "--max-drop", action="append", default=[], metavar="M=D", help="the largest allowed drop, such as nDCG@10=0.02"
+    )
+    group.add_argument("--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (all)")
+    add_sampling_options(group, samples=100_000, of="sign flips")
+    add_segment_options(parser.add_argument_group("segments"))
+    also = parser.add_argument_group("further output")
+    also.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
+    also.add_argument("--comment", metavar="FILE", help="also write the checks as a Markdown comment")
 
 
 def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates, decides, shows."""
+    """Evaluates the systems and shows whether they pass."""
     from rankproof._analysis.gate.gate import decide, gate_table
 
     _check(args)
@@ -65,16 +67,16 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if args.baseline is None and not args.threshold:
-        raise UsageError("nothing to hold", fix="name a baseline (--baseline), or a bound (--threshold)")
+        raise UsageError("no requirement", fix="name a baseline (--baseline) or a bound (--threshold)")
     if args.baseline is None and (args.by or args.by_file or args.max_drop):
-        raise UsageError("a drop is one against a baseline", fix="name it with --baseline")
+        raise UsageError("--max-drop, --by and --by-file need a baseline", fix="name it with --baseline")
     written = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in written:
         check_output(path, [*args.files, args.baseline, args.by_file, args.queries])
     if "-" in (args.junit, args.comment):
-        raise UsageError("standard output holds the table", fix="name a file for JUnit XML and for the comment")
+        raise UsageError("standard output holds the table", fix="name a file for --junit and --comment")
     if len(set(written)) < len(written):
-        raise UsageError("two outputs have the same name", fix="name each file once")
+        raise UsageError("two outputs have the same name", fix="use a different file for each")
 
 
 def _settings(args: argparse.Namespace) -> GateOptions:
@@ -99,7 +101,7 @@ def _baseline(path: str | None) -> Baseline | None:
 
 
 def _measures(args: argparse.Namespace, settings: GateOptions, baseline: Baseline | None) -> list[str]:
-    """Those asked for, else the baseline's, and those of the thresholds."""
+    """The measures of -m, else of the baseline, and those of the thresholds."""
     asked = args.measures or (list(baseline.measures) if baseline else [])
     return [*asked, *(threshold.measure for threshold in settings.thresholds)]
 
@@ -122,26 +124,26 @@ examples:
   rankproof save-baseline results -o baseline.json --system hybrid -m nDCG@10,RR@10
   rankproof save-baseline qrels.txt bm25.run -o baseline.json
 
-without -m: nDCG@10, RR@10 and R@100. Every measure is one more test of the gate, and its p-values
-are raised for their number: bless what you care about. Keep the file beside your code"""
+Without -m: nDCG@10, RR@10 and R@100. Every measure is one more test of the gate, and the
+correction raises the p-values with their number. Keep the file in your repository"""
 
 
 def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, the measures, what counts, and where to write."""
-    group = add_input_options(parser, "what to bless")
-    group.add_argument("-o", "--output", metavar="FILE", help="the baseline to write; - is standard output")
-    group.add_argument("--system", action="append", default=[], metavar="NAME", help="this system only, repeatable (all)")
+    """Adds the inputs and the output."""
+    group = add_input_options(parser, "baseline")
+    group.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is standard output")
+    group.add_argument("--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (all)")
 
 
 def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates and writes."""
+    """Evaluates the systems and writes the baseline."""
     from rankproof._analysis.gate.baseline import baseline_json, make_baseline
     from rankproof._data.text import pluralise
     from rankproof._results.provenance import utc_now
     from rankproof._version import __version__
 
     if args.output is None:
-        raise UsageError("the baseline has no name", fix="say where to write it: -o baseline.json")
+        raise UsageError("no output file", fix="name one: -o baseline.json")
     args.measures = args.measures or MAIN_MEASURES
     inputs = read_input(args)
     baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
@@ -150,11 +152,11 @@ def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     for system in baseline.systems:
         if system.missing:
-            lacks = pluralise(len(system.missing), "judged query", "judged queries")
-            terminal.note(f"{system.name} lacks {lacks}, and may go on so")
+            missing = pluralise(len(system.missing), "judged query", "judged queries")
+            terminal.note(f"{system.name} has no results for {missing}; the gate accepts that")
     systems = ", ".join(system.name for system in baseline.systems)
     queries = pluralise(len(inputs.result.queries), "query", "queries")
-    terminal.note(f"{args.output}: blessed {systems} with {', '.join(baseline.measures)} on {queries}")
+    terminal.note(f"{args.output}: saved {systems} with {', '.join(baseline.measures)} on {queries}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`rankproof generate`: synthetic queries from documents, by rules or by a language model."""
+"""`rankproof generate`: generates test queries from documents, by rules or with a language model."""
 
 from __future__ import annotations
 
@@ -23,48 +23,52 @@ if TYPE_CHECKING:
 USAGE = "DOCUMENTS -o FOLDER --count N [--categories A,B…] [--model NAME]"
 EXAMPLES = """\
 examples:
-  rankproof generate sample -o made --count 60 --with-corpus && rankproof run --dataset made
-  rankproof generate corpus.jsonl -o made --count 200 --categories keyword,factual --seed 7
+  rankproof generate sample -o generated --count 60 --with-corpus && rankproof run --dataset generated
+  rankproof generate corpus.jsonl -o generated --count 200 --categories keyword,factual --seed 7
   rankproof generate scifact --count 100 --model gpt-4o-mini --categories factual,how-to --dry-run
-  rankproof generate scifact -o made --count 100 --model gpt-4o-mini --budget calls=500
+  rankproof generate scifact -o generated --count 100 --model gpt-4o-mini --budget calls=500
 
-without a model queries are made by rules from the document's own words: a baseline that is easy for
-BM25. Whoever made a query is told in it and in the judgements; replies are kept, so that the same
-command goes on where it was stopped (docs/generate.md has the categories and filters)"""
+Without a model, rules make queries from the words of the document, which is easy for BM25. Each
+query and judgement names its generator. Responses are cached: after an interruption the same
+command continues. Categories and filters: docs/generate.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """From what, how many, by whom, and where they go."""
+    """Adds the documents, the queries, the generator and the output."""
     parser.add_argument(
         "files", nargs=1, metavar="FILE", help="documents as JSONL, a folder with corpus.jsonl, irds:NAME, or sample"
     )
-    what = parser.add_argument_group("what to make")
-    what.add_argument("--count", type=positive_int, default=100, metavar="N", help="how many queries, shared out evenly (100)")
-    what.add_argument("--categories", type=name_list, metavar="A,B…", help="of which kinds (all that the rules know)")
-    what.add_argument("--fields", type=name_list, metavar="A,B…", help="the parts of a document that are read (title,text)")
-    what.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="draws the documents (0)")
-    what.add_argument("--check", choices=("bm25",), help="count how many targets BM25 finds in its first 10; leaves nothing out")
-    who = parser.add_argument_group("who makes them")
-    who.add_argument("--by", choices=("heuristic", "model"), help="rules, or a language model (rules, unless a model is named)")
+    what = parser.add_argument_group("queries")
+    what.add_argument(
+        "--count", type=positive_int, default=100, metavar="N", help="number of queries, split evenly over the categories (100)"
+    )
+    what.add_argument("--categories", type=name_list, metavar="A,B…", help="categories of queries (all that the rules support)")
+    what.add_argument("--fields", type=name_list, metavar="A,B…", help="document fields to use (title,text)")
+    what.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed that selects the documents (0)")
+    what.add_argument(
+        "--check", choices=("bm25",), help="count the source documents that BM25 ranks in its first 10; removes no query"
+    )
+    who = parser.add_argument_group("generator")
+    who.add_argument("--by", choices=("heuristic", "model"), help="rules or a language model (rules, unless a model is named)")
     add_chat_options(who)
-    how = parser.add_argument_group("what it may cost")
+    how = parser.add_argument_group("budget")
     add_budget_options(how)
-    how.add_argument("--cache", metavar="FOLDER", help="where replies are kept (see rankproof cache)")
-    out = parser.add_argument_group("what comes out")
-    out.add_argument("-o", "--output", metavar="FOLDER", help="a new folder: queries.jsonl, qrels.tsv, generate.json")
-    out.add_argument("--with-corpus", action="store_true", help="put the documents there too: a dataset for rankproof run")
-    out.add_argument("--format", choices=FORMATS, default="table", help="how to show the counts (table)")
+    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    out = parser.add_argument_group("output")
+    out.add_argument("-o", "--output", metavar="FOLDER", help="a new folder for queries.jsonl, qrels.tsv and generate.json")
+    out.add_argument("--with-corpus", action="store_true", help="also write the documents: a complete dataset for rankproof run")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Makes, writes, shows."""
+    """Generates queries, writes them and shows the counts."""
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._cli.progress import RunProgress
     from rankproof._generate.output import check_new_folder
 
-    # The command starts without a collector of garbage; work of minutes needs one.
+    # The command starts without the garbage collector; long work needs it.
     gc.enable()
     if not args.dry_run:
         check_new_folder(args.output or "")
@@ -72,21 +76,21 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         with handle_sigterm(), llm_session(args) as session, RunProgress(terminal) as progress:
             tables = _generated_tables(_pipeline(args, session, progress), args)
     except KeyboardInterrupt as stop:
-        terminal.say("stopped; every reply so far is kept: run the same command again to go on")
+        terminal.say("stopped; responses so far are cached: run the same command again to continue")
         return signal_exit_code(stop)
     show_llm_tables(tables, f"written: {args.output}", args, terminal)
     return 0
 
 
-def _generated_tables(workshop: GenerationPipeline, args: argparse.Namespace) -> list[Table]:
+def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) -> list[Table]:
     from rankproof._generate.output import cost_estimate_table, example_table, generated_table, write_generated
 
     if args.dry_run:
-        return [cost_estimate_table(workshop.wanted, workshop.estimate(), workshop.model)]
-    found = workshop.generate()
-    check = workshop.round_trip(found) if args.check else None
-    report = workshop.report(found, check)
-    write_generated(found, report, args.output, workshop.corpus if args.with_corpus else None)
+        return [cost_estimate_table(pipeline.wanted, pipeline.estimate(), pipeline.model)]
+    found = pipeline.generate()
+    check = pipeline.round_trip(found) if args.check else None
+    report = pipeline.report(found, check)
+    write_generated(found, report, args.output, pipeline.corpus if args.with_corpus else None)
     return [generated_table(found, check, report.get("usage", {}).get("estimated", 0)), example_table(found)]
 
 
@@ -95,7 +99,7 @@ def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress)
 
     by_model = args.by == "model" or (args.by is None and (args.model is not None or args.model_file is not None))
     if not by_model and (args.model is not None or args.model_file is not None):
-        raise UsageError("--by heuristic asks no model", fix="leave out the model, or --by")
+        raise UsageError("--by heuristic uses no model", fix="leave out the model, or --by")
     model = chat_model(args) if by_model else None
     fields = tuple(args.fields or ("title", "text"))
     return GenerationPipeline(_corpus(args.files[0]), args.count, args.categories, fields, args.seed, model, session, progress)

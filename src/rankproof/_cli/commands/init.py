@@ -1,4 +1,4 @@
-"""`rankproof init`: an experiment file to begin with."""
+"""`rankproof init`: writes an example experiment file."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from rankproof.errors import UsageError
 USAGE = "[FILE] [--force]"
 EXAMPLES = """\
 examples:
-  rankproof init                       writes experiment.toml
+  rankproof init                       write experiment.toml
   rankproof init shop.toml --force
-  rankproof init -                     shows it
+  rankproof init -                     show it on standard output
 
-the file holds the default ladder with every setting and what it is for: change it, then
+The file holds the default systems and describes every setting. Change it, then run:
 rankproof run experiment.toml"""
 FILE = "experiment.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where to, and whether over what is there."""
+    """Adds the file."""
     parser.add_argument(
         "file", nargs="?", default=FILE, metavar="FILE", help="the file to write, - for standard output (experiment.toml)"
     )
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Writes the default ladder as a commented file."""
+    """Writes the default systems as a commented file."""
     from rankproof._experiment.config_write import starter_toml
     from rankproof._io.files import write_blocks
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.show(text)
         return 0
     if os.path.lexists(args.file) and not args.force:
-        raise UsageError(f"{args.file} exists", fix="name another file, or pass --force to write over it")
+        raise UsageError(f"{args.file} exists", fix="name another file, or overwrite it with --force")
     write_blocks(args.file, [text.encode()])
     terminal.note(f"{args.file} written; change it, then: rankproof run {args.file}")
     return 0

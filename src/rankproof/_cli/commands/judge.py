@@ -1,4 +1,4 @@
-"""Judge."""
+"""`rankproof judge`: grades documents with a language model and compares it with human judgements."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from rankproof._judge.rubric import QueryDocPair
 
 
-_NEEDED = "name them with --pairs, --runs or --results, or judged ones with --qrels"
+_PAIRS_FIX = "name pairs with --pairs, --runs or --results, or judged pairs with --qrels"
 
 
 @dataclass(frozen=True)
 class SelectedPairs:
-    """The pairs, the pools that they come from by name, people's grades of some of them, and the highest that they ever gave."""
+    """The pairs, their pools by name, the human grades of some of them, and the highest human grade."""
 
     pairs: Sequence[QueryDocPair]
     pools: Mapping[str, Sequence[QueryDocPair]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class SelectedPairs:
 
 
 def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
-    """The documents and queries of a dataset, or of two files of JSONL."""
+    """The documents and queries of a dataset or of two JSONL files."""
     from rankproof._formats.read import is_irds_name, read_folder_texts
     from rankproof._formats.texts import read_corpus, read_queries
     from rankproof._io.open import open_source
@@ -48,7 +48,7 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
     if len(files) == 2:
         return read_corpus(open_source(files[1])), read_queries(open_source(files[0]))
     if len(files) != 1:
-        raise UsageError(f"{len(files)} files are named", fix="name a dataset, or the queries and then the documents")
+        raise UsageError(f"{len(files)} files", fix="name a dataset, or the queries and then the documents")
     (path,) = files
     if is_sample(path) or is_irds_name(path):
         dataset = read_dataset_or_sample(path)
@@ -57,34 +57,34 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
 
 
 def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
-    """What the options choose; without a pool the pairs are those that people judged."""
+    """The pairs that the options select; without a pool, those with human judgements."""
     from rankproof._judge.rubric import merge_pools, sample_pairs, unjudged_pairs
 
     if args.sample is not None and args.qrels is None:
-        raise UsageError("--sample draws from people's judgements", fix="name them with --qrels, or leave out --sample")
+        raise UsageError("--sample needs human judgements", fix="name them with --qrels, or leave out --sample")
     pools, known = _pools(args)
     human = {} if args.qrels is None else _human_grades(_qrels(args.qrels), terminal)
     highest = max(human.values(), default=None)
     if args.unjudged:
         judged = _grades(human) if args.qrels is not None else known
         if judged is None or not pools:
-            raise UsageError("--unjudged needs a pool and what was judged of it", fix="add --results, or --runs and --qrels")
+            raise UsageError("--unjudged needs a pool and its judgements", fix="add --results, or --runs and --qrels")
         pools = {name: unjudged_pairs(pool, judged) for name, pool in pools.items()}
     if not pools:
         if args.qrels is None:
-            raise UsageError("no pair is named", fix=_NEEDED)
+            raise UsageError("no pairs", fix=_PAIRS_FIX)
         sample = sample_pairs(human, args.sample, args.seed)
         return SelectedPairs(sample, {}, {pair: human[pair] for pair in sample}, highest)
     pairs = merge_pools(pools.values())
     both = sample_pairs((pair for pair in pairs if pair in human), args.sample, args.seed)
     if args.qrels is not None and not both and not args.unjudged:
-        terminal.note(f"people judged none of {pluralise(len(pairs), 'pair')}, so that nothing can be held against them")
+        terminal.note(f"no human judgement of {pluralise(len(pairs), 'pair')}: agreement cannot be measured")
     every = {"all": pairs} if len(pools) > 1 else {}
     return SelectedPairs(pairs, {**every, **pools}, {pair: human[pair] for pair in both}, highest)
 
 
 def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
-    """The pairs of each file or system, and the judgements that came with them."""
+    """The pairs of each file or system, and the judgements of the results folder."""
     from rankproof._evaluation.inputs import name_runs_uniquely
     from rankproof._formats.read import read_run
     from rankproof._io.open import open_source
@@ -93,7 +93,7 @@ def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Map
 
     given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
     if len(given) > 1:
-        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="choose one")
+        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")
     if args.pairs:
         return {"pairs": read_pairs(open_source(args.pairs))}, None
     if args.results:
@@ -112,15 +112,15 @@ def _qrels(path: str) -> Qrels:
 
 
 def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
-    """The judgements that people made; a machine's are no measure of another."""
+    """The human judgements; those of machines are left out."""
     from rankproof._judge.rubric import judged_pairs
 
     found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.marks}
     if qrels.marks:
-        made = pluralise(len(qrels.marks), "judgement")
-        terminal.note(f"{made} of {for_message(qrels.source)} made by a machine: left out here")
+        count = pluralise(len(qrels.marks), "judgement")
+        terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
     if not found:
-        raise UsageError(f"{for_message(qrels.source)} has no judgement by people", fix="name a file that has")
+        raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="name a file with human judgements")
     return found
 
 
@@ -139,63 +139,68 @@ examples:
   rankproof judge my-dataset --runs a.run b.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
   rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b \\
       --base-url http://localhost:11434/v1
-  rankproof judge my-dataset --results results --unjudged --model-file judge.toml -o holes.qrels
+  rankproof judge my-dataset --results results --unjudged --model-file judge.toml -o unjudged.qrels
 
-judgements are written with the judge's mark in their second column, and OUT.json beside them says
-how they came about;
-replies are kept, so that the same command goes on where it was stopped"""
+OUT holds the judgements with the judge's label in the second column, OUT.json how they were made.
+Responses are cached: after an interruption the same command continues"""
 KEYWORD_JUDGE = "keywords"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which pairs, who judges, what it may cost, and where the judgements go."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a dataset or: sample; or queries and documents as JSONL")
-    which = parser.add_argument_group("which pairs")
-    which.add_argument("--pairs", metavar="FILE", help="a query and a document in each line; TREC files are read too")
-    which.add_argument("--runs", nargs="+", metavar="RUN", help="the first documents of these runs")
-    which.add_argument("--results", metavar="FOLDER", help="the first documents of every system of a results folder")
-    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="how many of the first documents (10)")
-    which.add_argument("--unjudged", action="store_true", help="only those that people did not judge")
-    which.add_argument("--qrels", metavar="FILE", help="people's judgements: hold the judge against them; alone, also the pairs")
-    which.add_argument("--sample", type=positive_int, metavar="N", help="use so many of people's judgements, drawn by --seed")
-    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="of everything random (0)")
-    who = parser.add_argument_group("who judges")
+    """Adds the pairs, the judge, the budget and the output."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a dataset or sample, or queries and documents as JSONL")
+    which = parser.add_argument_group("pairs")
+    which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
+    which.add_argument("--runs", nargs="+", metavar="RUN", help="pool the first documents of these runs")
+    which.add_argument("--results", metavar="FOLDER", help="pool the first documents of every system in a results folder")
+    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="depth of the pool (10)")
+    which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
+    which.add_argument("--qrels", metavar="FILE", help="human judgements to compare the judge with; alone, also the pairs")
+    which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
+    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (0)")
+    who = parser.add_argument_group("judge")
     who.add_argument(
-        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or the share of words (model)"
+        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or keyword overlap (model)"
     )
     add_chat_options(who)
-    how = parser.add_argument_group("what it may cost")
+    how = parser.add_argument_group("budget")
     add_budget_options(how)
-    how.add_argument("--cache", metavar="FOLDER", help="where replies are kept (see rankproof cache)")
-    out = parser.add_argument_group("what comes out")
-    out.add_argument("-o", "--output", metavar="OUT", help="write the judgements there as TREC qrels, and OUT.json")
-    out.add_argument("--format", choices=FORMATS, default="table", help="how to show the tables (table)")
-    out.add_argument("--rel", type=positive_int, default=1, metavar="N", help="people's least grade that counts as relevant (1)")
-    out.add_argument("--judge-rel", type=positive_int, metavar="N", help="the judge's (that of --rel)")
+    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    out = parser.add_argument_group("output")
+    out.add_argument("-o", "--output", metavar="OUT", help="write the judgements to OUT as TREC qrels, and a report to OUT.json")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    out.add_argument(
+        "--rel", type=positive_int, default=1, metavar="N", help="the lowest human grade that counts as relevant (1)"
+    )
+    out.add_argument(
+        "--judge-rel", type=positive_int, metavar="N", help="the lowest grade of the judge that counts as relevant (as --rel)"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Judges, writes, shows."""
+    """Grades the pairs, writes the judgements and shows the agreement."""
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
 
-    # The command starts without a collector of garbage; work of minutes needs one.
+    # The command starts without the garbage collector; long work needs it.
     gc.enable()
     try:
         with handle_sigterm():
             tables = _tables(args, terminal)
     except KeyboardInterrupt as stop:
-        terminal.say("stopped; every reply so far is kept: run the same command again to go on")
+        terminal.say("stopped; responses so far are cached: run the same command again to continue")
         return signal_exit_code(stop)
     output = args.output
-    kept = "the judgements were not written; -o FILE keeps them" if output is None else f"written: {output} and {output}.json"
-    show_llm_tables(tables, kept, args, terminal)
+    written = (
+        "the judgements were not written; write them with -o FILE" if output is None else f"written: {output} and {output}.json"
+    )
+    show_llm_tables(tables, written, args, terminal)
     return 0
 
 
 def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
-    """What was judged, or with --dry-run what that would cost."""
+    """The tables of the judgements, or with --dry-run of their estimated cost."""
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables
@@ -221,7 +226,7 @@ def _judge(args: argparse.Namespace) -> Judge:
     if args.by != KEYWORD_JUDGE:
         return LLMJudge(chat_model(args))
     if args.model is not None or args.model_file is not None:
-        raise UsageError("--by keywords asks no model", fix="leave out the model, or --by")
+        raise UsageError("--by keywords uses no model", fix="leave out the model, or --by")
     return KeywordOverlapJudge()
 
 
@@ -231,7 +236,7 @@ def _check_output(args: argparse.Namespace) -> None:
     if args.output is None:
         return
     if args.output == "-":
-        raise UsageError("judgements are two files and do not go to standard output", fix="name a file with -o")
+        raise UsageError("judge writes two files and cannot write to standard output", fix="name a file with -o")
     inputs = [*args.files, *(args.runs or ()), args.pairs, args.results, args.qrels, args.model_file]
     check_output(args.output, inputs)
     check_output(report_path(args.output), inputs)

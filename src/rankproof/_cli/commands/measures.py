@@ -1,4 +1,4 @@
-"""`rankproof measures`: what there is to measure."""
+"""`rankproof measures`: lists the measures."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ examples:
   rankproof measures nDCG ndcg_cut_10 MRR
   rankproof measures --format markdown > measures.md
 
-names are read in any case, and in the spellings of trec_eval, ir_measures, ranx and BEIR;
-parameters stand in brackets and cutoffs after @: P(rel=2)@5, nDCG(gain='exp')@10"""
+Names ignore case and may be those of trec_eval, ir_measures, ranx and BEIR. Parameters are in
+brackets, cutoffs after @: P(rel=2)@5, nDCG(gain='exp')@10"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which measures, and how to show them."""
-    parser.add_argument("names", nargs="*", metavar="MEASURES", help="only these, in any spelling")
-    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="how to show them (table)")
+    """Adds the names and the output format."""
+    parser.add_argument("names", nargs="*", metavar="MEASURES", help="only these measures")
+    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format (table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Shows the measures asked for, or all."""
+    """Shows the named measures, or all."""
     from rankproof._render import measure_list
     from rankproof.measures._registry import all_measures
 

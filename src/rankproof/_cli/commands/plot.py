@@ -1,4 +1,4 @@
-"""Plot."""
+"""`rankproof plot`: draws charts of results."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ examples:
   rankproof plot results --kind segments --by category -m nDCG@10,RR@10 -o segments
   rankproof plot qrels.txt bm25.run dense.run --kind recall,precision-recall -o curves.pdf
 
-a folder gets a file for each chart; FILE.png, FILE.svg and FILE.pdf say their format, and a PDF
-holds several charts, a page each. Charts of one measure are drawn for the first, or with -m for
-each. The same result gives the same bytes. Needs the extra plot: pip install 'rankproof[plot]'"""
+A folder gets one file per chart; a PDF file holds several charts, one per page. Charts of a single
+measure show the first measure, or with -m each one. The same result always gives the same bytes.
+Needs the extra plot: pip install 'rankproof[plot]'"""
 PLOT_KINDS = ("bars", "pareto", "latency", "recall", "differences", "segments", "precision-recall")
 DEFAULT_FOLDER = "plots"
 _FORMATS = ("png", "svg", "pdf")
@@ -38,23 +38,23 @@ _WIDTHS, _DPIS, _PIXELS = (3.0, 40.0), (30.0, 1200.0), 20_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to look at, which charts, and how they are written."""
-    group = add_input_options(parser, "what to draw")
+    """Adds the inputs, the charts and the output."""
+    group = add_input_options(parser, "charts")
     group.add_argument("--kind", action="extend", type=name_list, metavar="KINDS", help=f"{', '.join(PLOT_KINDS)}, or all (all)")
-    group.add_argument("--by", metavar="FIELD", help="segments by this field, length or relevant (category)")
-    group.add_argument("--system", metavar="NAME", help="differences of this system (the best)")
-    group.add_argument("--against", metavar="NAME", help="differences from this system (what the other is measured against)")
-    how = parser.add_argument_group("how to draw")
+    group.add_argument("--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (category)")
+    group.add_argument("--system", metavar="NAME", help="system of the differences (the best)")
+    group.add_argument("--against", metavar="NAME", help="baseline of the differences (the system's own)")
+    how = parser.add_argument_group("output")
     how.add_argument(
         "-o", "--output", metavar="FOLDER", default=DEFAULT_FOLDER, help=f"a folder, or a file for one chart ({DEFAULT_FOLDER})"
     )
-    how.add_argument("--format", choices=_FORMATS, help="of the files in a folder (png)")
-    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="of a chart (7)")
-    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots an inch of a PNG (200)")
+    how.add_argument("--format", choices=_FORMATS, help="format of the files in a folder (png)")
+    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="width of a chart (7)")
+    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots per inch of a PNG file (200)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Evaluates, draws, writes."""
+    """Evaluates the systems and draws the charts."""
     from rankproof._plots.charts import draw_pdf, draw_plots
 
     kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _kinds(asked: list[str] | None) -> list[str]:
     chosen = list(dict.fromkeys(asked or ["all"]))
-    if strange := [kind for kind in chosen if kind not in (*PLOT_KINDS, "all")]:
-        raise UsageError(f"unknown kind {for_message(strange[0])}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
+    if unknown := [kind for kind in chosen if kind not in (*PLOT_KINDS, "all")]:
+        raise UsageError(f"unknown kind {for_message(unknown[0])}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
     return list(PLOT_KINDS) if "all" in chosen else chosen
 
 
@@ -88,7 +88,7 @@ def _format(args: argparse.Namespace) -> Format:
 
     suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
     if suffix and args.format not in (None, suffix):
-        raise UsageError(f"{args.output} is no {args.format} file", fix="leave out --format, or name a folder")
+        raise UsageError(f"{args.output} is not a {args.format} file", fix="leave out --format, or name a folder")
     return next(one for one in get_args(Format) if one == (suffix or args.format or "png"))
 
 
@@ -99,7 +99,7 @@ def _settings(args: argparse.Namespace) -> PlotSettings:
         if not low <= value <= high:
             raise UsageError(f"--{name} {value:g} is out of range", fix=f"choose from {low:g} to {high:g}")
     if args.width * args.dpi > _PIXELS:
-        raise UsageError(f"{args.width:g} inches at {args.dpi:g} dpi are too many dots", fix=f"stay within {_PIXELS:,} across")
+        raise UsageError(f"{args.width:g} inches at {args.dpi:g} dpi are too many pixels", fix=f"use at most {_PIXELS:,} across")
     return PlotSettings(
         width=args.width,
         dpi=round(args.dpi),
@@ -111,7 +111,7 @@ def _settings(args: argparse.Namespace) -> PlotSettings:
 
 
 def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) -> None:
-    """Refuses, before anything is drawn, a name that nothing has and a folder that is not for plots."""
+    """Refuses an unknown system or field and an output in a results folder, before drawing."""
     from rankproof._analysis.inputs import checked_system
     from rankproof._results.folder import is_results_folder
 
@@ -123,45 +123,43 @@ def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) ->
 
         group_queries(inputs, args.by)
     if args.output == "-":
-        raise UsageError("charts are files", fix="name a folder, or a file with -o")
+        raise UsageError("charts cannot go to standard output", fix="name a folder or a file with -o")
     place = os.path.abspath(args.output)
     if any(is_results_folder(folder) for folder in (place, os.path.dirname(place))):
-        raise UsageError(f"{args.output} is in a results folder, which holds results alone", fix="name a folder beside it")
+        raise UsageError(f"{args.output} is in a results folder, which holds only results", fix="name a folder outside it")
 
 
 def single_plot(found: list[PlotFile], output: str) -> PlotFile:
-    """The one picture there is; several are refused, as a file holds one."""
+    """The only chart; several are refused, as a file holds one."""
     if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} charts do not go into {output}", fix="name a folder, a PDF file, or one chart with --kind"
-        )
+        raise UsageError(f"{output} holds one chart, not {len(found)}", fix="name a folder, a PDF file, or one chart with --kind")
     return found[0]
 
 
-def write_plot(picture: PlotFile, output: str, terminal: Terminal) -> None:
-    """A picture as that file; a note says where there was nothing to draw."""
+def write_plot(chart: PlotFile, output: str, terminal: Terminal) -> None:
+    """Writes a chart to a file; a note says if there was nothing to draw."""
     from rankproof._io.files import write_blocks
 
-    write_blocks(output, [picture.content])
-    if picture.missing:
-        terminal.note(picture.missing)
+    write_blocks(output, [chart.content])
+    if chart.missing:
+        terminal.note(chart.missing)
 
 
 def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, format: str, terminal: Terminal) -> None:
-    """The drawn pictures as files of the folder, each named on standard output; notes for what could not be drawn."""
+    """Writes the charts to a folder and shows their paths; notes name those that could not be drawn."""
     from rankproof._io.files import write_blocks
 
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be") from None
-    for picture in drawn:
-        path = os.path.join(folder, f"{picture.name}.{format}")
-        write_blocks(path, [picture.content])
+        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a writable folder") from None
+    for chart in drawn:
+        path = os.path.join(folder, f"{chart.name}.{format}")
+        write_blocks(path, [chart.content])
         terminal.show(f"{path}\n")
-    for picture in found:
-        if picture.missing:
-            terminal.note(f"{picture.name}: {picture.missing}")
+    for chart in found:
+        if chart.missing:
+            terminal.note(f"{chart.name}: {chart.missing}")
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -1,4 +1,4 @@
-"""`rankproof report`: one page that opens anywhere, from a results folder."""
+"""`rankproof report`: writes results as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 USAGE = "RESULTS [-o report.html]"
 EXAMPLES = """\
 examples:
-  rankproof report rankproof-results/ladder -o report.html
-  rankproof report rankproof-results/ladder            writes report.html into the folder
+  rankproof report results -o report.html
+  rankproof report results            writes results/report.html
 
-the page needs no network and no server: open it, or mail it"""
+The page needs no network and no server"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which results, and where the page goes."""
+    """Adds the results folder and the output."""
     parser.add_argument("results", metavar="RESULTS", help="a folder that `rankproof run` wrote")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the page goes (report.html in the folder)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page to write (report.html in the folder)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Loads, renders, writes."""
+    """Loads the results and writes the page."""
     from rankproof._results.document import REPORT_FILE
     from rankproof._results.folder import is_results_folder, load_results
 
     if not is_results_folder(args.results):
-        raise UsageError(f"{args.results} is no results folder", fix="name a folder that `rankproof run` wrote")
-    goal = os.path.join(args.results, REPORT_FILE) if args.output is None else args.output
-    check_output(goal, [args.results])
-    if goal in STDOUT or os.path.isdir(goal):
-        raise UsageError(f"{goal} is no file", fix="name a file for the page, such as report.html")
-    write_report_page(load_results(args.results), goal)
+        raise UsageError(f"{args.results} is not a results folder", fix="name a folder that `rankproof run` wrote")
+    path = os.path.join(args.results, REPORT_FILE) if args.output is None else args.output
+    check_output(path, [args.results])
+    if path in STDOUT or os.path.isdir(path):
+        raise UsageError(f"{path} is not a file", fix="name a file for the page, such as report.html")
+    write_report_page(load_results(args.results), path)
     if not terminal.quiet:
-        terminal.say(f"open {escape_invisible(goal)} in a browser: it holds everything and loads nothing")
+        terminal.say(f"report: {escape_invisible(path)}; open it in a browser")
     return 0
 
 
-def write_report_page(results: ExperimentResult, goal: str) -> None:
-    """The page as a file, written whole or not at all."""
+def write_report_page(results: ExperimentResult, path: str) -> None:
+    """Writes the page to a file, atomically."""
     from rankproof._io.files import write_blocks
     from rankproof._report.page import render_report
 
-    write_blocks(goal, [render_report(results).encode(errors="backslashreplace")])
+    write_blocks(path, [render_report(results).encode(errors="backslashreplace")])
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -1,4 +1,4 @@
-"""`rankproof segments`: the kinds of queries on which a system is weak, and whether that is more than chance."""
+"""`rankproof segments`: finds groups of queries on which a system is significantly weaker."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ examples:
   rankproof segments qrels.txt bm25.run dense.run --by relevant
   rankproof segments qrels.txt bm25.run --by-file segments.csv --format markdown
 
-length: short is under 8 words, medium 8 to 15, long over 15; queries without a value of the field
-are a segment of their own; a segment of fewer than 10 queries is shown and not tested;
-csv is one table, with a row for each segment of each system"""
+length: short is under 8 words, medium 8 to 15, long over 15. Queries without a value of the field
+form a segment of their own. A segment of fewer than 10 queries is shown but not tested.
+csv is one table with a row for each segment of each system"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to look at, what a segment is, and how it is tested."""
+    """Adds the inputs, the segments and the statistics."""
     add_analysis_options(parser)
-    add_segment_options(parser.add_argument_group("what a segment is"))
-    how = parser.add_argument_group("how it is tested")
+    add_segment_options(parser.add_argument_group("segments"))
+    how = parser.add_argument_group("statistics")
     add_correction_option(how)
-    add_sampling_options(how, samples=10_000, of="deals of the labels")
+    add_sampling_options(how, samples=10_000, of="permutations of the segments")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Groups, tests, shows."""
+    """Groups the queries, tests the segments and shows them."""
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)

@@ -1,4 +1,4 @@
-"""`rankproof serve`: results folders in a browser, looked at, compared and judged."""
+"""`rankproof serve`: shows results in a local web page, where documents can be judged."""
 
 from __future__ import annotations
 
@@ -21,29 +21,27 @@ if TYPE_CHECKING:
 USAGE = "RESULTS… [--port N] [--judge QRELS] [--assessor NAME] [--dataset FOLDER]"
 EXAMPLES = """\
 examples:
-  rankproof serve rankproof-results/                       every results folder in it
-  rankproof serve old-results/ new-results/                two experiments, to compare
-  rankproof serve results/ --judge my.qrels --assessor ann      and judge what nobody judged yet
+  rankproof serve rankproof-results/                       all results folders in a folder
+  rankproof serve old-results/ new-results/                two experiments to compare
+  rankproof serve results/ --judge my.qrels --assessor ann judge the unjudged documents
 
-open the address that it prints; nobody else has it, and only this machine can. Ctrl-C ends it.
-The file of judgements is new, or one that serve wrote before: rankproof eval reads it"""
+Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
+stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it"""
 _MAX_PORT = 65535
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which results, where, and who judges."""
+    """Adds the results, the port and the judging."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `rankproof run` wrote, or a folder of them")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="on 127.0.0.1 (0: any that is free)")
-    parser.add_argument("--judge", metavar="QRELS", help="let a person judge unjudged pairs, into this file")
-    parser.add_argument("--assessor", metavar="NAME", help="who judges (the login name)")
-    parser.add_argument("--dataset", metavar="FOLDER", help="what was searched, to judge whole documents (else their beginnings)")
-    parser.add_argument(
-        "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"which judgements of the dataset ({DEFAULT_SPLIT})"
-    )
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (0: any free port)")
+    parser.add_argument("--judge", metavar="QRELS", help="judge documents in the browser and save the judgements here")
+    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (the login name)")
+    parser.add_argument("--dataset", metavar="FOLDER", help="the dataset, to show whole documents and not only their beginnings")
+    parser.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset ({DEFAULT_SPLIT})")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Serves until it is interrupted."""
+    """Serves until interrupted."""
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
@@ -53,19 +51,19 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._server.server import Server
 
     gc.enable()
-    shelf = ResultsLibrary(args.results)
-    passages = _document_texts(args, shelf)
-    ledger = _judgement_log(args)
+    library = ResultsLibrary(args.results)
+    texts = _document_texts(args, library)
+    log = _judgement_log(args)
     try:
-        site = Router(shelf, None if ledger is None else JudgingPage(ledger), passages)
+        site = Router(library, None if log is None else JudgingPage(log), texts)
         with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
-            _print_address(service.door.url, shelf, ledger, terminal)
+            _print_address(service.door.url, library, log, terminal)
             service.serve_forever()
     except KeyboardInterrupt:
-        terminal.note("ended")
+        terminal.note("stopped")
     finally:
-        if ledger is not None:
-            ledger.close()
+        if log is not None:
+            log.close()
     return 0
 
 
@@ -74,7 +72,7 @@ def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
 
     if args.judge is None:
         if args.assessor is not None:
-            raise UsageError("--assessor says who judges, and nobody does", fix="add --judge FILE, or leave out --assessor")
+            raise UsageError("--assessor needs --judge", fix="add --judge FILE, or leave out --assessor")
         return None
     return JudgementLog(args.judge, _login_name() if args.assessor is None else args.assessor)
 
@@ -85,43 +83,43 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
     if args.dataset is None:
         return DocumentTexts()
     if args.judge is None:
-        raise UsageError("--dataset is for judging, and nobody does", fix="add --judge FILE, or leave out --dataset")
-    passages = DocumentTexts(read_dataset_or_sample(args.dataset, args.split))
-    passages.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
-    return passages
+        raise UsageError("--dataset needs --judge", fix="add --judge FILE, or leave out --dataset")
+    texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split))
+    texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
+    return texts
 
 
 def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
-    """The results that were judged on another scale than a person has here."""
+    """Notes on results that were judged on another scale."""
     from rankproof._server.judging_queue import scale_warning
 
     for summary in library.summaries():
-        if said := scale_warning(summary.highest):
-            yield f"{for_message(summary.name)}: {said}"
+        if warning := scale_warning(summary.highest):
+            yield f"{for_message(summary.name)}: {warning}"
 
 
 def _print_address(url: str, library: ResultsLibrary, log: JudgementLog | None, terminal: Terminal) -> None:
-    """The address is the result; nothing else that is printed has the token."""
+    """Shows the address as the result; no note contains its token."""
     folders = len(library.entries())
     if log is not None:
         if log.cut:
-            terminal.note(f"the log of {for_message(log.path)} ended in half a line, which was never saved: it is taken off")
-        terminal.note(f"judgements go to {for_message(log.path)} as {log.assessor}")
+            terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
+        terminal.note(f"judgements of {log.assessor} are saved to {for_message(log.path)}")
         for note in _scale_notes(library):
             terminal.note(note)
-    terminal.note(f"{folders} results {'folder' if folders == 1 else 'folders'}; open the address in a browser; Ctrl-C ends")
+    terminal.note(f"{folders} results {'folder' if folders == 1 else 'folders'}; open the address in a browser; Ctrl-C stops")
     terminal.show(f"{url}\n")
 
 
 def _error_reporter(terminal: Terminal) -> Callable[[Exception], None]:
-    """Says what went wrong inside, without what was asked for."""
+    """Reports an internal error without the request."""
 
-    def tell(error: Exception) -> None:
+    def report(error: Exception) -> None:
         terminal.say(escape_invisible(f"internal error: {type(error).__name__}: {error}"))
         if terminal.verbose:
             terminal.say(escaped_traceback(error))
 
-    return tell
+    return report
 
 
 def _login_name() -> str:
@@ -130,12 +128,12 @@ def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise UsageError("it is not known who judges", fix="say it with --assessor NAME") from None
+        raise UsageError("the login name is unknown", fix="name the assessor with --assessor NAME") from None
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(_MAX_PORT)) and int(text) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is no port: a whole number up to {_MAX_PORT}")
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a port, a whole number up to {_MAX_PORT}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""`rankproof tokenizers compare`: systems that cut texts in different ways, on the same queries."""
+"""`rankproof tokenizers compare`: compares systems with different tokenizers on the same queries."""
 
 from __future__ import annotations
 
@@ -19,31 +19,35 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("table", "csv", "json", "markdown")
-CHECKPOINTS_HELP = "checkpoints that `train` wrote; those of one tokenizer are repeats"
-MODELS_HELP = "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trained:, bpe:, torch: before a source"
+CHECKPOINTS_HELP = "checkpoints written by `train`; those with the same tokenizer are repeats"
+MODELS_HELP = (
+    "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trained:, bpe:, torch: before a source"
+)
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    """What is compared, how, and what is shown."""
+    """Adds the systems, the conditions and the output."""
     from rankproof.stores._registry import STORES
 
     group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=CHECKPOINTS_HELP)
-    group.add_argument("--lexical", type=name_list, metavar="KINDS", help=f"BM25 over these tokens, or none ({LEXICAL})")
+    group.add_argument("--lexical", type=name_list, metavar="KINDS", help=f"BM25 with these tokenizers, or none ({LEXICAL})")
     group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
-    group.add_argument("--store", choices=STORES.names(), help="where vectors are searched (memory)")
+    group.add_argument("--store", choices=STORES.names(), help="vector store (memory)")
     group.add_argument(
-        "--typos", type=nonnegative_ints, metavar="N,N…", help="so many random edits in each query, as in 0,1,2 (0)"
+        "--typos", type=nonnegative_ints, metavar="N,N…", help="numbers of random typos per query, such as 0,1,2 (0)"
     )
-    group.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="the first is the main one (nDCG@10,…)")
-    group.add_argument("--limit", type=positive_int, metavar="N", help="ask so many of the judged queries only")
+    group.add_argument(
+        "-m", "--measures", action="append", metavar="MEASURES", help="measures; the first is the main one (nDCG@10,…)"
+    )
+    group.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
     group.add_argument("-j", "--jobs", type=positive_int, metavar="N", help="threads for indexing and encoding (1)")
-    group.add_argument("--cache", metavar="FOLDER", help="where finished work is kept (see rankproof cache)")
-    group.add_argument("--format", choices=FORMATS, help="how to show the comparison (table)")
+    group.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    group.add_argument("--format", choices=FORMATS, help="output format (table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Compares, saves, shows."""
+    """Compares the systems, saves the comparison and shows it."""
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm, signal_exit_code
@@ -51,7 +55,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._tokenizer_lab.compare import compare_tokenizers
     from rankproof._tokenizer_lab.files import check_comparison_folder
 
-    # The command starts without a collector of garbage; work of minutes needs one.
+    # The command starts without the garbage collector; long work needs it.
     gc.enable()
     if args.output is not None:
         check_comparison_folder(args.output)
@@ -60,7 +64,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         with handle_sigterm(), RunProgress(terminal) as progress:
             found = compare_tokenizers(plan, _settings(args, progress))
     except KeyboardInterrupt as stop:
-        terminal.say("stopped; run the same command again to go on")
+        terminal.say("stopped; run the same command again to continue")
         return signal_exit_code(stop)
     if args.output is not None:
         _save(found, args.output, terminal)
@@ -83,25 +87,23 @@ def _plan(args: argparse.Namespace) -> ComparisonPlan:
 
     store = store_by_name(args.store or "memory")
     if args.checkpoints and len(args.checkpoints) > 1:
-        raise UsageError("--checkpoints is given more than once", fix="name the folder that holds both")
-    trials = find_trained_systems(args.checkpoints[0], store, args.device or "cpu") if args.checkpoints else TrainedSystems()
+        raise UsageError("--checkpoints is given more than once", fix="name the folder that contains them")
+    trained = find_trained_systems(args.checkpoints[0], store, args.device or "cpu") if args.checkpoints else TrainedSystems()
     encoders = [encoder_system(spec, store, args.device or "cpu") for spec in args.model or ()]
-    if args.device and not any(one.metadata for one in (*trials.systems, *encoders)):
-        raise UsageError(
-            "--device is that of checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints"
-        )
+    if args.device and not any(one.metadata for one in (*trained.systems, *encoders)):
+        raise UsageError("--device is for checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints")
     asked = LEXICAL.split(",") if args.lexical is None else [kind for kind in args.lexical if kind != "none"]
     dataset = read_dataset_or_sample(args.dataset, args.split or DEFAULT_SPLIT)
     return ComparisonPlan(
         name=dataset.name,
-        systems=unique_names((*trials.systems, *encoders, *map(lexical_system, dict.fromkeys(asked)))),
+        systems=unique_names((*trained.systems, *encoders, *map(lexical_system, dict.fromkeys(asked)))),
         datasets=read_languages(args.dataset, dataset, args.languages),
         edits=args.typos or [0],
         measures=args.measures,
         limit=args.limit,
         seed=args.seed,
         store=args.store or "memory",
-        notes=trials.notes,
+        notes=trained.notes,
     )
 
 
@@ -110,12 +112,12 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
     from rankproof._io.paths import cache_home
 
     if args.cache == "":
-        raise UsageError("--cache names no folder", fix="name one, or leave out --cache")
+        raise UsageError("--cache has no folder", fix="name one, or leave out --cache")
     return RunOptions(cache=args.cache or cache_home(), threads=args.jobs or 1, progress=progress)
 
 
 def _save(found: TokenizerComparison, folder: str, terminal: Terminal) -> None:
-    """The folder, with charts where they can be drawn."""
+    """Writes the folder, with charts if matplotlib is installed."""
     from rankproof._tokenizer_lab.files import save_comparison
     from rankproof.errors import MissingExtraError
 

@@ -1,4 +1,4 @@
-"""Rankproof tokenizers train."""
+"""`rankproof tokenizers train`: trains encoders that differ only in their tokenizer."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 _OPTIONS = (
-    ("parameters", positive_int, "N", "numbers that each net learns, within 1 %%"),
+    ("parameters", positive_int, "N", "trainable parameters of each network, within 1 %%"),
     ("width", positive_int, "N", "dimensions of a vector"),
-    ("depth", positive_int, "N", "layers of a net"),
-    ("heads", positive_int, "N", "heads of each attention"),
-    ("characters", positive_int, "N", "how many characters of a text are read"),
-    ("batch", positive_int, "N", "pairs in a step"),
-    ("learning_rate", any_float, "X", "the learning rate at its highest"),
-    ("temperature", any_float, "X", "the temperature: cosines are divided by it"),
-    ("judged_share", any_float, "X", "the share of a batch that is judged pairs; the others are crops"),
-    ("crops", nonnegative_int, "N", "pieces of each document that are taught as queries"),
-    ("negatives", nonnegative_int, "N", "documents found by BM25 from which a pair's hard negative is drawn"),
+    ("depth", positive_int, "N", "layers"),
+    ("heads", positive_int, "N", "attention heads per layer"),
+    ("characters", positive_int, "N", "characters read of each text"),
+    ("batch", positive_int, "N", "pairs per training step"),
+    ("learning_rate", any_float, "X", "peak learning rate"),
+    ("temperature", any_float, "X", "temperature that divides the cosines"),
+    ("judged_share", any_float, "X", "share of judged pairs in a batch; the others are crops"),
+    ("crops", nonnegative_int, "N", "crops of each document that serve as training queries"),
+    ("negatives", nonnegative_int, "N", "BM25 results from which the hard negative of a pair is drawn"),
 )
 
 
 def add_training_options(group: argparse._ArgumentGroup) -> None:
-    """The budget, the net, and how it learns."""
+    """Adds the budget, the network and the training options."""
     from rankproof._tokenizer_lab.training_config import TrainingConfig
     from rankproof.models._trained.shape import ARCHITECTURES
 
@@ -40,19 +40,17 @@ def add_training_options(group: argparse._ArgumentGroup) -> None:
         "--flops",
         type=any_float,
         metavar="X",
-        help=f"the budget of a training in floating-point operations ({budget}; with --steps none)",
+        help=f"floating-point operations of a training ({budget}; with --steps no limit)",
     )
-    group.add_argument(
-        "--steps", type=nonnegative_int, metavar="N", help="the budget in steps; 0 saves untrained nets (no limit)"
-    )
-    group.add_argument("--architecture", choices=ARCHITECTURES, help=f"the kind of layers ({usual.architecture})")
+    group.add_argument("--steps", type=nonnegative_int, metavar="N", help="training steps; 0 saves untrained networks (no limit)")
+    group.add_argument("--architecture", choices=ARCHITECTURES, help=f"type of the layers ({usual.architecture})")
     for option, kind, metavar, words in _OPTIONS:
         name = f"--{option.replace('_', '-')}"
         group.add_argument(name, type=kind, metavar=metavar, help=f"{words} ({getattr(usual, option)})")
 
 
 def training_config(args: argparse.Namespace) -> TrainingConfig:
-    """The recipe of what was given; a budget in steps alone is no budget in operations."""
+    """The training configuration of the options; --steps alone removes the limit of --flops."""
     from rankproof._tokenizer_lab.training_config import TrainingConfig
 
     asked = ("flops", "steps", "architecture", *(option for option, *_ in _OPTIONS))
@@ -66,62 +64,65 @@ _DEFAULT_SPLIT = "train"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    """What is trained, on what, for how long, and where."""
+    """Adds the tokenizers, the repeats, the hold-out and the training options."""
     group.add_argument(
         "--tokenizers",
         type=name_list,
         metavar="NAMES",
-        help=f"the tokenizers to train, see below ({','.join(_DEFAULT_TOKENIZERS)})",
+        help=f"tokenizers to train, see below ({','.join(_DEFAULT_TOKENIZERS)})",
     )
     group.add_argument(
-        "--repeats", type=positive_int, metavar="N", help=f"trainings of each, with seeds from --seed on ({_DEFAULT_REPEATS})"
+        "--repeats",
+        type=positive_int,
+        metavar="N",
+        help=f"trainings of each tokenizer, with seeds from --seed on ({_DEFAULT_REPEATS})",
     )
     group.add_argument(
-        "--holdout", type=any_float, metavar="X", help="the share of documents whose queries are kept for compare, not taught (0)"
+        "--holdout", type=any_float, metavar="X", help="share of documents whose queries are reserved for compare (0)"
     )
     add_training_options(group)
-    group.add_argument("--threads", type=positive_int, metavar="N", help="threads of the processor (as many as torch takes)")
-    group.add_argument("--data-only", action="store_true", default=None, help="make the lessons, and train nothing yet")
+    group.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads (torch's default)")
+    group.add_argument("--data-only", action="store_true", default=None, help="make the training data and train nothing")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Makes the lessons, trains what is not trained yet, shows what came of it."""
+    """Makes the training data, trains the missing checkpoints and shows them."""
     import gc
     import os
 
     from rankproof._cli.exit_codes import handle_sigterm, signal_exit_code
 
-    # The command starts without a collector of garbage; work of minutes needs one.
+    # The command starts without the garbage collector; long work needs it.
     gc.enable()
     if not args.output:
-        raise UsageError("there is no folder for the checkpoints", fix="name one with -o")
-    recipe = _training_config(args)
+        raise UsageError("no output folder for the checkpoints", fix="name one with -o")
+    config = _training_config(args)
     try:
         with handle_sigterm():
-            lessons = _training_data(args, recipe, terminal)
+            data = _training_data(args, config, terminal)
             if not args.data_only:
-                _train(args, lessons, recipe, terminal)
+                _train(args, data, config, terminal)
     except KeyboardInterrupt as stop:
-        terminal.say("stopped; finished checkpoints are kept: run the same command again to go on")
+        terminal.say("stopped; finished checkpoints are saved: run the same command again to continue")
         return signal_exit_code(stop)
     terminal.note(f"written: {os.path.join(args.output, '')}")
     return 0
 
 
 def _training_config(args: argparse.Namespace) -> TrainingConfig:
-    """The recipe; whatever cannot be is refused here, before anything is read."""
+    """The training configuration; wrong options are refused before anything is read."""
     from rankproof._tokenizer_lab.series import check_tokenizers
     from rankproof._tokenizer_lab.training_config import training_device
 
-    recipe = training_config(args)
-    recipe.data_config(args.holdout or 0.0, args.seed)
-    check_tokenizers(args.tokenizers or (() if args.data_only else _DEFAULT_TOKENIZERS), recipe)
+    config = training_config(args)
+    config.data_config(args.holdout or 0.0, args.seed)
+    check_tokenizers(args.tokenizers or (() if args.data_only else _DEFAULT_TOKENIZERS), config)
     if not args.data_only:
         training_device(args.device or "auto", args.threads)
-    return recipe
+    return config
 
 
-def _training_data(args: argparse.Namespace, recipe: TrainingConfig, terminal: Terminal) -> TrainingData:
+def _training_data(args: argparse.Namespace, config: TrainingConfig, terminal: Terminal) -> TrainingData:
     import os
 
     from rankproof._cli.options import read_dataset_or_sample
@@ -134,25 +135,27 @@ def _training_data(args: argparse.Namespace, recipe: TrainingConfig, terminal: T
     dataset = read_dataset_or_sample(args.dataset, split)
     languages = read_languages(args.dataset, dataset, args.languages)
     elsewhere = find_other_split_queries(args.dataset, split=split)
-    lessons = cached_training_data(args.output, languages, recipe.data_config(args.holdout or 0.0, args.seed), elsewhere)
-    told = f"{pluralise(lessons.judged_count, 'judged pair')} of {pluralise(len(lessons.ids), 'query', 'queries')}"
-    crops = f"{pluralise(len(lessons.queries) - lessons.judged_count, 'crop')} of {pluralise(len(lessons.documents), 'document')}"
-    terminal.note(f"lessons: {told}, {crops} ({os.path.join(args.output, DATA_FILE)})")
+    data = cached_training_data(args.output, languages, config.data_config(args.holdout or 0.0, args.seed), elsewhere)
+    pairs = f"{pluralise(data.judged_count, 'judged pair')} of {pluralise(len(data.ids), 'query', 'queries')}"
+    crops = f"{pluralise(len(data.queries) - data.judged_count, 'crop')} of {pluralise(len(data.documents), 'document')}"
+    terminal.note(f"training data: {pairs}, {crops} ({os.path.join(args.output, DATA_FILE)})")
     if left := excluded_queries(dataset, elsewhere):
         files = ", ".join(elsewhere.files)
-        terminal.note(f"{pluralise(len(left), 'judged query', 'judged queries')} not taught: judged in {files} too")
-    return lessons
+        terminal.note(
+            f"{pluralise(len(left), 'judged query', 'judged queries')} left out of training, as {files} judges them too"
+        )
+    return data
 
 
-def _train(args: argparse.Namespace, lessons: TrainingData, recipe: TrainingConfig, terminal: Terminal) -> None:
+def _train(args: argparse.Namespace, data: TrainingData, config: TrainingConfig, terminal: Terminal) -> None:
     from rankproof._cli.progress import TrainingProgress
     from rankproof._render.table import as_text
     from rankproof._tokenizer_lab.series import seed_runs, train_series, training_table
 
     done = train_series(
         args.output,
-        lessons,
-        recipe,
+        data,
+        config,
         seed_runs(args.tokenizers or _DEFAULT_TOKENIZERS, args.repeats or _DEFAULT_REPEATS, args.seed),
         device=args.device or "auto",
         threads=args.threads,
