@@ -1,4 +1,4 @@
-"""Which engine reads and aligns: the native reader where it was built, else plain Python; RANKPROOF_ENGINE forces one."""
+"""The engine that reads and aligns: the C extension if it was built, else plain Python; RANKPROOF_ENGINE selects one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READER = "rankproof._native.align"
 
 @cache
 def chosen_name() -> Literal["native", "reference"]:
-    """The engine in use; one that is asked for by name and missing is an error, never replaced."""
+    """The engine in use; a selected engine that is missing is an error."""
     forced = os.environ.get(VARIABLE, "")
     if forced not in ("", "native", "reference"):
         raise UsageError(f"{VARIABLE} is {forced!r}", fix="set it to native or reference, or unset it")
@@ -27,22 +27,22 @@ def chosen_name() -> Literal["native", "reference"]:
         return "native"
     if forced == "native":
         raise UsageError(
-            f"{VARIABLE} asks for the native engine, which was not built", fix="install a C compiler and install again"
+            f"{VARIABLE} is native, but the native engine was not built", fix="install a C compiler and reinstall rankproof"
         )
     return "reference"
 
 
 def is_built() -> bool:
-    """Whether the native reader is there; one that is there and cannot be loaded is an error, not a reason for the other."""
+    """Whether the C extension was built; it is not loaded."""
     return find_spec(READER) is not None
 
 
 def loaded(name: str) -> ModuleType:
-    """The module of the engine; one that is there and cannot be loaded is an error that says what to do."""
+    """A module of the engine; one that cannot be imported is an ExternalError."""
     try:
         return import_module(name)
     except ImportError as error:
         engine = chosen_name()
         raise ExternalError(
-            f"the {engine} engine cannot be loaded ({error}); install again, or set {VARIABLE}=reference"
+            f"the {engine} engine cannot be loaded ({error}); reinstall rankproof, or set {VARIABLE}=reference"
         ) from None

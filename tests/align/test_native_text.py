@@ -161,7 +161,7 @@ def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: by
         assert [(query, [*docs.items()]) for query, docs in found.items()] == [
             (query, [*docs.items()]) for query, docs in wanted.items()
         ]
-        assert (found.source, found.repeats, dict(found.marks)) == (wanted.source, wanted.repeats, {})
+        assert (found.source, found.repeats, dict(found.judge_labels)) == (wanted.source, wanted.repeats, {})
 
 
 def test_judgements_of_a_machine_keep_their_marks() -> None:

@@ -44,21 +44,21 @@ WORDS = {
     "50_underscore_num": r"run\.txt:2: score \"1_0\.5\" is not a decimal number",
     "51_hexfloat": r"run\.txt:2: score \"0x1p4\" is not a decimal number",
     "60_swapped": r"qrels\.txt:1: .*looks like a run; are the arguments swapped",
-    "66_trunc_gz": r"run\.txt\.gz: gzip stream ends early after \d+ lines; .*cut short",
+    "66_trunc_gz": r"run\.txt\.gz: the gzip stream ends early, after \d+ lines; .*truncated",
     "74_k0": r"cutoff",
     "77_k_float": r"2\.5",
     "79_unknown_metric": r"(?i)ndgc; did you mean ndcg",
-    "81_dir_as_file": r"run\.txt: is a directory",
+    "81_dir_as_file": r"run\.txt: is a folder",
     "c02_float_ids": r"run\.csv:3: empty document id",
     "c06_json_list": r"run\.json:1: query q1 must map document ids to a number, found a list",
     "c07_json_str_score": r"run\.json:1: score of document d1 for query q1 is text",
     "c08_json_null_score": r"run\.json:1: score of document d1 for query q1 is null",
     "c10_json_nan_literal": r"run\.json:1:13: NaN is not valid JSON",
-    "c16_json_deep": r"run\.json:1: nested too deep",
+    "c16_json_deep": r"run\.json:1: nested too deeply",
     "c17_json_huge_int": r"run\.json:1: score 10+…0+ is outside the range",
     "c18_jsonl_bad_line": r"run\.jsonl:2:\d+: not JSON \(Expecting value\)",
     "c19_csv_semicolon": r"run\.csv:1: one column found; .*--delimiter \";\"",
-    "c20_csv_quote": r"run\.csv:2: a quote is opened and never closed",
+    "c20_csv_quote": r"run\.csv:2: a quote is not closed",
 }
 
 needs_shared = pytest.mark.skipif(not MANIFEST, reason="the shared bad inputs are not here")
@@ -199,15 +199,15 @@ def unreadable(folder: Path) -> Path:
 
 
 PATHS: dict[str, tuple[Callable[[Path], Path | str], str]] = {
-    "a symbolic link to itself": (loop, r"loop: a symbolic link leads back to itself; mend the link"),
+    "a symbolic link to itself": (loop, r"loop: the symbolic link points to itself; fix the link"),
     "/dev/null": (lambda folder: "/dev/null", r"/dev/null: the file is empty"),
     "/dev/zero": (lambda folder: "/dev/zero", r"/dev/zero:1: "),
     "a file without permission": (unreadable, r"locked: permission denied"),
-    "a path with a line end": (lambda folder: folder / "no\nsuch", r"no\\nsuch: no such file"),
-    "a path with a nul": (lambda folder: f"{folder}/a\0b", r"a\\x00b: not a path that can be opened"),
-    "a path that is too long": (lambda folder: folder / ("x" * 5000), r"not a path that can be opened \(too long\)"),
-    "a path through a file": (lambda folder: folder / "q.txt" / "r", r"no such file"),
-    "an escape sequence in the path": (lambda folder: folder / "\x1b[2J", r"\\x1b\[2J: no such file"),
+    "a path with a line end": (lambda folder: folder / "no\nsuch", r"no\\nsuch: file not found"),
+    "a path with a nul": (lambda folder: f"{folder}/a\0b", r"a\\x00b: the path cannot be opened"),
+    "a path that is too long": (lambda folder: folder / ("x" * 5000), r"the path cannot be opened \(too long\)"),
+    "a path through a file": (lambda folder: folder / "q.txt" / "r", r"file not found"),
+    "an escape sequence in the path": (lambda folder: folder / "\x1b[2J", r"\\x1b\[2J: file not found"),
 }
 
 

@@ -136,7 +136,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
         (["save-baseline", "-o", "b"], "no input files; name"),
         (["gate", "{folder}"], "no requirement; name a baseline (--baseline) or a bound (--threshold)"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
-        (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: no such file; check the path"),
+        (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is no baseline; name a file"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--by", "colour"],

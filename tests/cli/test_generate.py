@@ -145,7 +145,7 @@ def test_wrong_usage_is_refused(
 
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "made")]) == 2
-    assert "none.jsonl: no such file" in capsys.readouterr().err
+    assert "none.jsonl: file not found" in capsys.readouterr().err
 
 
 def test_the_budget_uses_known_prices_and_estimates_are_noted(

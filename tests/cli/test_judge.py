@@ -72,7 +72,7 @@ def test_the_pool_of_a_run_is_judged_written_and_shown(
     assert (row["calls"], row["tokens in"], row["money"]) == (6, 6 * TOKENS_IN, None)
     qrels = read_qrels("llm.qrels")
     assert {query: dict(docs) for query, docs in qrels.items()} == {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 2}}
-    assert {mark.rpartition(":")[0] for mark in qrels.marks.values()} == {"llm:loopback"}
+    assert {mark.rpartition(":")[0] for mark in qrels.judge_labels.values()} == {"llm:loopback"}
     report = json.loads((folder / "llm.qrels.json").read_text())
     assert [(each["doc"], each["reason"]) for each in report["failed"]] == [("d4", "no JSON object")]
 

@@ -81,7 +81,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["-o", "results"], "is in a results folder"),
         (["-o", "results/charts"], "is in a results folder"),
         (["-o", "results/recall.png", "--kind", "recall"], "is in a results folder"),
-        (["-o", "qrels.txt"], "qrels.txt cannot be made"),
+        (["-o", "qrels.txt"], "qrels.txt cannot be created"),
         (["-o", "a.svg", "--format", "pdf"], "a.svg is no pdf file"),
     ],
 )

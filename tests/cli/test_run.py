@@ -108,7 +108,7 @@ def test_an_unused_results_folder_is_removed(folder: Path, capsys: pytest.Captur
     assert not (folder / "rankproof-results").exists()
     (folder / "rankproof-results").write_text("mine")
     _, said = ran(capsys, "experiment.toml", code=2)
-    assert "cannot be made (" in said
+    assert "cannot be created (" in said
     assert "with -o" in said
 
 
@@ -120,7 +120,7 @@ def test_a_run_never_replaces_the_folder_it_runs_in(
     monkeypatch.chdir(folder / "out" / "runs")
     for place in ("..", str(folder / "out")):
         _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
-        assert "is the folder that this command runs in; name a folder in it" in said
+        assert "contains the working directory; name a folder inside it" in said
     assert (load_results(folder / "out").provenance["created"], (folder / "out").stat().st_ino) == before
 
 
@@ -204,7 +204,7 @@ def test_chosen_systems_include_their_inputs() -> None:
 @pytest.mark.parametrize(
     ("argv", "what"),
     [
-        (["missing.toml"], "missing.toml: no such file"),
+        (["missing.toml"], "missing.toml: file not found"),
         ([""], "has no name"),
         (["experiment.toml", "--dataset", "nowhere"], "nowhere is not a folder"),
         (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
@@ -215,11 +215,11 @@ def test_chosen_systems_include_their_inputs() -> None:
         (["experiment.toml", "--cache", "x", "--no-cache"], "contradict"),
         (["experiment.toml", "--cache", ""], "names no folder"),
         (["experiment.toml", "-o", ""], "the results folder has no name"),
-        (["experiment.toml", "-o", "."], "is the folder that this command runs in"),
-        (["experiment.toml", "-o", "data"], "data exists and is no results folder"),
+        (["experiment.toml", "-o", "."], "contains the working directory"),
+        (["experiment.toml", "-o", "data"], "data exists and is not a results folder"),
         (["experiment.toml", "-o", "experiment.toml"], "is no results folder"),
         (["experiment.toml", "--split", "dev"], "data"),
-        (["data"], "data: is a directory"),
+        (["data"], "data: is a folder"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_2(

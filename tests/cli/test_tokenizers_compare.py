@@ -90,7 +90,7 @@ def test_a_folder_of_something_else_is_not_replaced(folder: str, tmp_path: Path,
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious.txt").write_text("x")
     assert compared(folder, "--lexical", "words", "-o", str(tmp_path / "mine")) == 2
-    assert "exists and is no folder of a comparison" in capsys.readouterr().err
+    assert "exists and is not a folder of a comparison" in capsys.readouterr().err
     assert (tmp_path / "mine" / "precious.txt").read_text() == "x"
 
 

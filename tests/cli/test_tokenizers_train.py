@@ -134,7 +134,7 @@ def test_a_partly_written_checkpoint_is_replaced_and_other_folders_are_refused(
     (tmp_path / "bytes-4-1" / "thesis.tex").write_text("years of work")
     capsys.readouterr()
     assert train(tmp_path, *told) == 2
-    assert "has other files in it; name another folder" in capsys.readouterr().err
+    assert "contains other files; name another folder" in capsys.readouterr().err
 
 
 def test_queries_of_other_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -259,4 +259,4 @@ def test_a_folder_is_required(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert "name one with -o" in capsys.readouterr().err
     (tmp_path / "file").write_text("x")
     assert train(tmp_path / "file") == 2
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be created" in capsys.readouterr().err

@@ -202,7 +202,7 @@ def test_answers_from_elsewhere_are_read_by_either_name(tmp_path: Path) -> None:
         ('{"query": "q2", "answer": "x", "cited": "d1"}', "cited of query q2"),
         ('{"query": "q2", "answer": "x", "cited": [null]}', "null document id"),
         ('{"query": "q2", "answer": "x", "state": "dead"}', "state of query q2"),
-        ('{"query": "q1", "answer": "x"}', "query q1 stands twice"),
+        ('{"query": "q1", "answer": "x"}', "query q1 occurs twice"),
         ('{"query": "q22", "answer": "x"}', "no query has the id q22; did you mean q2"),
         ('{"query": "q2", "answer": "\\ud800"}', "lone surrogate"),
         ('{"query": "q2", "answer": "x"', "not JSON"),

@@ -150,7 +150,7 @@ def test_a_depth_beyond_all_numbers_cuts_nothing() -> None:
 
 def test_a_number_and_a_text_that_are_the_same_id_are_refused() -> None:
     for qrels, run in (({1: {"d": 1}, "1": {"d": 1}}, RUN), (QRELS, {"q1": {5: 1.0, "5": 2.0}})):
-        with pytest.raises(rp.errors.InputError, match="twice, as a number and as text"):
+        with pytest.raises(rp.errors.InputError, match="occurs as a number and as text"):
             rp.evaluate(qrels, run)
 
 

@@ -222,7 +222,7 @@ def test_a_damaged_stage_is_told_set_aside_and_computed_anew(tmp_path: Path) -> 
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
     for _ in first.system_runs:
-        with pytest.raises(ExternalError, match=r"damaged .*set aside; run again") as told:
+        with pytest.raises(ExternalError, match=r"corrupt .*set aside; run again") as told:
             run_experiment(experiment(), RunOptions(cache=tmp_path))
         assert told.value.exit_code == 1
     assert numbers(run_experiment(experiment(), RunOptions(cache=tmp_path))) == numbers(first)

@@ -85,9 +85,9 @@ def test_what_qrels_name_and_the_folder_lacks_is_listed(tmp_path: Path) -> None:
 
 
 BAD = {
-    "no corpus": ("corpus.jsonl.gz", None, "the folder holds no documents; add corpus.jsonl"),
-    "no qrels": ("qrels/test.tsv", None, "the folder holds no qrels; add qrels/test.tsv"),
-    "an id twice": ("queries.jsonl", lines(QUERIES * 2), r"queries\.jsonl:2: query q1 stands twice \(first at line 1\)"),
+    "no corpus": ("corpus.jsonl.gz", None, "the folder has no documents; add corpus.jsonl"),
+    "no qrels": ("qrels/test.tsv", None, "the folder has no qrels; add qrels/test.tsv"),
+    "an id twice": ("queries.jsonl", lines(QUERIES * 2), r"queries\.jsonl:2: query q1 occurs twice \(first at line 1\)"),
     "no id": ("queries.jsonl", lines([{"text": "x"}]), r"queries\.jsonl:1: no id field; found text; name it _id"),
     "no text": ("corpus.jsonl.gz", lines([{"_id": "d1"}]), r"corpus\.jsonl\.gz:1: no text field; found _id"),
     "text that is none": (
@@ -98,7 +98,7 @@ BAD = {
     "a lone surrogate": (
         "queries.jsonl",
         b'{"_id": "q1", "text": "\\ud800"}',
-        r"queries\.jsonl:1: the text of q1 holds a lone surrogate",
+        r"queries\.jsonl:1: the text of q1 contains a lone surrogate",
     ),
     "a list": ("queries.jsonl", b"[1]\n[2]\n", r"queries\.jsonl:1: a list where an object was expected"),
     "nothing": ("queries.jsonl", b"\n\n", r"queries\.jsonl: no rows"),
@@ -119,9 +119,9 @@ def test_a_broken_folder_is_refused_with_place_and_fix(case: str, tmp_path: Path
 
 def test_a_file_is_no_dataset_and_nothing_is_missing(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
-    with pytest.raises(InputError, match="is no dataset folder"):
+    with pytest.raises(InputError, match="is not a dataset folder"):
         read_dataset(tmp_path / "x")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         read_dataset(tmp_path / "y")
 
 
@@ -157,7 +157,7 @@ def test_a_run_is_not_in_a_dataset(tmp_path: Path) -> None:
 
 def test_numbers_alone_do_not_tell_a_run_from_qrels(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
-    with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; say --kind"):
+    with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; pass --kind"):
         convert(tmp_path / "x.json", tmp_path / "y.csv")
     assert convert(tmp_path / "x.json", tmp_path / "y.csv", kind="qrels").rows == 1
     assert (tmp_path / "y.csv").read_text() == "query_id,doc_id,relevance\nq1,d1,1\n"
@@ -213,7 +213,7 @@ def test_ir_datasets_offline_is_the_worlds_fault_in_one_line(monkeypatch: pytest
 
 def test_an_unknown_name_and_a_missing_part_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_library(monkeypatch)
-    with pytest.raises(InputError, match="ir_datasets knows no dataset nothing"):
+    with pytest.raises(InputError, match="ir_datasets has no dataset nothing"):
         read_qrels("irds:nothing")
     with pytest.raises(InputError, match="known of ir_datasets has no docs"):
         read_dataset("irds:known")

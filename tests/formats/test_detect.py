@@ -109,5 +109,5 @@ def test_beir_by_name_still_reads_its_header(tmp_path: Path) -> None:
 
 def test_beir_without_a_header_refuses_other_numbers_of_columns(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("q1\td1\t1\nq1\td1\n")
-    with pytest.raises(InputError, match=r"q\.tsv:2: 2 columns where BEIR's rows have 3"):
+    with pytest.raises(InputError, match=r"q\.tsv:2: 2 columns where BEIR rows have 3"):
         open_file(tmp_path / "q.tsv", format="beir").qrels()

@@ -229,7 +229,7 @@ def test_what_is_no_frame_is_none() -> None:
 
 
 def test_a_column_alone_is_no_table() -> None:
-    with pytest.raises(InputError, match="run: Series is no table of rows; pass a data frame"):
+    with pytest.raises(InputError, match="run: Series is not a table; pass a data frame"):
         run_from_frame(pd.Series([1]))
 
 

@@ -77,7 +77,7 @@ def test_trec_text_keeps_every_run_that_it_does_not_refuse(table: dict[str, dict
         source = source_of(b"".join(run_blocks(run, "trec")))
         assert as_dict(format_named("trec").read_run(source, "run", ParseOptions())) == as_dict(run)
     else:
-        with pytest.raises(InputError, match="which TREC text cannot hold; write"):
+        with pytest.raises(InputError, match="which TREC text cannot represent; write"):
             b"".join(run_blocks(run, "trec"))
 
 
@@ -90,7 +90,7 @@ def test_trec_text_keeps_all_qrels_that_it_does_not_refuse(table: dict[str, dict
         source = source_of(b"".join(qrels_blocks(qrels, "trec")))
         assert dict(format_named("trec").read_qrels(source, ParseOptions())) == dict(qrels)
     else:
-        with pytest.raises(InputError, match="which TREC text cannot hold; write"):
+        with pytest.raises(InputError, match="which TREC text cannot represent; write"):
             b"".join(qrels_blocks(qrels, "trec"))
 
 
@@ -146,5 +146,5 @@ def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_beir_has_no_files_for_runs(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="BEIR has no files for runs"):
+    with pytest.raises(InputError, match="BEIR has no format for runs"):
         write_run(Run.from_dict({"q": {"d": 1.0}}), tmp_path / "r.tsv", "beir")

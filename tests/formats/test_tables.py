@@ -226,7 +226,7 @@ def test_equal_keys_in_different_objects_are_no_repeat() -> None:
 
 def test_a_wide_object_with_a_repeat_is_refused_in_one_pass() -> None:
     text = "{" + ", ".join(f'"k{i}": {i}' for i in range(20_000)) + ', "k19999": 0}'
-    with pytest.raises(InputError, match='key "k19999" stands twice'):
+    with pytest.raises(InputError, match='key "k19999" occurs twice'):
         parse_strict_json(text, source="f")
 
 

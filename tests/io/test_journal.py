@@ -103,7 +103,7 @@ def test_damage_before_the_last_block_is_told_and_what_stands_before_it_is_kept(
         content = bytearray(path.read_bytes())
         content[len(record_bytes(block(0), 0)) + 70] ^= 1
         path.write_bytes(content)
-        with pytest.raises(ExternalError, match=r"damaged .*kept; run again") as told:
+        with pytest.raises(ExternalError, match=r"corrupt .*kept; run again") as told:
             keep.blocks("key", 3, block, label="x")
         assert told.value.exit_code == 1
         making = Making()
@@ -113,7 +113,7 @@ def test_damage_before_the_last_block_is_told_and_what_stands_before_it_is_kept(
 
 
 def test_two_processes_never_write_one_journal(tmp_path: Path) -> None:
-    with Journal(tmp_path / "one.journal"), pytest.raises(ExternalError, match="another rankproof is at work"):
+    with Journal(tmp_path / "one.journal"), pytest.raises(ExternalError, match="another rankproof is running"):
         Journal(tmp_path / "one.journal")
 
 
@@ -229,7 +229,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken_for_ours(tmp_path:
 def test_a_journal_with_more_blocks_than_the_work_has_is_refused_and_emptied(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         keep.blocks("key", 3, block, label="x")
-        with pytest.raises(ExternalError, match=r"damaged \(3 blocks where 2 belong\); it was emptied; run again"):
+        with pytest.raises(ExternalError, match=r"corrupt \(3 blocks where 2 belong\); it was emptied; run again"):
             keep.blocks("key", 2, block, label="x")
         making = Making()
         blocks, _ = keep.blocks("key", 2, making, label="x")
@@ -241,6 +241,6 @@ def test_a_cache_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with (
         DiskBlockCache(tmp_path / "file", silent) as keep,
-        pytest.raises(ExternalError, match=r"the variable RANKPROOF_CACHE \(in Python Settings\(cache=...\)\)"),
+        pytest.raises(ExternalError, match=r"the variable RANKPROOF_CACHE \(in Python RunOptions\(cache=...\)\)"),
     ):
         keep.blocks("key", 1, block, label="x")

@@ -224,7 +224,7 @@ def test_the_command_tells_its_version_and_only_the_exit_codes_that_it_has(capsy
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--data", "nowhere"], "nowhere: no such file"),
+        (["--data", "nowhere"], "nowhere: file not found"),
         (["--model", "nope"], "no model is called nope"),
         (["-k", "0"], "whole number of at least 1"),
         (["--dtaa", "x"], "did you mean --data?"),

@@ -35,17 +35,17 @@ def write(path: Path, text: str) -> Path:
 @pytest.mark.parametrize("name", ["native", "reference"])
 def test_both_engines_count_marks_alike(name: str) -> None:
     judge_text = engine.judge_text if name == "native" else reference.judge_text
-    assert judge_text(source_of(HUMAN)).marks == {}
-    assert judge_text(source_of(MIXED.encode())).marks == {LLM: 2, WORDS: 1}
-    assert judge_text(source_of(MIXED.encode()), {"q1"}).marks == {LLM: 1}
-    assert judge_text(source_of(f"q {LLM} a 1\nq 0 a 1\n".encode())).marks == {LLM: 1}
+    assert judge_text(source_of(HUMAN)).judge_labels == {}
+    assert judge_text(source_of(MIXED.encode())).judge_labels == {LLM: 2, WORDS: 1}
+    assert judge_text(source_of(MIXED.encode()), {"q1"}).judge_labels == {LLM: 1}
+    assert judge_text(source_of(f"q {LLM} a 1\nq 0 a 1\n".encode())).judge_labels == {LLM: 1}
 
 
 @pytest.mark.parametrize("column", ["0", "Q0", "llm", "llm:", "keywords:", "LLM:x:1", "xllm:y", "a-long-iteration"])
 def test_other_second_columns_are_as_unimportant_as_ever(column: str) -> None:
     text = f"q {column} a 1\n".encode()
     assert label_of(column) == ""
-    assert engine.judge_text(source_of(text)).marks == reference.judge_text(source_of(text)).marks == {}
+    assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == {}
 
 
 def test_eval_says_how_many_judgements_a_machine_made_and_that_they_are_mixed(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_eval_says_how_many_judgements_a_machine_made_and_that_they_are_mixed(tm
     (mixed,) = notes(write(tmp_path / "mixed", MIXED))
     assert mixed.count == 3
     assert mixed.text == (
-        f"3 of 4 judgements were made by {LLM} (2), {WORDS} (1), 1 by people: two kinds of judgements are mixed; "
+        f"3 of 4 judgements were made by {LLM} (2), {WORDS} (1), 1 by people: judgements of people and machines are mixed; "
         "several judges are mixed"
     )
     (alone,) = notes(write(tmp_path / "alone", f"q1 {LLM} a 1\n"))
@@ -90,7 +90,7 @@ def test_a_mark_survives_being_written_and_read(suffix: str, tmp_path: Path) -> 
     qrels = read_qrels(write(tmp_path / "mixed", MIXED))
     write_qrels(qrels, tmp_path / f"out.{suffix}")
     again = read_qrels(tmp_path / f"out.{suffix}")
-    assert again.marks == qrels.marks == {("q1", "b"): LLM, ("q2", "a"): LLM, ("q2", "c"): WORDS}
+    assert again.judge_labels == qrels.judge_labels == {("q1", "b"): LLM, ("q2", "a"): LLM, ("q2", "c"): WORDS}
     assert again.fingerprint() == qrels.fingerprint()
 
 

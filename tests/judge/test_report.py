@@ -133,7 +133,7 @@ def test_ids_with_blanks_are_judged_to_a_file_whose_suffix_can_hold_them(name: s
             judge_pairs(LLMJudge(chat), pairs[:count], context, str(tmp_path / name), lambda *told: None)
         found = read_qrels(tmp_path / name)
         assert {query: dict(each) for query, each in found.items()} == {"q": {"a b": 3, "c": 0}}
-        assert set(found.marks.values()) == {LLMJudge(chat).judge_label}
+        assert set(found.judge_labels.values()) == {LLMJudge(chat).judge_label}
         with pytest.raises(InputError, match="white space"):
             judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.qrels"), lambda *told: None)
         with pytest.raises(UsageError, match="json has no judge labels"):

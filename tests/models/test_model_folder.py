@@ -132,7 +132,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
         rf"tensor {QUERY} has values that are not finite; get the file again",
     ),
     "config that is no JSON": (with_bytes("config.json", lambda old: old[:-2]), r"config\.json: no JSON"),
-    "config that is no object": (with_bytes("config.json", lambda old: b"[]"), r"config\.json: no JSON object"),
+    "config that is no object": (with_bytes("config.json", lambda old: b"[]"), r"config\.json: not a JSON object"),
     "config of endless depth": (with_bytes("config.json", lambda old: b"[" * 100_000), r"config\.json: no JSON"),
     "another model type": (
         lambda folder: write_bert(folder, model_type="t5"),

@@ -300,9 +300,9 @@ def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "file" / "out", tmp_path / "file" / "more" / "out"):
-        with pytest.raises(UsageError, match="cannot be made"):
+        with pytest.raises(UsageError, match="cannot be created"):
             check_results_folder(path)
-        with pytest.raises(UsageError, match="cannot be made"):
+        with pytest.raises(UsageError, match="cannot be created"):
             save_results(small_results(), path)
 
 

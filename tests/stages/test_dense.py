@@ -104,7 +104,7 @@ def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_reme
 def test_a_model_that_maps_everything_to_one_point_is_noted() -> None:
     searcher = Dense(HashedWords(max_words=1)).build(context_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
     assert searcher.facts()["collapse"] == pytest.approx(1)
-    assert "nearly one point" in searcher.notes()[0]
+    assert "nearly the same vector" in searcher.notes()[0]
 
 
 def test_the_recall_of_an_approximate_store_is_a_fact() -> None:

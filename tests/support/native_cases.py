@@ -62,7 +62,7 @@ def assert_same_judged(found: JudgedQueries | str, wanted: JudgedQueries | str) 
         assert found == wanted
         return
     assert (found.queries, found.repeats, found.source) == (wanted.queries, wanted.repeats, wanted.source)
-    assert found.marks == wanted.marks
+    assert found.judge_labels == wanted.judge_labels
     np.testing.assert_array_equal(found.offsets, wanted.offsets)
     np.testing.assert_array_equal(found.grades, wanted.grades)
 

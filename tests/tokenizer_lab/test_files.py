@@ -87,7 +87,7 @@ def test_a_comparison_is_replaced_and_anything_else_is_not(tmp_path: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="exists and is no folder of a comparison"):
+    with pytest.raises(UsageError, match="exists and is not a folder of a comparison"):
         save_comparison(comparison, other, conclusion="")
 
 

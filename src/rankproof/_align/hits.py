@@ -16,9 +16,8 @@ from rankproof._data.arrays import BoolArray, IntArray
 class JudgedQueries:
     """The judgements of every query: grades of query i, highest first, are offsets[i] to offsets[i + 1].
 
-    `repeats` counts exact repeats of a judgement, which are dropped; `highest` is the largest grade of all, also of queries
-    that are not looked at. `handle` is what the engine that made this looks
-    documents up in. `marks` counts the judgements that a machine made, by its mark.
+    `repeats` counts exact repeats of a judgement, which are dropped. `highest` is the highest grade of all queries, including
+    those not selected. `handle` is the engine's lookup table of documents. `judge_labels` counts the judgements of each machine.
     """
 
     queries: tuple[str, ...]
@@ -28,7 +27,7 @@ class JudgedQueries:
     highest: int
     source: str
     handle: Any
-    marks: Mapping[str, int] = field(default_factory=dict)
+    judge_labels: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def query_index(self) -> IntArray:

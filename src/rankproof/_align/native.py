@@ -263,7 +263,7 @@ def judge_text(
     finally:
         stream.close()
     judged = judged_from_native(made, kept, source.name)
-    return replace(judged, marks=Qrels(trec.qrels_rows(source)).judge_counts(kept)) if made[-1] else judged
+    return replace(judged, judge_labels=Qrels(trec.qrels_rows(source)).judge_counts(kept)) if made[-1] else judged
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
@@ -272,7 +272,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
     grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
     made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
-    return replace(judged_from_native(made, kept, qrels.source), repeats=qrels.repeats, marks=qrels.judge_counts(kept))
+    return replace(judged_from_native(made, kept, qrels.source), repeats=qrels.repeats, judge_labels=qrels.judge_counts(kept))
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
@@ -316,9 +316,9 @@ class _Reader:
         assert found is not None, "groups do not come back"
         return hits_from_native(self.judged, found)
 
-    def read_in_slices(self, path: str, marks: list[int]) -> Hits | None:
+    def read_in_slices(self, path: str, boundaries: list[int]) -> Hits | None:
         """The hits by several threads; None where the file cannot be cut, a fault is in it, or a query is in two slices."""
-        parts = align_slices(path, marks, self._part) if len(marks) > 2 else None
+        parts = align_slices(path, boundaries, self._part) if len(boundaries) > 2 else None
         if parts is None:
             return None
         hits = [hits_from_native(self.judged, part) for part in parts]

@@ -83,7 +83,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
         highest=max((max(docs.values()) for docs in qrels.values() if docs), default=0),
         source=qrels.source,
         handle=table,
-        marks=qrels.judge_counts(kept),
+        judge_labels=qrels.judge_counts(kept),
     )
 
 

@@ -1,1 +1,1 @@
-"""The values that everything else is about: judgements, runs and datasets, checked when built and never changed."""
+"""Immutable values that are checked when built: judgements, runs, datasets, answers and tables."""

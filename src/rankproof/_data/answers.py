@@ -1,4 +1,4 @@
-"""Answers, References."""
+"""Answers of systems, and the reference answers of queries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rankproof.errors import InputError, UsageError, for_message
 
 AnswerState = Literal["answered", "abstained", "failed"]
 ABSTAIN_PHRASE = "NO ANSWER"
-"""What an answer says that has nothing to say, unless another phrase was agreed on."""
+"""The text of an answer that abstains, unless another phrase is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer.
 
-    `given` are the ids of the passages that it was made from, best first, `cited` those of them that it names as its sources;
-    `abstained` says that the passages do not tell, `failed` that there is no answer because something went wrong.
+    `given` are the ids of the passages that it was generated from, best first, and `cited` those that it cites. The state is
+    `abstained` if the passages do not contain an answer, and `failed` if generating it failed.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Answers(Mapping[str, Answer]):
-    """Query id to answer, in the order they came; `says_given` whether every one says what it was made from, if only nothing."""
+    """Query id to answer, in input order; `given_known` says that every answer lists its passages, even if there are none."""
 
     __slots__ = ("_answers", "given_known", "source")
 
@@ -54,18 +54,18 @@ class Answers(Mapping[str, Answer]):
 
 
 def as_answer(value: Answer | str) -> Answer:
-    """The answer, which may be a text alone; an empty one abstains, and so does one that says the usual phrase."""
+    """The value as an answer; a text that is empty or equals ABSTAIN_PHRASE abstains."""
     if isinstance(value, Answer):
         return value
     if not isinstance(value, str):
-        raise UsageError(f"an answer is a {type(value).__name__}", fix="give text, or an Answer")
+        raise UsageError(f"an answer is a {type(value).__name__}", fix="pass text, or an Answer")
     return Answer(value, state="abstained" if is_abstention(value) else "answered")
 
 
 def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
-    """Whether the text says nothing, or nothing but the phrase, apart from case, blanks and marks around it."""
-    said, wanted = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
-    return not text.strip() or (bool(wanted) and said == wanted)
+    """Whether the text is blank or equals the phrase, apart from case, spaces and punctuation."""
+    words, expected = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
+    return not text.strip() or (bool(expected) and words == expected)
 
 
 ANSWER_FIELDS = ("answers", "answer")
@@ -76,19 +76,19 @@ _MAX_LIST_LENGTH = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Any of `answers` is right; where there is none, the right thing is to abstain. `urls` are where the answer stands."""
+    """The correct answers of a query, any of which counts; without any, a system should abstain. `urls` contain the answer."""
 
     answers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
 
     @property
     def expected_texts(self) -> tuple[str, ...]:
-        """What an answer is held against: an empty text where there is no answer."""
+        """The texts to compare an answer with: one empty text where there is no answer."""
         return self.answers or ("",)
 
 
 class References(Mapping[str, Reference]):
-    """Query id to reference; `without` are the queries that say nothing, `lists_as_text` those whose list was written as text."""
+    """Query id to reference; `queries_without` have none, `lists_as_text` are queries whose list was written as text."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
 
@@ -109,7 +109,7 @@ class References(Mapping[str, Reference]):
 
 
 def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:
-    """References by query, each a text or a list of them, read by the same rules as the field `answers` of a query."""
+    """References by query, each a text or a list of texts, read by the same rules as the field `answers` of a query."""
     plain = {query: one for query, one in values.items() if not isinstance(one, Reference)}
     read = references_from_queries(Texts([Query(query, "", fields={ANSWER_FIELDS[0]: one}) for query, one in plain.items()]))
     own = {query: one for query, one in values.items() if isinstance(one, Reference)}
@@ -120,9 +120,8 @@ def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]
 def references_from_queries(queries: Texts[Query]) -> References:
     """The references in the fields `answers` or `answer`, else the URLs in `expected_urls`, `expected_url` or `urls`.
 
-    A field is always a list: one text alone is a list of one, a list inside a list gives its members, and a text that is a list
-    as Python or JSON writes it is read as that list. An empty list, an empty text, and `answerable` false: there is no answer;
-    no URL says only that nobody wrote one down.
+    A text is a list of one, a nested list is flattened, and a text that is a list in Python or JSON is read as that list. An
+    empty list, an empty text, or `answerable` false means that there is no answer; a missing URL means only that none is known.
     """
     found: dict[str, Reference] = {}
     lists: dict[str, None] = {}
@@ -134,13 +133,13 @@ def references_from_queries(queries: Texts[Query]) -> References:
         if answerable is not None and not isinstance(answerable, bool):
             raise _field_error(query, ANSWERABLE_FIELD, answerable, queries.source, "write true or false")
         if has_texts or urls or answerable is False:
-            said = texts if has_texts else urls
-            found[key] = Reference(() if answerable is False else _distinct(said), _distinct(urls))
+            answers = texts if has_texts else urls
+            found[key] = Reference(() if answerable is False else _distinct(answers), _distinct(urls))
     return References(found, queries_without=[key for key in queries if key not in found], lists_as_text=tuple(lists))
 
 
 def _field_texts(query: Query, name: str, source: str, lists: dict[str, None]) -> Iterator[str]:
-    """The texts in a field, those of lists inside it as well; blank ones are none."""
+    """The texts in a field and in lists inside it, without blank ones."""
     waiting = [query.fields.get(name)]
     while waiting:
         value = waiting.pop(0)
@@ -157,7 +156,7 @@ def _field_texts(query: Query, name: str, source: str, lists: dict[str, None]) -
 
 
 def _parse_list_text(value: Any) -> list[str] | None:
-    """The list of texts that a text stands for, as str() of a list gives it; None for any other."""
+    """The list of texts in a text that is a list in JSON or Python; None for any other text."""
     text = value.strip() if isinstance(value, str) else ""
     if not (text.startswith("[") and text.endswith("]")) or len(text) > _MAX_LIST_LENGTH:
         return None

@@ -1,4 +1,4 @@
-"""Array types, unit vectors, collapsed-vector test."""
+"""Array types, unit vectors, and the test for collapsed vectors."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def read_only(array: NDArray[_Item]) -> NDArray[_Item]:
 
 
 def normalise_rows(vectors: Matrix) -> Matrix:
-    """The vectors along the last axis, each divided by its length; one of length 0 stays as it is."""
+    """The vectors along the last axis, each divided by its length; a zero vector is unchanged."""
     lengths: Matrix = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))
     lengths[lengths == 0] = 1
     return vectors / lengths
 
 
 COLLAPSE_THRESHOLD = 0.95
-"""Measured on documents of SciFact, Cranfield, CoSQA and XQuAD: MiniLM .02-.29, wordllama .06-.33, random weights .977-1."""
+"""Mean cosines on SciFact, Cranfield, CoSQA and XQuAD: MiniLM 0.02-0.29, wordllama 0.06-0.33, random weights 0.977-1."""
 _SAMPLED_PAIRS = 1000
 _SEED = 20_240_501
 
 
 def mean_pair_cosine(vectors: Matrix) -> float:
-    """The mean cosine of random pairs of different rows, each of length 1; 0 where there are fewer than two."""
+    """The mean cosine of random pairs of different rows, which have length 1; 0 with fewer than two rows."""
     count = len(vectors)
     if count < 2:
         return 0.0
@@ -45,10 +45,8 @@ def mean_pair_cosine(vectors: Matrix) -> float:
 
 
 def collapse_note(vectors: Matrix) -> str | None:
-    """A sentence for the reader where the rows lie so close together that ranking by them is ranking by noise."""
+    """A warning if the rows are so similar that ranking by them is ranking by noise; None if not."""
     mean = mean_pair_cosine(vectors)
     if mean < COLLAPSE_THRESHOLD:
         return None
-    return (
-        f"the encoder maps everything to nearly one point: two random texts have a cosine of {mean:.3f}; is it a trained encoder?"
-    )
+    return f"the encoder maps all texts to nearly the same vector: the mean cosine of random pairs is {mean:.3f}; is it trained?"

@@ -1,4 +1,4 @@
-"""Corpus, Queries, Dataset, chunk ids."""
+"""Documents and queries as mappings of id to text, datasets, and the ids of chunks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rankproof._data.validation import checked_id
 
 
 def chunk_separator(ids: Iterable[str]) -> str:
-    """What stands between a document's id and a chunk's number: `#c`, with more of `#` where a document's id ends like that."""
+    """The separator of document id and chunk number: `#c`, with more `#` where a document id ends like a chunk id."""
     endings = (re.search(r"(#+)c[0-9]+\Z", doc) for doc in ids)
     return "#" * (1 + max((len(found[1]) for found in endings if found), default=0)) + "c"
 
 
-def document_of_chunk(chunk: str, mark: str) -> str:
-    """The document that the chunk is of."""
-    return chunk.rpartition(mark)[0]
+def document_of_chunk(chunk: str, separator: str) -> str:
+    """The id of the chunk's document."""
+    return chunk.rpartition(separator)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TextRecord:
-    """One text and whatever else its source says about it."""
+    """One text with its id, title and other fields."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ _Record = TypeVar("_Record", bound=TextRecord)
 
 
 class Texts(Mapping[str, _Record], Generic[_Record]):
-    """Id to text, in the order they came; built from records, checked, and never changed after."""
+    """Id to text, in input order; checked when built, and immutable."""
 
     __slots__ = ("_records", "source")
     column = "text"
@@ -50,7 +50,7 @@ class Texts(Mapping[str, _Record], Generic[_Record]):
             key = checked_id(record.id, self.column, source=source, line=record.line)
             earlier = found.setdefault(key, record)
             if earlier is not record:
-                where = f"line {earlier.line}" if earlier.line else "an earlier place"
+                where = f"line {earlier.line}" if earlier.line else "an earlier record"
                 raise row_error("id-twice", source=source, line=record.line, column=self.column, token=key, first=where)
         self._records = MappingProxyType(found)
         self.source = source
@@ -81,7 +81,7 @@ class Texts(Mapping[str, _Record], Generic[_Record]):
 
 
 class Document(TextRecord):
-    """One document; `fields` holds what its source has besides title and text."""
+    """One document; `fields` are those of its source besides title and text."""
 
     __slots__ = ()
 
@@ -94,7 +94,7 @@ class Corpus(Texts[Document]):
 
 
 class Query(TextRecord):
-    """One query; `fields` holds what its source has besides the text, such as a category."""
+    """One query; `fields` are those of its source besides the text, such as a category."""
 
     __slots__ = ()
 
@@ -108,7 +108,10 @@ class Queries(Texts[Query]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dataset:
-    """Refused where no judged query is among the queries; judged documents may be missing from the corpus, and are listed."""
+    """Documents, queries and judgements; at least one judged query must be among the queries.
+
+    Judged documents may be missing from the corpus.
+    """
 
     name: str
     corpus: Corpus
@@ -117,20 +120,20 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not any(query in self.queries for query in self.qrels):
-            raise row_error("strange-queries", source=self.qrels.source)
+            raise row_error("no-common-query", source=self.qrels.source)
 
     def fingerprint(self) -> str:
-        """A sha256 of everything in it, the same for any order of lines."""
+        """A sha256 of all contents, the same for any order of lines."""
         import hashlib
 
         parts = (self.corpus.fingerprint(), self.queries.fingerprint(), self.qrels.fingerprint())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def missing_documents(self) -> tuple[str, ...]:
-        """Judged documents that the corpus lacks."""
+        """Judged documents that are missing from the corpus."""
         judged = {doc: None for docs in self.qrels.values() for doc in docs}
         return tuple(doc for doc in judged if doc not in self.corpus)
 
     def missing_queries(self) -> tuple[str, ...]:
-        """Judged queries whose text is not there."""
+        """Judged queries without a text."""
         return tuple(query for query in self.qrels if query not in self.queries)

@@ -1,4 +1,4 @@
-"""Stable JSON identity, cache keys, library versions."""
+"""Values as JSON and as cache keys, and versions of libraries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from rankproof.errors import UsageError, for_message
 
 NOT_IN_IDENTITY = {"identity": False}
-"""The metadata of a dataclass field that is not shown: where weights lie, or an address, which `revision()` may digest."""
+"""The metadata of a dataclass field that is not part of the identity, such as a path or an address."""
 
 
 def identity(value: Any) -> Any:
-    """A frozen value as JSON: its kind, its parts and, where it has `revision()`, the version of what lies behind it."""
+    """A frozen value as JSON: its class name, its fields and, if it has `revision()`, the version of its external parts."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, Mapping):
@@ -25,14 +25,14 @@ def identity(value: Any) -> Any:
         return [identity(part) for part in value]
     if not is_dataclass(value):
         kind = for_message(kind_name(type(value)))
-        raise UsageError(f"{kind} is no value that can be told from others", fix="make it a frozen dataclass")
+        raise UsageError(f"{kind} has no identity for cache keys", fix="make it a frozen dataclass")
     parts = {part.name: identity(getattr(value, part.name)) for part in fields(value) if part.metadata.get("identity", True)}
     revision = getattr(value, "revision", None)
     return {"kind": kind_name(type(value)), **parts, **({"revision": revision()} if callable(revision) else {})}
 
 
 def kind_name(kind: type[Any]) -> str:
-    """The class's name, with its module where that is not ours: two packages may each have a BM25."""
+    """The name of the class, with its module for a class of another package."""
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     return kind.__name__ if ours else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -45,7 +45,7 @@ def identity_key(*parts: Any) -> str:
 
 @cache
 def installed_version(package: str) -> str | None:
-    """The package's version, None where it is not installed."""
+    """The version of the package, None if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -55,10 +55,10 @@ def installed_version(package: str) -> str | None:
 
 
 def library_version(package: str) -> str:
-    """The package's name and its installed version, or that it is not installed."""
+    """The name and version of the package, or `not installed`."""
     return f"{package} {installed_version(package) or 'not installed'}"
 
 
 def library_versions(*packages: str) -> str:
-    """The versions of several libraries, as a revision names them."""
+    """The names and versions of several packages, for a revision."""
     return ", ".join(map(library_version, packages))

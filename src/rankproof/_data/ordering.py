@@ -1,4 +1,4 @@
-"""Ranking order, duplicates, ReadOptions."""
+"""The order of a ranking: ties, duplicates, and whether ranks and scores agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Order = Literal["score", "rank"]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Order, ties and duplicates; depth and judged_only are trec_eval's -M and -J, float32 is its version 9."""
+    """How rankings are ordered, cut and read.
+
+    `depth` and `judged_only` are -M and -J of trec_eval; `float32` compares scores as trec_eval 9 does.
+    """
 
     order: Order = "score"
     lower_is_better: bool = False
@@ -32,24 +35,24 @@ class ReadOptions:
 
 
 QueryColumns = tuple[Sequence[str], FloatArray, FloatArray]
-"""Documents in the order in which they came, their scores, and the keys that order them, highest first."""
+"""Documents in input order, their scores, and the keys that order them, highest first."""
 
 
 def resolve_duplicates(run: Run, read_options: ReadOptions) -> tuple[dict[str, list[RunRow]], int]:
-    """Each query's rows without duplicates, and how many rows that dropped; the duplicate on the first line is refused."""
+    """Each query's rows without duplicates, and the number of dropped rows; with on_duplicate `error` the first is an error."""
     groups: dict[str, list[RunRow]] = {query: [] for query in run.queries}
     for row in run.rows():
         groups[row.query].append(row)
-    faults = [fault for rows in groups.values() for fault in _duplicates(rows)]
-    if faults and read_options.on_duplicate == "error":
-        first, second = min(faults, key=lambda pair: pair[1].line or 0)
+    duplicates = [pair for rows in groups.values() for pair in _duplicates(rows)]
+    if duplicates and read_options.on_duplicate == "error":
+        first, second = min(duplicates, key=lambda pair: pair[1].line or 0)
         raise _duplicate_error(first, second, run.source)
     kept = {query: _without_duplicates(rows, read_options) for query, rows in groups.items()}
-    return kept, len(faults)
+    return kept, len(duplicates)
 
 
 def resolve_duplicate_columns(run: Run, read_options: ReadOptions) -> dict[str, QueryColumns]:
-    """Each query's documents without duplicates; the same as `settled`, without an object for each row."""
+    """Each query's documents without duplicates, as `resolve_duplicates`, without an object for each row."""
     spans = dict(zip(run.queries, pairwise(run.offsets.tolist()), strict=True))
     parts = {query: run.docs[start:end] for query, (start, end) in spans.items()}
     if len(spans) == len(run.queries) and all(len(set(docs)) == len(docs) for docs in parts.values()):
@@ -98,25 +101,25 @@ def _without_duplicates(rows: list[RunRow], read_options: ReadOptions) -> list[R
 
 
 def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
-    """The places of a query's documents in their order: key descending, then id descending by its UTF-8 bytes."""
+    """The indexes of a query's documents, best first: key descending, then id descending by UTF-8 bytes."""
     if bool(np.all(keys[1:] < keys[:-1])):
         return np.arange(len(docs))
     if len(np.unique(keys)) == len(keys):
         return np.argsort(-keys)
-    # Text compares by code point, which for UTF-8 is the order of the bytes.
+    # Python compares text by code point, which is the order of the UTF-8 bytes.
     by_id = np.array(sorted(range(len(docs)), key=docs.__getitem__, reverse=True))
     return by_id[np.argsort(-keys[by_id], kind="stable")]
 
 
 def order_key(row: RunRow, read_options: ReadOptions) -> float:
-    """The number by which rows are ordered, highest first."""
+    """The key of a row; the highest comes first."""
     if read_options.order == "rank":
         return -float(row.rank or 0)
     return oriented_score(row, read_options)
 
 
 def oriented_score(row: RunRow, read_options: ReadOptions) -> float:
-    """The score, turned round where lower is better and rounded to float32 where asked: higher is better."""
+    """The score, negated where lower is better and rounded to float32 where set; higher is better."""
     score = -row.score if read_options.lower_is_better else row.score
     return _as_float32(score) if read_options.float32 else score
 
@@ -137,12 +140,16 @@ def rank_documents(docs: list[str], scores: FloatArray) -> Ranking:
     return [docs[at] for at in order.tolist()], scores[order]
 
 
-MANY_QUERIES = 5
+MIN_QUERIES_WITHOUT_RANKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RankScoreAgreement:
-    """Rows that score higher than a row of better rank; queries whose better ranks have the lower scores, and the others."""
+    """How ranks and scores agree.
+
+    `contradictions` are rows that score higher than a row of better rank, `backwards` queries in which better ranks have lower
+    scores, `forwards` the other queries.
+    """
 
     contradictions: int = 0
     backwards: int = 0
@@ -150,15 +157,17 @@ class RankScoreAgreement:
 
     @property
     def looks_like_distances(self) -> bool:
-        """Whether in every query that can tell the better rank has the lower score.
+        """Whether better ranks have lower scores in every query with different scores.
 
-        Without ranks the order of rows is weak evidence: it takes several queries that all run the wrong way.
+        Without ranks the order of rows is weak evidence: then several queries must agree.
         """
-        return self.backwards > 0 and self.forwards == 0 and (self.contradictions > 0 or self.backwards >= MANY_QUERIES)
+        return (
+            self.backwards > 0 and self.forwards == 0 and (self.contradictions > 0 or self.backwards >= MIN_QUERIES_WITHOUT_RANKS)
+        )
 
 
 def rank_score_agreement(rows: Iterable[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
-    """The directions of all queries together; the rows of a query lie together."""
+    """The agreement over all queries; the rows of a query are adjacent."""
     found = [query_agreement(list(group), read_options) for _, group in groupby(rows, key=lambda row: row.query)]
     return RankScoreAgreement(
         contradictions=sum(one.contradictions for one in found),
@@ -168,7 +177,7 @@ def rank_score_agreement(rows: Iterable[RunRow], read_options: ReadOptions) -> R
 
 
 def query_agreement(rows: Sequence[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
-    """The direction of one query; a ranking by rank has none."""
+    """The agreement in one query; zeros for a ranking by rank."""
     if read_options.order == "rank":
         return RankScoreAgreement()
     backwards, forwards = _query_votes(rows, read_options)
@@ -189,7 +198,7 @@ def _contradictions(rows: Sequence[RunRow], read_options: ReadOptions) -> int:
 
 
 def _query_votes(rows: Sequence[RunRow], read_options: ReadOptions) -> tuple[int, int]:
-    """(1, 0) when better ranks have the lower scores, (0, 1) when not, (0, 0) when the query cannot tell."""
+    """(1, 0) if better ranks have lower scores, (0, 1) if not, (0, 0) if the query has too few or equal scores."""
     ranks = [row.rank for row in rows if row.rank is not None]
     if len(rows) < 3 or (ranks and len(set(ranks)) < len(rows)):
         return 0, 0

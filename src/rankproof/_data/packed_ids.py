@@ -1,4 +1,4 @@
-"""Many ids in one text, each a str only when it is looked at."""
+"""A sequence of ids in one buffer; each becomes a str on access."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from rankproof._data.arrays import IntArray, read_only
 
-_AT_ONCE = 4096
+_BLOCK_IDS = 4096
 
 
 class PackedIds(Sequence[str]):
-    """Ids as UTF-8 one behind the other: id i is text[bounds[i]] to text[bounds[i + 1]]. A slice of them is a tuple of str."""
+    """Concatenated ids in UTF-8: id i is text[bounds[i] : bounds[i + 1]]; a slice is a tuple of str."""
 
     __slots__ = ("bounds", "text")
 
@@ -36,8 +36,8 @@ class PackedIds(Sequence[str]):
         return self.text[self.bounds[place] : self.bounds[place + 1]].decode()
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), _AT_ONCE):
-            yield from self._between(start, min(len(self), start + _AT_ONCE))
+        for start in range(0, len(self), _BLOCK_IDS):
+            yield from self._between(start, min(len(self), start + _BLOCK_IDS))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, PackedIds):
@@ -51,7 +51,7 @@ class PackedIds(Sequence[str]):
         return f"<PackedIds: {len(self)} ids>"
 
     def blocks(self, spans: Sequence[tuple[int, int]]) -> PackedIds:
-        """The ids between these places, one span behind the other."""
+        """The ids of these spans, concatenated."""
         sizes = [np.diff(self.bounds[start : end + 1]) for start, end in spans]
         text = b"".join(self.text[self.bounds[start] : self.bounds[end]] for start, end in spans)
         return PackedIds(text, np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Qrels, machine-judge labels, grade scale."""
+"""Judgements, the labels of machine judges, and the scale of grades."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOWEST_GRADE, HIGHEST_GRADE = min(GRADES), max(GRADES)
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One line of qrels, with the line it stood in (None when it came from memory) and the mark of the machine that made it."""
+    """One judgement, with its line in the file (None in memory) and the label of the machine judge, if any."""
 
     query: str
     doc: str
@@ -36,7 +36,7 @@ class Judgement:
 
 
 def checked_grade(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> int:
-    """The value as a grade: an integer (or a float that is one) of at most 1000."""
+    """The value as a grade: an integer, or a float that equals one, of at most 1000."""
     if isinstance(value, np.integer | np.floating):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -47,7 +47,7 @@ def checked_grade(value: object, *, query: str, doc: str, source: str = "", line
 
 
 def bounded_grade(grade: int, *, source: str = "", line: int | None = None) -> int:
-    """The grade, refused above the limit or outside 64 bits."""
+    """The grade; one above the limit or outside 64 bits is an error."""
     if not -(1 << 63) <= grade < 1 << 63:
         raise row_error("grade-bits", source=source, line=line, token=str(grade))
     if grade > MAX_GRADE:
@@ -56,17 +56,17 @@ def bounded_grade(grade: int, *, source: str = "", line: int | None = None) -> i
 
 
 class Qrels(Mapping[str, Mapping[str, int]]):
-    """Query to document to grade; built from rows, checked, and never changed after.
+    """Query to document to grade; checked when built, and immutable.
 
-    `marks` says which pairs a machine judged, and which one; a pair that is not in it was judged by people.
+    `judge_labels` has the label of the machine that judged a pair; a pair that is not in it was judged by people.
     """
 
-    __slots__ = ("_grades", "marks", "repeats", "source")
+    __slots__ = ("_grades", "judge_labels", "repeats", "source")
 
     def __init__(self, judgements: Iterator[Judgement], *, source: str = "qrels") -> None:
         grades: dict[str, dict[str, int]] = {}
         lines: dict[tuple[str, str], int | None] = {}
-        marks: dict[tuple[str, str], str] = {}
+        labels: dict[tuple[str, str], str] = {}
         self.repeats = 0
         self.source = source
         for row in judgements:
@@ -80,18 +80,18 @@ class Qrels(Mapping[str, Mapping[str, int]]):
             else:
                 lines[key] = row.line
                 if row.judge_label:
-                    marks[key] = row.judge_label
-        self.marks: Mapping[tuple[str, str], str] = MappingProxyType(marks)
+                    labels[key] = row.judge_label
+        self.judge_labels: Mapping[tuple[str, str], str] = MappingProxyType(labels)
         self._grades = _read_only(grades)
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
-        """Qrels of a dict of dicts; ids that are integers become their decimal text."""
+        """Qrels from a dict of dicts; integer ids become their decimal text."""
         return cls(_judgements(grades, source), source=source)
 
     @classmethod
     def of_checked(cls, grades: Mapping[str, Mapping[str, int]], *, source: str) -> Qrels:
-        """Qrels of ids and grades that were checked where they were read, judged by people and each once."""
+        """Qrels from ids and grades that are already checked, judged by people and without repeats."""
         made = cls(iter(()), source=source)
         made._grades = _read_only(grades)
         return made
@@ -109,8 +109,8 @@ class Qrels(Mapping[str, Mapping[str, int]]):
         return f"<Qrels {self.source}: {len(self)} queries, {sum(map(len, self.values()))} judgements>"
 
     def judge_counts(self, only: Collection[str] | None = None) -> dict[str, int]:
-        """How many judgements each machine made, by its mark; `only` names the queries to look at."""
-        return dict(Counter(mark for (query, _), mark in self.marks.items() if only is None or query in only))
+        """The number of judgements by label of machine judge; `only` selects queries."""
+        return dict(Counter(label for (query, _), label in self.judge_labels.items() if only is None or query in only))
 
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""
@@ -136,37 +136,38 @@ def _judgements(grades: Mapping[str, Mapping[str, int]], source: str) -> Iterato
 
 
 def _conflict_error(row: Judgement, earlier: int, first: int | None, source: str) -> Exception:
-    where = f"line {first}" if first else "another place"
+    where = f"line {first}" if first else "an earlier row"
     return row_error(
         "conflict", source=source, line=row.line, doc=row.doc, query=row.query, first_grade=earlier, grade=row.grade, first=where
     )
 
 
 JUDGE_PREFIXES = ("llm:", "keywords:", "heuristic:")
-"""What a mark begins with: a language model's, a count of words, or rules that made the query from the document."""
+"""The prefixes of labels: a language model, keyword overlap, or rules that generated the query from the document."""
 SHORTEST_PREFIX = min(map(len, JUDGE_PREFIXES))
 HUMAN_JUDGE = "people"
-"""What stands in the place of a mark where others have one."""
+"""The label of judgements by people, in files in which other judgements have one."""
 
 
 def label_of(text: str) -> str:
-    """The text where it is a machine's mark, else nothing."""
+    """The text if it is the label of a machine judge, else an empty one."""
     return text if text.startswith(JUDGE_PREFIXES) and text not in JUDGE_PREFIXES else ""
 
 
 def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
-    """Who made the judgements, in words with the numbers; `marks` counts those of machines, of so many in all."""
+    """A sentence on who made the judgements; `judge_labels` counts those of machines."""
     made = sum(judge_labels.values())
     by = ", ".join(
-        f"{for_message(mark)} ({count})" if len(judge_labels) > 1 else for_message(mark) for mark, count in judge_labels.items()
+        f"{for_message(label)} ({count})" if len(judge_labels) > 1 else for_message(label)
+        for label, count in judge_labels.items()
     )
     rest = judgements - made
-    others = "none by people" if not rest else f"{rest} by people: two kinds of judgements are mixed"
+    others = "none by people" if not rest else f"{rest} by people: judgements of people and machines are mixed"
     mixed = "; several judges are mixed" if len(judge_labels) > 1 else ""
     return f"{made} of {judgements} judgements were made by {by}, {others}{mixed}"
 
 
-def make_judge_label(machine: str, name: str, digest: str) -> str:
-    """The mark of one machine: its kind, its name without white space and control characters, and a digest of its settings."""
+def make_judge_label(prefix: str, name: str, digest: str) -> str:
+    """The label of a machine judge: its kind, its name without white space and control characters, and a digest."""
     plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name)
-    return f"{machine}{plain}:{digest}"
+    return f"{prefix}{plain}:{digest}"

@@ -1,7 +1,6 @@
-"""Every way in which a row is refused, said once: what is wrong and what to do about it.
+"""The errors of rows: what is wrong, and what to do.
 
-The plain-Python readers, the native reader and the checks of values in memory all raise through `refusal`, so that a
-fault reads the same whoever finds it.
+The readers in Python and in C and the checks of values in memory all raise them through `row_error`, so that the messages agree.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ MAX_GRADE = 1000
 MAX_LINE_BYTES = 1 << 20
 
 _ROW_ERRORS: dict[str, tuple[str, str]] = {
-    "empty": ("the file is empty", "check the path, or the program that should have written it"),
-    "no-rows": ("no rows, only blank lines or comments", "check the program that should have written it"),
-    "utf16": ("the file is UTF-16 (it begins with a UTF-16 byte-order mark)", "save it as UTF-8, or say --encoding utf-16"),
+    "empty": ("the file is empty", "check the path, or the program that wrote it"),
+    "no-rows": ("no rows, only blank lines or comments", "check the program that wrote it"),
+    "utf16": ("the file is UTF-16 (it begins with a UTF-16 byte-order mark)", "save it as UTF-8, or pass --encoding utf-16"),
     "utf8": (
         "byte 0x{byte:02x} at column {column} is not UTF-8",
-        "save it as UTF-8, or name its encoding, as in --encoding latin-1",
+        "save it as UTF-8, or pass its encoding, as in --encoding latin-1",
     ),
-    "long-line": ("the line is over 1 MiB", "check the line ends and that this is a text file"),
+    "long-line": ("the line is over 1 MiB", "check the line endings, and that this is a text file"),
     "run-columns": (
         "{found} columns where a run has 6 (query Q0 doc rank score tag)",
-        "mend the line (an id with a blank needs another format, such as CSV), or name the format with --run-format",
+        "fix the line (an id with a space needs another format, such as CSV), or pass the format with --run-format",
     ),
     "run-is-qrels": (
         "4 columns where a run has 6; this looks like a qrels file",
@@ -34,29 +33,29 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "qrels-columns": (
         "{found} columns where qrels have 4 (query 0 doc grade)",
-        "mend the line (an id with a blank needs another format, such as CSV), or name the format with --qrels-format",
+        "fix the line (an id with a space needs another format, such as CSV), or pass the format with --qrels-format",
     ),
     "qrels-three": (
         "3 columns where qrels have 4 (query 0 doc grade)",
-        "mend the line, or if every line is query, doc, grade: --qrels-format beir",
+        "fix the line, or if every line is query, doc, grade, pass --qrels-format beir",
     ),
     "qrels-is-run": ("6 columns where qrels have 4; this looks like a run", "are the arguments swapped? The qrels come first"),
     "score-text": ('score "{token}" is not a decimal number', "write scores like 12.5 or 1e-3"),
-    "score-infinite": ("score {token} is not finite", "mend the system that wrote it, or leave the row out"),
+    "score-infinite": ("score {token} is not finite", "fix the system that wrote it, or remove the row"),
     "score-range": ("score {token} is outside the range of a 64-bit float", "rescale the scores"),
-    "rank-text": ("the rank is not a whole number", "mend the line, or order by score (--order score)"),
+    "rank-text": ("the rank is not a whole number", "fix the line, or order by score (--order score)"),
     "rank-missing": ("the run has no ranks to order by", "order by score (--order score)"),
     "grade-text": ('grade "{token}" is not an integer', "map it, as in --grade-map {token}=1, or multiply the grades"),
     "grade-bits": ("grade {token} is not a 64-bit integer", "check the column; grades are small integers"),
     "grade-high": (f"grade {{token}} is above the limit of {MAX_GRADE}", "check the column, or map it with --grade-map"),
-    "id-empty": ("empty {column} id", "fill it in, or leave the row out"),
-    "id-twice": ("{column} {token} stands twice (first at {first})", "remove one, or give it another id"),
-    "strange-queries": ("no judged query is among the queries", "check that queries and qrels belong together"),
-    "id-type": ("{column} id {token} is {kind}, not text", "pass ids as text (integers are taken as their decimal text)"),
-    "id-clash": ("{column} id {token} stands there twice, as a number and as text", "use text alone"),
+    "id-empty": ("empty {column} id", "fill it in, or remove the row"),
+    "id-twice": ("{column} {token} occurs twice (first at {first})", "remove one, or change its id"),
+    "no-common-query": ("no judged query is among the queries", "check that queries and qrels belong together"),
+    "id-type": ("{column} id {token} is {kind}, not text", "pass ids as text (an integer becomes its decimal text)"),
+    "id-clash": ("{column} id {token} occurs as a number and as text", "pass all ids as text"),
     "id-surrogate": (
-        "{column} id {token} holds a lone surrogate and cannot be written as UTF-8",
-        "decode the ids properly where they are read",
+        "{column} id {token} contains a lone surrogate, which UTF-8 cannot encode",
+        "decode the ids correctly where they are read",
     ),
     "not-a-mapping": (
         "query {query} must map document ids to {value}, found {kind}",
@@ -70,13 +69,13 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "conflict": (
         "document {doc} has two grades for query {query}: {first_grade} (at {first}) and {grade}",
-        "decide which one holds and remove the other",
+        "remove the wrong one",
     ),
 }
 
 
 def row_error(code: str, *, source: str = "", line: int | None = None, **fields: object) -> InputError:
-    """The error for one refusal code; text among the fields is cut and made visible."""
+    """The error of that code; long texts among the fields are cut and invisible characters escaped."""
     what, fix = _ROW_ERRORS[code]
     safe = {key: for_message(value) if isinstance(value, str) else value for key, value in fields.items()}
     return InputError(what.format(**safe), fix=fix.format(**safe), source=source, line=line)

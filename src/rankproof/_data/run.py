@@ -1,4 +1,4 @@
-"""Run, RunRow, parts of a query's time."""
+"""Runs: the documents that a system retrieved for each query, with their scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankproof._data.validation import checked_keys
 
 @dataclass(frozen=True, slots=True)
 class TermPart:
-    """A query's term in one document: weight = idf x tf (k1 + 1) / (tf + norm) in 32 bits; 0 where it is absent."""
+    """A query term's part of a BM25 score: weight = idf x tf (k1 + 1) / (tf + norm) in 32 bits, 0 if the term is absent."""
 
     term: str
     tf: int
@@ -33,7 +33,7 @@ NO_RANK = -(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One retrieved document; rank and line are None where the source has none."""
+    """One retrieved document; rank and line are None if the source has none."""
 
     query: str
     doc: str
@@ -61,10 +61,10 @@ def checked_score(value: object, *, query: str, doc: str, source: str = "", line
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """Rows grouped by query, in the order they came: rows of query i are offsets[i] to offsets[i + 1].
+    """Rows grouped by query, in input order: rows of query i are offsets[i] to offsets[i + 1].
 
-    A document may stand twice here; alignment settles what that means. `docs` is a tuple, or PackedIds for a run from a large
-    file. `ranks` is None where no row has one, and holds NO_RANK for a row that lacks it; `lines` is None for rows from memory.
+    A document may occur twice; alignment resolves duplicates. `docs` is a tuple, or PackedIds for a run from a file. `ranks` is
+    None if no row has a rank, and holds NO_RANK for a row without one; `lines` is None for rows from memory.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Run:
 
     @classmethod
     def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", queries: Iterable[str] = ()) -> Run:
-        """A run of checked rows in any order; `queries` come first, also those for which nothing was retrieved."""
+        """A run from checked rows in any order; `queries` come first, also those without documents."""
         groups: dict[str, list[RunRow]] = {}
         tags: dict[str, None] = {}
         for row in rows:
@@ -102,13 +102,13 @@ class Run:
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], *, name: str = "run", source: str = "run") -> Run:
-        """A run of a dict of dicts; ids that are integers become their decimal text."""
+        """A run from a dict of dicts; integer ids become their decimal text."""
         queries: list[str] = []
         return cls.from_rows(_rows(scores, source, queries), name=name, source=source, queries=queries)
 
     @classmethod
     def from_rankings(cls, name: str, queries: Sequence[str], rankings: Iterable[tuple[Sequence[str], FloatArray]]) -> Run:
-        """A run of each query's documents, best first, and their scores; places are ranks."""
+        """A run from each query's documents, best first, and their scores; positions are ranks."""
         docs: list[str] = []
         scores: list[FloatArray] = []
         for found, values in rankings:
@@ -126,7 +126,7 @@ class Run:
         )
 
     def rows(self) -> Iterator[RunRow]:
-        """Every row, query by query, without its tag."""
+        """Every row, query by query, without tags."""
         for query, (start, end) in zip(self.queries, self._spans(), strict=True):
             docs, scores = self.docs[start:end], self.scores[start:end].tolist()
             ranks: Iterable[int | None] = repeat(None) if self.ranks is None else map(_rank, self.ranks[start:end].tolist())
@@ -134,16 +134,16 @@ class Run:
             yield from map(RunRow, repeat(query), docs, scores, ranks, lines)
 
     def restricted_to(self, queries: Container[str]) -> Run:
-        """The same without the queries that are not among these."""
+        """The run with these queries only."""
         kept = [query for query in self.queries if query in queries]
         return self if len(kept) == len(self.queries) else self._with_queries(kept)
 
     def beginning_with(self, queries: Iterable[str]) -> Run:
-        """The same with these queries first, also those for which nothing was retrieved."""
+        """The run with these queries first, also those without documents."""
         return self._with_queries(list(dict.fromkeys((*queries, *self.queries))))
 
     def _with_queries(self, queries: list[str]) -> Run:
-        """The rows of these queries in their order, without tags; no rows of a query that the run does not have."""
+        """The rows of these queries in this order, without tags; a query that the run lacks has no rows."""
         own = dict(zip(self.queries, self._spans(), strict=True))
         if len(own) < len(self.queries):
             wanted = frozenset(queries)
@@ -155,11 +155,11 @@ class Run:
         return same_rows if offsets[-1] == len(self.docs) and _follow_on(spans) else same_rows._with_blocks(spans)
 
     def _with_blocks(self, spans: Sequence[tuple[int, int]]) -> Run:
-        """The same with the rows in these spans alone, in that order."""
+        """The run with the rows of these spans, in this order."""
         docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
-        places = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
-        ranks, lines = (None if column is None else known(column[places]) for column in (self.ranks, self.lines))
-        return replace(self, docs=docs, scores=read_only(self.scores[places]), ranks=ranks, lines=lines)
+        rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
+        ranks, lines = (None if column is None else known(column[rows]) for column in (self.ranks, self.lines))
+        return replace(self, docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         return pairwise(self.offsets.tolist())
@@ -172,7 +172,7 @@ class Run:
 
 
 def known(column: IntArray) -> IntArray | None:
-    """The ranks or lines, None where no row has one."""
+    """The ranks or lines, None if no row has one."""
     return None if bool(np.all(column == NO_RANK)) else read_only(column)
 
 
@@ -181,7 +181,7 @@ def _rank(value: int) -> int | None:
 
 
 def _follow_on(spans: Iterable[tuple[int, int]]) -> bool:
-    """Whether each span begins where the one before ended; empty ones do not count."""
+    """Whether each span begins where the previous one ends; empty spans are ignored."""
     full = [span for span in spans if span[0] < span[1]]
     return all(left[1] == right[0] for left, right in pairwise(full))
 
@@ -208,3 +208,4 @@ def _rows(scores: Mapping[str, Mapping[str, float]], source: str, queries: list[
 
 Part = Literal["embed", "search", "rerank", "generate"]
 PARTS: tuple[Part, ...] = get_args(Part)
+"""The parts of the time that a query takes."""

@@ -1,4 +1,4 @@
-"""The small table that every analysis gives, and that every view can show."""
+"""Tables: the results of analyses, in a form that every output format can show."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 ColumnKind = Literal["text", "value", "difference", "points", "share", "p", "count", "number", "interval", "flag", "marks"]
-"""How a cell is read: `value` is a measure's, `difference` one of two values, `points` a difference in percentage points, `share`
-a part of 1, `p` a p-value, `count` a whole number, `interval` a pair (low, high) of values or differences, `marks`
-letters that stand raised behind the cell before them."""
+"""The meaning of a cell: `value` of a measure, `difference` of two values, `points` a difference in percentage points, `share`
+a fraction of 1, `p` a p-value, `count` an integer, `interval` a pair (low, high) of values or differences, `marks` letters that
+are shown as a superscript of the previous cell."""
 
 CellValue = str | float | int | bool | tuple[float, float] | None
-"""A cell as it was computed, never rounded; None where there is nothing to say."""
+"""A cell as computed, never rounded; None for an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's name, how its cells are read, and a sentence that says what it is."""
+    """A column: its name, the meaning of its cells, and a sentence about it."""
 
     name: str
     kind: ColumnKind = "text"
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """What of a table a first screen has room for: columns by name, rows and sentences by place (all sentences where None)."""
+    """The part of a table that the short form shows: columns by name, rows and sentences by index (None for all sentences)."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
@@ -35,11 +35,10 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns; `sentences` say in words what the rows show, `notes` what must be known beside them.
+    """Rows under columns; `sentences` state what the rows show, `notes` what to know about them.
 
-    `facts` are what the table rests on (n, seed, samples, alpha, method), as JSON. `strong` are the indexes of rows that
-    stand out. `verdict_first` puts the sentences before the rows where people read. `glance` is what a first screen shows of it,
-    where that is less than all.
+    `facts` are the settings behind the table (n, seed, samples, alpha, method), as JSON. `highlighted` are indexes of rows.
+    `verdict_first` shows the sentences before the rows. `summary` is the short form, None where it is the whole table.
     """
 
     name: str
@@ -57,24 +56,24 @@ class Table:
         assert all(len(row) == len(self.columns) for row in self.rows), "every row has a cell for each column"
 
     def summarised(self) -> Table | None:
-        """The table with what a first screen has room for; None where nothing is left to tell."""
+        """The short form of the table; None where it is empty."""
         if self.summary is None:
             return self
         if not self.sentences and not self.summary.rows:
             return None
-        said = range(len(self.sentences)) if self.summary.sentences is None else self.summary.sentences
+        sentences = range(len(self.sentences)) if self.summary.sentences is None else self.summary.sentences
         kept = [at for at, column in enumerate(self.columns) if column.name in self.summary.columns]
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),
             rows=tuple(tuple(self.rows[place][at] for at in kept) for place in self.summary.rows) if kept else (),
-            sentences=tuple(self.sentences[at] for at in said),
+            sentences=tuple(self.sentences[at] for at in sentences),
             highlighted=frozenset(new for new, place in enumerate(self.summary.rows) if place in self.highlighted),
             summary=None,
         )
 
     def without(self, name: str) -> Table:
-        """The table less a column."""
+        """The table without a column."""
         kept = [at for at, column in enumerate(self.columns) if column.name != name]
         rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
         return replace(self, columns=tuple(self.columns[at] for at in kept), rows=rows)

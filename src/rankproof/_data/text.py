@@ -1,4 +1,4 @@
-"""Numbers, counts, lists as text; unspaced scripts."""
+"""Numbers, counts and ids as text, and words of scripts without spaces."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from rankproof.errors import for_message
 
 
 def pluralise(count: int, one: str, more: str = "") -> str:
-    """The number before its noun, as in `1 query` and `2 queries`; the words may go on with a verb (`1 query has`)."""
+    """The number and its noun, as in `1 query` and `2 queries`; the words may include a verb (`1 query has`)."""
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def shown_time(value: float) -> str:
-    """Three digits or so: 0.012, 1.23, 45.6, 789."""
+    """A time with about three digits: 1.23, 45.6, 789."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
-_LEAST_APART = 0.0001
-LEAST_P = 1e-4
-"""A p below this is said to be below it: its further digits are chance."""
+_MIN_SHOWN = 0.0001
+MIN_SHOWN_P = 1e-4
+"""A p below this is shown as `p < 0.0001`."""
 
 
 def format_p(p: float) -> str:
     """A p-value, as in `p = 0.0312`."""
-    return f"p = {p:.4f}" if p >= LEAST_P else f"p < {LEAST_P:.4f}"
+    return f"p = {p:.4f}" if p >= MIN_SHOWN_P else f"p < {MIN_SHOWN_P:.4f}"
 
 
 def format_value(value: float) -> str:
-    """A value in a sentence: three decimals, and no 0 before the point."""
+    """A value in a sentence: three decimals, without the leading 0."""
     text = f"{value:.3f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def format_difference(difference: float) -> str:
-    """How far two values are apart: four decimals, and never 0 where they differ."""
-    return f"{difference:.4f}" if difference >= _LEAST_APART else f"less than {_LEAST_APART}"
+    """The size of a difference: four decimals, and never 0 where values differ."""
+    return f"{difference:.4f}" if difference >= _MIN_SHOWN else f"less than {_MIN_SHOWN}"
 
 
 def clip_text(text: str, length: int = 60) -> str:
-    """The beginning of a text on one line."""
+    """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def first_ids(ids: Sequence[str], most: int = 5) -> str:
-    """The first of some ids, fit to be shown."""
+    """The first ids, for a message."""
     return ", ".join(map(for_message, ids[:most])) + (", …" if len(ids) > most else "")
 
 
@@ -59,10 +59,10 @@ _UNSPACED = (
 
 @cache
 def unspaced_pattern() -> re.Pattern[str]:
-    """A character of such a script; compiled when first asked for, as that takes milliseconds."""
+    """A character of a script without spaces; compiled on first use, as that takes milliseconds."""
     return re.compile(_UNSPACED)
 
 
 def separate_unspaced(text: str) -> str:
-    """The text with blanks around every such character, so that each is a word (mixed segmentation, as in MLQA)."""
+    """The text with spaces around each such character, so that each is a word (mixed segmentation, as in MLQA)."""
     return text if text.isascii() else unspaced_pattern().sub(r" \g<0> ", text)

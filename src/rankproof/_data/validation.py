@@ -1,4 +1,4 @@
-"""Argument checks, ids."""
+"""Checks of arguments, settings and ids."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rankproof.errors import InputError, UsageError, for_message
 
 
 def checked_integer(name: str, value: Any, least: int | None = 1, most: int | None = None) -> int:
-    """A whole number within the bounds that are given."""
+    """The value as an integer within the bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not _within(value, least, most):
         raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a whole number{_bounds(least, most, ',')}")
     return value
 
 
 def checked_number(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
-    """A finite number within the bounds that are given, both included."""
+    """The value as a finite number within the bounds, which are included."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not _within(value, low, high):
         raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a number{_bounds(low, high, 'g')}")
     return float(value)
 
 
 def fields(value: Any, name: str = "fields") -> tuple[str, ...]:
-    """The document fields that a part reads, at least one and none twice."""
+    """The value as names of document fields, at least one and none twice."""
     chosen = checked_names(name, value)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UsageError(
@@ -38,28 +38,28 @@ def fields(value: Any, name: str = "fields") -> tuple[str, ...]:
 
 
 def checked_bool(name: str, value: Any) -> bool:
-    """True or false."""
+    """The value as true or false."""
     if not isinstance(value, bool):
         raise UsageError(f"{name} is {for_message(str(value))}", fix="choose true or false")
     return value
 
 
 def checked_text(name: str, value: Any) -> str:
-    """Text, which may be empty."""
+    """The value as text, which may be empty."""
     if not isinstance(value, str):
-        raise UsageError(f"{name} is a {type(value).__name__}", fix="give text")
+        raise UsageError(f"{name} is a {type(value).__name__}", fix="pass text")
     return value
 
 
 def checked_names(name: str, value: Any) -> tuple[str, ...]:
-    """A list of texts, none of them empty; one text alone is no list."""
+    """The value as a list of texts, none of them empty; a single text is an error."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) and one for one in value):
-        raise UsageError(f"{name} is {for_message(str(value))}", fix='give a list of names, such as ["title", "text"]')
+        raise UsageError(f"{name} is {for_message(str(value))}", fix='pass a list of names, such as ["title", "text"]')
     return tuple(value)
 
 
 def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
-    """One of the names that are known."""
+    """The value as one of the known names."""
     if value not in known:
         raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose one of {', '.join(known)}")
     return str(value)
@@ -68,7 +68,7 @@ def checked_choice(name: str, value: Any, known: Collection[str]) -> str:
 def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> None:
     """Checks every setting of a frozen dataclass by its type and Option, and stores numbers as float and lists as tuples.
 
-    `more` has the checks of further types; a type without a check is left alone.
+    `more` has the checks of further types; a value of a type without a check is not changed.
     """
     for setting in settings_of(type(value)):
         given = getattr(value, setting.field)
@@ -99,14 +99,14 @@ def _within(value: float, least: float | None, most: float | None) -> bool:
 
 
 def _bounds(least: float | None, most: float | None, form: str) -> str:
-    """The bounds in words, after "a number"; nothing where there are none."""
+    """The bounds in words, after "a number"; empty without bounds."""
     if least is None:
         return "" if most is None else f" of at most {most:{form}}"
     return f" of at least {least:{form}}" if most is None else f" from {least:{form}} to {most:{form}}"
 
 
 def checked_id(value: object, column: str, *, source: str = "", line: int | None = None) -> str:
-    """The value as an id: text as it is, an integer as its decimal text, anything else refused."""
+    """The value as an id: text, or an integer as its decimal text; anything else is an error."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):
@@ -119,7 +119,7 @@ def checked_id(value: object, column: str, *, source: str = "", line: int | None
 
 
 def checked_keys(keys: Iterable[object], column: str, *, source: str = "") -> Iterator[str]:
-    """The keys of a mapping as ids; two that are the same text, like 1 and "1", are refused."""
+    """The keys of a mapping as ids; two with the same text, like 1 and "1", are an error."""
     seen: set[str] = set()
     for key in keys:
         name = checked_id(key, column, source=source)

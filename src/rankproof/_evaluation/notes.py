@@ -107,9 +107,9 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
 
 
 def _about_judgements(hits: Hits) -> list[Note]:
-    repeats, forms, marks = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.marks
+    repeats, forms, labels = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.judge_labels
     return [
-        Note("machine-judgements", sum(marks.values()), describe_judges(marks, len(hits.judged.grades)) if marks else ""),
+        Note("machine-judgements", sum(labels.values()), describe_judges(labels, len(hits.judged.grades)) if labels else ""),
         Note(
             "repeated-judgements",
             repeats,

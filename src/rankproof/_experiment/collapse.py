@@ -57,7 +57,7 @@ def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocume
         }
         found = []
         for doc, grade in qrels[query].items():
-            mark = qrels.marks.get((query, doc), "")
+            mark = qrels.judge_labels.get((query, doc), "")
             # A document without chunks stays under its own id, which no ranking of chunks has.
             for chunk in document_chunks.by_document.get(doc, (doc,)):
                 own = grade if doc not in held or _contains_answer(chunk_words(chunk), answers) else min(grade, 0)
@@ -187,5 +187,5 @@ def _highest_grades(qrels: Qrels, values: Mapping[str, str]) -> Qrels:
         for doc, grade in docs.items():
             key = query, values.get(doc, doc)
             if key not in best or grade > best[key].grade:
-                best[key] = Judgement(*key, grade, judge_label=qrels.marks.get((query, doc), ""))
+                best[key] = Judgement(*key, grade, judge_label=qrels.judge_labels.get((query, doc), ""))
     return Qrels(iter(best.values()), source=qrels.source)

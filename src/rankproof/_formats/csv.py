@@ -181,11 +181,11 @@ class DelimitedFormat:
 
 def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
     """Judgements under a header of three names; a fourth says who made each, where any was made by a machine."""
-    yield delimited_line([*header, *([JUDGE_LABEL_COLUMN] if qrels.marks else [])], delimiter).encode()
+    yield delimited_line([*header, *([JUDGE_LABEL_COLUMN] if qrels.judge_labels else [])], delimiter).encode()
     for query, docs in qrels.items():
         for doc, grade in docs.items():
-            mark = [qrels.marks.get((query, doc), HUMAN_JUDGE)] if qrels.marks else []
-            yield delimited_line([query, doc, str(grade), *mark], delimiter).encode()
+            label = [qrels.judge_labels.get((query, doc), HUMAN_JUDGE)] if qrels.judge_labels else []
+            yield delimited_line([query, doc, str(grade), *label], delimiter).encode()
 
 
 def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[str, str]:

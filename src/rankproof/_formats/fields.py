@@ -156,7 +156,7 @@ def mapped_qrels(qrels: Mapping[Any, Any], grades: GradeMap, *, name: str) -> Qr
     mapped = {query: _mapped(query, docs, grades, name) for query, docs in qrels.items()}
     found = Qrels.from_dict(mapped, source=name)
     found.repeats += getattr(qrels, "repeats", 0)
-    found.marks = getattr(qrels, "marks", {})
+    found.judge_labels = getattr(qrels, "judge_labels", {})
     return found
 
 

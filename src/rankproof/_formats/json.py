@@ -167,8 +167,8 @@ class JsonLinesFormat:
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
         for query, docs in qrels.items():
             for doc, grade in docs.items():
-                mark = {"judged_by": qrels.marks.get((query, doc), HUMAN_JUDGE)} if qrels.marks else {}
-                yield json_line({"query_id": query, "doc_id": doc, "rel": grade, **mark})
+                label = {"judged_by": qrels.judge_labels.get((query, doc), HUMAN_JUDGE)} if qrels.judge_labels else {}
+                yield json_line({"query_id": query, "doc_id": doc, "rel": grade, **label})
 
 
 def json_line(record: dict[str, Any]) -> bytes:

@@ -168,8 +168,8 @@ class TrecFormat:
         for query, docs in qrels.items():
             for doc, grade in docs.items():
                 _check_writable(query, doc)
-                mark = qrels.marks.get((query, doc), "0")
-                yield _line(query, doc, f"{query} {mark} {doc} {grade}\n")
+                label = qrels.judge_labels.get((query, doc), "0")
+                yield _line(query, doc, f"{query} {label} {doc} {grade}\n")
 
 
 def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:

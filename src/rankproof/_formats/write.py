@@ -142,7 +142,7 @@ def _convert_dataset(
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
-    lost = 0 if format_named(format).keeps_judge_labels else len(qrels.marks)
+    lost = 0 if format_named(format).keeps_judge_labels else len(qrels.judge_labels)
     return ConvertResult("qrels", format, len(qrels), sum(map(len, qrels.values())), lost_judge_labels=lost)
 
 

@@ -1,1 +1,1 @@
-"""Empty."""
+"""Files on disk: streams, atomic writes, journals, JSON, TOML and paths."""

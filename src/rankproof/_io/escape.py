@@ -1,4 +1,4 @@
-"""Escaping for terminal, CSV, JSON, Markdown, LaTeX, HTML."""
+"""Escaping of text for terminals, CSV, JSON, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NOT_ASCII = re.compile("[^\\x00-\\x7e]")
 
 
 def escape_csv(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP: a leading apostrophe), no reader splits, and nothing hides in."""
+    """A CSV cell: quoted where needed, invisible characters escaped, and a formula marked as text by an apostrophe (OWASP)."""
     plain = escape_invisible(text)
     safe = f"'{plain}" if text.startswith(_FORMULA_STARTS) else plain
     return '"' + safe.replace('"', '""') + '"' if _QUOTED.search(safe) or safe != safe.strip() else safe
 
 
 def escape_json(document: str) -> str:
-    """A JSON document whose invisible characters and lone surrogates are written as \\u escapes; it means the same."""
+    """The JSON document with invisible characters and lone surrogates as \\u escapes."""
     import json
 
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0], document)
@@ -42,24 +42,24 @@ _LATEX = {char: f"\\{char}" for char in "{}$&#_%"} | {
     '"': "{''}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    # At the start of a row, \\ and \midrule would take these for their own arguments.
+    # At the start of a row, \\ and \midrule would read these as their arguments.
     "[": "{[}",
     "*": "{*}",
 }
 
 
 def for_terminal(text: str) -> str:
-    """No control character, direction mark or invisible character reaches the terminal."""
+    """The text without control characters, direction marks and invisible characters."""
     return escape_invisible(text)
 
 
 def for_markdown(text: str) -> str:
-    """Text inside a table cell: no markup, no HTML, no cell border."""
+    """The text for a table cell, without markup, HTML and cell borders."""
     return "".join(_MARKDOWN.get(char, char) for char in escape_invisible(text))
 
 
 def for_latex(text: str) -> str:
-    """Text that LaTeX sets as it stands."""
+    """The text with LaTeX's special characters escaped."""
     return _DASHES.sub("-{}", "".join(_LATEX.get(char, char) for char in escape_invisible(text)))
 
 

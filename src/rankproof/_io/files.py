@@ -1,4 +1,4 @@
-"""Atomic writes, file lock, sha256."""
+"""Atomic writes of files, file locks and checksums."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _TEMPORARY_AFFIXES = (".rankproof-", ".tmp")
 
 
 def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
-    """The blocks as the file's new content, compressed where the suffix is .gz or .zst; a failure leaves the old content.
+    """Replaces the file's content atomically, compressed for the suffixes .gz and .zst; a failure leaves the old content.
 
-    A device or pipe is written to directly, and a symbolic link stays one.
+    A device or pipe is written directly, and a symbolic link is kept.
     """
     if not path:
         raise UsageError("the path of the file to write is empty", fix="name the file")
     if "\0" in path:
-        raise UsageError(f"{path} is no path", fix="leave out the NUL character")
+        raise UsageError(f"{path} is not a valid path", fix="remove the NUL character")
     try:
         target = os.path.realpath(path)
         old = _mode(target)
@@ -44,7 +44,7 @@ def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file of this name is what a killed writing leaves."""
+    """Whether a file of this name is left by a killed write."""
     return name.startswith(_TEMPORARY_AFFIXES[0]) and name.endswith(_TEMPORARY_AFFIXES[1])
 
 
@@ -75,7 +75,7 @@ def _write_into(target: str, content: Iterable[bytes]) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """The folder's entries on disk; some file systems cannot, and lose nothing but speed of recovery."""
+    """Flushes the folder's entries to disk, on file systems that can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -124,7 +124,7 @@ def _write_error(path: str, error: OSError) -> RankproofError:
 
 
 def try_lock(handle: int) -> bool:
-    """Whether the file is ours now."""
+    """Locks the file for this process; False if another process holds it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -149,13 +149,13 @@ def file_sha256(path: Path) -> str:
 
 
 def combined_sha256(digests: Mapping[str, str]) -> str:
-    """One sha256 for many files, from the name and the sha256 of each, in their order."""
+    """One sha256 for many files, from the name and sha256 of each, in order."""
     listed = "\n".join(f"{name} {digest}" for name, digest in digests.items())
     return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def unreadable_file_error(path: Path, error: OSError) -> ExternalError:
-    """The error for a file that the system will not give."""
+    """The error for a file that cannot be read."""
     return ExternalError(
         escape_invisible(f"{path}: cannot be read ({error.strerror or error}); check the disk, the path and its permissions")
     )

@@ -1,4 +1,4 @@
-"""Folders written whole or not at all."""
+"""Folders that are written atomically."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, e
 
 
 def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
-    """Refuses a path at which something else lies than an empty folder or one that may be replaced, which is of that kind."""
+    """Raises a UsageError unless the path is free, an empty folder, or a folder of that kind, which may be replaced."""
     if not path or "\0" in path:
         raise UsageError(f"the {kind} has no name", fix="name a folder")
     if _contains_working_directory(path):
-        raise UsageError(f"{path} is the folder that this command runs in", fix="name a folder in it, as in results")
+        raise UsageError(f"{path} contains the working directory", fix="name a folder inside it, such as results")
     if os.path.lexists(path) and not _is_empty(path) and not may_replace(path):
-        raise UsageError(f"{path} exists and is no {kind}", fix="name a folder that does not exist yet")
+        raise UsageError(f"{path} exists and is not a {kind}", fix="name a folder that does not exist yet")
     above = os.path.dirname(os.path.realpath(path))
     while not os.path.lexists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above) or not os.access(above, os.W_OK):
-        raise UsageError(f"{path} cannot be made in {above}", fix="name a folder that this user can write")
+        raise UsageError(f"{path} cannot be created in {above}", fix="name a folder that this user can write")
 
 
 @contextmanager
 def replace_folder(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> Iterator[str]:
-    """A new folder to write into; when the block ends it takes the place of what is at the path, else it vanishes."""
+    """A new folder to write into; at the end of the block it replaces what is at the path, on an error it is removed."""
     check_replaceable(path, may_replace, kind=kind)
     target = os.path.realpath(path)
     beside = f"{_temporary_sibling(target)}-{os.urandom(8).hex()}.tmp"
@@ -51,7 +51,7 @@ def replace_folder(path: str, may_replace: Callable[[str], bool], *, kind: str =
 
 
 def recover_folder(target: str) -> None:
-    """Puts the old folder back where a kill came between its being set aside and the new one's taking its place."""
+    """Restores the old folder after a kill between moving it aside and moving the new one into place."""
     old = f"{_temporary_sibling(target)}.old"
     if os.path.isdir(old) and not os.path.lexists(target):
         os.rename(old, target)
@@ -80,7 +80,7 @@ def _temporary_sibling(target: str) -> str:
 
 
 def _contains_working_directory(path: str) -> bool:
-    """Whether it is the working directory or one above it, which would be gone from under whoever stands there."""
+    """Whether the path is the working directory or a parent of it."""
     try:
         return Path.cwd().is_relative_to(os.path.realpath(path))
     except OSError:
@@ -97,29 +97,29 @@ def _is_empty(path: str) -> bool:
 def _cannot_create_error(path: str, error: OSError) -> RankproofError:
     reason = error.strerror or str(error)
     if error.errno in _PATH_ERRORS:
-        return UsageError(f"{path} cannot be made ({reason})", fix="name a folder that this user can write")
+        return UsageError(f"{path} cannot be created ({reason})", fix="name a folder that this user can write")
     return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
 
 
-def check_writable_folder(target: Path, mark: str, parts: Collection[str]) -> None:
-    """Refuses a folder that has its mark already, or anything else in it than a writing that was killed can have left."""
-    there = _names(target)
-    if mark in there:
-        raise UsageError(f"{for_message(str(target))} is there already", fix="name another folder, or remove it")
-    if any(name not in parts and not is_temporary(name) for name in there):
-        raise UsageError(f"{for_message(str(target))} has other files in it", fix="name another folder, or remove it")
+def check_writable_folder(target: Path, last_file: str, parts: Collection[str]) -> None:
+    """Raises a UsageError if the folder has its last file, or files other than those of a killed write."""
+    present = _names(target)
+    if last_file in present:
+        raise UsageError(f"{for_message(str(target))} already exists", fix="name another folder, or remove it")
+    if any(name not in parts and not is_temporary(name) for name in present):
+        raise UsageError(f"{for_message(str(target))} contains other files", fix="name another folder, or remove it")
 
 
-def write_folder_atomically(target: Path, files: Mapping[str, bytes], mark: str) -> None:
-    """The files into a folder that is free, the mark after all others, each whole; a failure before the mark leaves nothing."""
+def write_folder_atomically(target: Path, files: Mapping[str, bytes], last_file: str) -> None:
+    """Writes the files into a free folder, the last file after all others; a failure before that leaves nothing."""
     try:
         target.mkdir(parents=True, exist_ok=True)
         _empty(target)
-        for name in sorted(files, key=lambda name: name == mark):
+        for name in sorted(files, key=lambda name: name == last_file):
             write_blocks(str(target / name), [files[name]])
         sync_folder(str(target.parent))
     except BaseException as error:
-        if not (target / mark).exists():
+        if not (target / last_file).exists():
             _remove(target)
         if isinstance(error, OSError):
             raise ExternalError(
@@ -140,12 +140,12 @@ def _empty(target: Path) -> None:
 
 
 def _names(target: Path) -> list[str]:
-    """What is in the folder; nothing where there is none."""
+    """The names in the folder; none if it does not exist."""
     try:
         return os.listdir(target)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise UsageError(
-            f"{for_message(str(target))} is no folder that can be read ({error.strerror})", fix="name another folder"
+            f"the folder {for_message(str(target))} cannot be read ({error.strerror})", fix="name another folder"
         ) from None

@@ -1,4 +1,4 @@
-"""Append-only checksummed block file."""
+"""Journals: append-only files of blocks of arrays with checksums."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ Block = Mapping[str, "np.ndarray[Any, Any]"]
 
 
 _PERMISSION_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS)
-OTHER_CACHE_FIX = "choose another cache folder: --cache FOLDER, or the variable RANKPROOF_CACHE (in Python Settings(cache=...))"
-CHECKSUM_MISMATCH = "its checksum does not hold"
+OTHER_CACHE_FIX = "choose another cache folder: --cache FOLDER, or the variable RANKPROOF_CACHE (in Python RunOptions(cache=...))"
+CHECKSUM_MISMATCH = "checksum mismatch"
 
 
 def cache_io_error(path: Path, error: OSError) -> ExternalError:
-    """The error for a cache file that could not be read or written; what was whole before stays whole."""
+    """The error for a cache file that cannot be read or written."""
     reason = error.strerror or str(error)
     if error.errno in _PERMISSION_ERRORS:
         return ExternalError(escape_invisible(f"{path}: the cache cannot be written ({reason}); {OTHER_CACHE_FIX}"))
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ExternalError(
-            escape_invisible(f"{path}: {reason}; free some space and run again, finished work is kept; or {OTHER_CACHE_FIX}")
+            escape_invisible(f"{path}: {reason}; free some space and run again: finished work is cached; or {OTHER_CACHE_FIX}")
         )
     return ExternalError(escape_invisible(f"{path}: the cache failed ({reason}); {OTHER_CACHE_FIX}"))
 
 
 def cache_corruption_error(path: Path, what: str, done: str) -> ExternalError:
-    """The error for a cache file that is not as it was written: what is wrong with it, and what was done about it."""
-    return ExternalError(escape_invisible(f"{path}: the cache file is damaged ({what}); {done}; run again to go on"))
+    """The error for a corrupt cache file: what is wrong, and what was done about it."""
+    return ExternalError(escape_invisible(f"{path}: the cache file is corrupt ({what}); {done}; run again to continue"))
 
 
 _RECORD_HEADER = struct.Struct("<4sIQQd")
@@ -53,7 +53,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JournalRecord:
-    """A block, the seconds that making it took, and where the next record begins."""
+    """A block, the seconds it took to compute, and the offset of the next record."""
 
     block: Block
     seconds: float
@@ -61,7 +61,7 @@ class JournalRecord:
 
 
 def record_bytes(block: Block, seconds: float) -> bytes:
-    """Mark, checksum, lengths and seconds, then a JSON list of (name, type, shape), then the arrays, each on a multiple of 64."""
+    """Magic bytes, checksum, lengths and seconds, then a JSON list of (name, type, shape), then the arrays, aligned to 64."""
     shapes = json.dumps([(name, array.dtype.str, array.shape) for name, array in block.items()]).encode()
     body = _pad_content(shapes, _RECORD_HEADER.size) + b"".join(
         _pad_content(np.ascontiguousarray(array).tobytes()) for array in block.values()
@@ -71,7 +71,7 @@ def record_bytes(block: Block, seconds: float) -> bytes:
 
 
 def record_at(data: memoryview, start: int) -> JournalRecord | None:
-    """The record that begins there, None where it is cut or damaged; its arrays are views of the data."""
+    """The record at that offset, None if it is truncated or corrupt; its arrays are views of the data."""
     if start + _RECORD_HEADER.size > len(data):
         return None
     mark, checksum, header, length, seconds = _RECORD_HEADER.unpack_from(data, start)
@@ -100,14 +100,14 @@ def _pad_content(content: bytes, before: int = 0) -> bytes:
 
 
 def _padded_length(length: int, before: int = 0) -> int:
-    """The length with padding, such that what follows begins on a multiple of 64."""
+    """The length with padding to a multiple of 64."""
     return -(-(length + before) // ALIGNMENT) * ALIGNMENT - before
 
 
 class Journal:
-    """A journal open for this process alone; `at_work` is what another one does that has it open."""
+    """A journal, locked for this process; `at_work` says what another process that has it open does."""
 
-    def __init__(self, path: Path, at_work: str = "is at work on the same stage") -> None:
+    def __init__(self, path: Path, at_work: str = "is running the same stage") -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ class Journal:
         self._file.close()
 
     def records(self) -> list[JournalRecord]:
-        """Every whole record, as views of the file; one that a kill cut short is dropped, other damage is an error."""
+        """Every complete record, as views of the file; a record truncated by a kill is dropped, other damage is an error."""
         size = self._file.seek(0, os.SEEK_END)
         data = self._mapped(size)
         found: list[JournalRecord] = []
@@ -145,11 +145,11 @@ class Journal:
         del data
         self._cut(start)
         if damaged:
-            raise cache_corruption_error(self.path, CHECKSUM_MISMATCH, "what stands before the damage was kept")
+            raise cache_corruption_error(self.path, CHECKSUM_MISMATCH, "the records before the damage were kept")
         return self.records()
 
     def append(self, block: Block, seconds: float) -> None:
-        """Adds a block, on disk before this returns; a failure leaves the journal as it was."""
+        """Adds a block and flushes it to disk; a failure leaves the journal unchanged."""
         end = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(record_bytes(block, seconds))
@@ -161,11 +161,11 @@ class Journal:
             raise cache_io_error(self.path, error) from None
 
     def clear(self) -> None:
-        """Empties it."""
+        """Removes all records."""
         self._cut(0)
 
     def _mapped(self, size: int) -> memoryview:
-        """The file in memory, through a handle of its own: views may outlive the lock, which a shared one would prolong."""
+        """The file mapped into memory through its own handle, so that views that outlive the journal do not hold the lock."""
         if not size:
             return memoryview(b"")
         with open(self.path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Any path, pipe or stdin as UTF-8 lines."""
+"""Files, pipes and standard input as UTF-8 text and lines."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _stdin_in_use: list[Any] = [None]
 
 
 def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCallback | None = None) -> ByteSource:
-    """The file as UTF-8 text that can be read again from the start; progress hears of bytes as they lie in the file.
+    """The file as UTF-8 text that can be read more than once; `progress` gets the bytes read of the file.
 
-    A Parquet file is no text, and has no encoding. A pipe and standard input (`-`) are read once and kept in memory.
+    A Parquet file is not decoded. A pipe and standard input (`-`) are read once and kept in memory.
     """
     plain_utf8 = is_utf8(encoding)
     name = path_text(path)
@@ -57,7 +57,7 @@ def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCal
 
 
 def path_text(path: StrPath) -> str:
-    """The path as text; anything that is no path is refused."""
+    """The path as text; anything else is an error."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         raise UsageError(f"a path cannot be a {type(name).__name__}", fix="pass it as text or as pathlib.Path")
@@ -67,7 +67,7 @@ def path_text(path: StrPath) -> str:
 
 
 def first_bytes(opener: Opener, size: int) -> bytes:
-    """The first bytes, fewer than `size` only where there are no more."""
+    """The first `size` bytes, or all if there are fewer."""
     stream = opener()
     buffer, filled = bytearray(size), 0
     try:
@@ -79,7 +79,7 @@ def first_bytes(opener: Opener, size: int) -> bytes:
 
 
 def read_all_bytes(source: ByteSource) -> bytes:
-    """The whole of a source."""
+    """All bytes of a source."""
     stream = source.open()
     try:
         return b"".join(read_blocks(stream))
@@ -117,7 +117,7 @@ def _pipe(path: str) -> Callable[[], bytes]:
             stream.close()
         return bytes(buffer[:count])
 
-    # Nobody says when a pipe that is not read to its end is done with.
+    # A pipe that is not read to its end is closed with its last reference.
     weakref.finalize(pull, stream.close)
     return pull
 
@@ -147,13 +147,13 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def numbered_text_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
-    """Every line as text with its end, for the formats whose rows may go over several lines."""
+    """Every line as text with its line ending, for formats whose rows may span lines."""
     for number, line in raw_lines(source, limit=limit):
         yield number, decode_line(line, number, source.name)
 
 
 def raw_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, bytes]]:
-    """Every line with its end (LF, CRLF or CR) and its number from 1; a byte-order mark at the start is skipped."""
+    """Every line with its ending (LF, CRLF or CR) and its number from 1; a byte-order mark is skipped."""
     for number, begun in enumerate(_lines(source, limit + len(BOM) + len(b"\r\n")), start=1):
         line = begun.removeprefix(BOM) if number == 1 else begun
         if len(line) > limit and len(line.rstrip(b"\r\n")) > limit:
@@ -162,7 +162,7 @@ def raw_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tu
 
 
 def decode_line(line: bytes, number: int, name: str) -> str:
-    """The line as text; a byte that is not UTF-8 is refused with its place."""
+    """The line as text; a byte that is not UTF-8 is an error with its column."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:
@@ -170,7 +170,7 @@ def decode_line(line: bytes, number: int, name: str) -> str:
 
 
 def _lines(source: ByteSource, most: int) -> Iterator[bytes]:
-    """The lines with their ends; of one that is over `most` bytes perhaps the beginning only."""
+    """The lines with their endings; a line over `most` bytes may be incomplete."""
     rest, begun = b"", False
     stream = source.open()
     try:

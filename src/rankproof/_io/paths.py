@@ -1,4 +1,4 @@
-"""Cache folder, safe file names."""
+"""The cache folder, and file names for names of systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CACHE_VARIABLE = "RANKPROOF_CACHE"
 
 
 def cache_home() -> Path:
-    """The folder that RANKPROOF_CACHE names, else `rankproof` in the user's cache folder; it need not exist yet."""
+    """The folder of RANKPROOF_CACHE, else `rankproof` in the user's cache folder; it may not exist."""
     if asked := os.environ.get(CACHE_VARIABLE):
         return Path(asked).expanduser().absolute()
     return _user_cache() / "rankproof"
@@ -35,7 +35,7 @@ _RESERVED_NAMES = {
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Each name with its file name, without suffix; Windows forbids some, and hears no difference between a and A."""
+    """Each name with a file name without suffix, unique on case-insensitive file systems and valid on Windows."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
@@ -46,7 +46,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def file_name(name: str) -> str:
-    """The name in letters, digits, dots, dashes and underscores."""
+    """The name with letters, digits, dots, dashes and underscores only."""
     plain = _UNSAFE_CHARACTERS.sub("_", name)[:_MAX_FILE_NAME].strip("._-") or "system"
     return f"_{plain}" if plain.split(".")[0].lower() in _RESERVED_NAMES else plain
 

@@ -1,4 +1,4 @@
-"""Source, byte streams, gzip, zstd, encodings."""
+"""Byte streams: files, pipes, gzip, zstd, and other encodings as UTF-8."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankproof.errors import ExternalError, InputError, RankproofError, UsageErr
 
 
 class ByteStream(Protocol):
-    """The part of a binary file that a reader needs."""
+    """The methods of a binary file that a reader uses."""
 
     def readinto(self, buffer: memoryview, /) -> int | None: ...
 
@@ -24,9 +24,9 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByteSource:
-    """Text in UTF-8, decompressed; `open` starts again from the first byte each time.
+    """Decompressed UTF-8 text; each `open` starts from the first byte.
 
-    `path` is set when the bytes lie as they are in a plain file, which several threads may then read in slices.
+    `path` is set for an uncompressed UTF-8 file, which several threads may read in slices.
     """
 
     name: str
@@ -59,7 +59,7 @@ def open_error(error: OSError | ValueError, name: str) -> RankproofError:
 
 
 def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The stream's bytes in blocks, to its end."""
+    """The bytes of the stream in blocks."""
     buffer = bytearray(size)
     view = memoryview(buffer)
     while count := stream.readinto(view):
@@ -67,7 +67,7 @@ def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 class FileStream:
-    """A file's bytes as they lie there; progress hears how many of how many were read."""
+    """The bytes of a file; `progress` gets the bytes read and the total."""
 
     def __init__(self, path: str, progress: ProgressCallback | None = None) -> None:
         self._name, self._progress, self._read = path, progress, 0
@@ -92,7 +92,7 @@ class FileStream:
 
 
 class BlockStream:
-    """Blocks served through `readinto`; closing it closes the stream they are made of."""
+    """Blocks as a stream; closing it closes the inner stream."""
 
     def __init__(self, blocks: Iterator[bytes], inner: ByteStream | None = None) -> None:
         self._blocks, self._inner, self._rest = blocks, inner, memoryview(b"")
@@ -114,7 +114,7 @@ class BlockStream:
 
 
 class ReplayBuffer:
-    """What a pipe gave so far, kept so that it can be read again from the start."""
+    """The blocks of a pipe so far, kept in memory so that it can be read again."""
 
     def __init__(self, pull: Callable[[], bytes], name: str, progress: ProgressCallback | None = None) -> None:
         self._pull, self._name, self._progress = pull, name, progress
@@ -149,7 +149,7 @@ class ReplayBuffer:
 
 
 class LineCount:
-    """How many lines have ended so far; LF, CRLF and CR end one."""
+    """The number of line endings so far: LF, CRLF or CR."""
 
     def __init__(self) -> None:
         self.ended, self._after_cr = 0, False
@@ -167,12 +167,12 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _INPUT_BYTES = 1 << 16
 _OUTPUT_BYTES = 1 << 20
-# A Zstandard block of 4 bytes may hold 128 KiB, and the library hands out all that one piece of input holds.
+# A Zstandard block of 4 bytes may decompress to 128 KiB, and the library returns everything that one input contains.
 _ZSTD_CHUNK_BYTES = 1 << 10
 
 
 def codec_of(head: bytes) -> str | None:
-    """`gzip` or `zstd` by the first bytes, None where they are neither."""
+    """`gzip` or `zstd` by the first bytes, else None."""
     if head.startswith(_GZIP_MAGIC):
         return "gzip"
     skippable = head[1:4] == _ZSTD_SKIPPABLE and 0x50 <= head[0] <= 0x5F
@@ -180,7 +180,7 @@ def codec_of(head: bytes) -> str | None:
 
 
 def decompress(codec: str, stream: ByteStream, name: str) -> Iterator[bytes]:
-    """The blocks that the compressed stream holds."""
+    """The decompressed blocks of the stream."""
     members = _gzip_members if codec == "gzip" else _zstd_frames
     lines = LineCount()
     for block in members(stream, name, lines):
@@ -214,7 +214,7 @@ def _gzip_members(stream: ByteStream, name: str, lines: LineCount) -> Iterator[b
 
 
 def _decompress_bounded(member: Any, data: bytes) -> Iterator[bytes]:
-    """What the member makes of the data, at most a block at a time."""
+    """The decompressed data, at most a block at a time."""
     while True:
         out = member.decompress(data, _OUTPUT_BYTES)
         yield out
@@ -255,7 +255,7 @@ def _check_trailing(data: bytes, codec: str, name: str) -> None:
 
 
 def _check_complete(member: Any, data: bytes, codec: str, name: str, lines: LineCount) -> None:
-    """After the last byte nothing may be open; `data` is what was too short to begin another member."""
+    """Checks that no member is open at the end; `data` is too short to begin another member."""
     magic = _GZIP_MAGIC if codec == "gzip" else _ZSTD_MAGIC
     if member is not None or (data and magic.startswith(data)):
         raise file_error("cut", source=name, codec=codec, lines=lines.ended)
@@ -272,7 +272,7 @@ _NOT_FOR_FILES = frozenset({"unicode_escape", "unicode-escape", "raw_unicode_esc
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether the encoding is UTF-8 by any of its names; one that does not exist is refused."""
+    """Whether the encoding is UTF-8 by any of its names; an unknown encoding is an error."""
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, ValueError, TypeError):
@@ -283,7 +283,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 def transcode(stream: ByteStream, encoding: str, name: str) -> Iterator[bytes]:
-    """The stream's text as blocks of UTF-8."""
+    """The text of the stream as blocks of UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     lines = LineCount()
     for block, last in _with_final_block(read_blocks(stream)):

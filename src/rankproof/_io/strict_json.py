@@ -1,4 +1,4 @@
-"""Strict JSON parser, typed field access."""
+"""JSON that is parsed strictly, with lines in errors, and objects with typed access."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class _RepeatError(Exception):
 
 
 def parse_strict_json(text: str, *, source: str, line: int = 1) -> Any:
-    """The value that the text holds; `line` is the number of its first line."""
+    """The value of the text; `line` is the number of its first line."""
     import json
 
     try:
-        # Only `loads` refuses a byte-order mark by its name.
+        # Only `loads` names a byte-order mark in its error.
         return json.loads(text) if text.startswith("\ufeff") else _decoder().decode(text)
     except _ConstantError as error:
         at = next(at for at, token in _tokens(text) if token in _CONSTANTS)
@@ -62,13 +62,13 @@ def _decoder() -> JSONDecoder:
 
 
 def line_of(text: str, path: JsonPath) -> int | None:
-    """The line of the value that the path of keys and indices leads to."""
+    """The line of the value at the path of keys and indexes."""
     at = next((at for at, keys, _ in _positions(text) if keys == path), None)
     return None if at is None else _line_and_column(text, at)[0]
 
 
 def item_lines(text: str, *, source: str) -> Iterator[int]:
-    """The line of each item of the array that the text holds, and that was parsed before."""
+    """The line of each item of the array in the text, which is valid JSON."""
     import json
 
     decode = json.JSONDecoder().raw_decode
@@ -100,7 +100,7 @@ def _tokens(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _positions(text: str) -> Iterator[tuple[int, JsonPath, bool]]:
-    """Every key and every item of an array: its place, its path, and whether it is a key that its object already has."""
+    """Every key and array item: its offset, its path, and whether it repeats a key of its object."""
     import json
 
     path: list[str | int] = []
@@ -134,7 +134,7 @@ def _line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-_DAMAGED_FIX = "the file is damaged or was changed: run the experiment again"
+_DAMAGED_FIX = "the file is corrupt or was edited: run the experiment again"
 
 
 class JsonObject:
@@ -181,7 +181,7 @@ class JsonObject:
         return bool(self.plain[key])
 
     def choice(self, key: str, known: Collection[str]) -> str:
-        """One of the known words."""
+        """One of the known texts."""
         if self.text(key) not in known:
             raise self._wrong(key, f"one of {', '.join(known)}")
         return self.text(key)
@@ -234,7 +234,7 @@ class JsonObject:
 
 
 def read_json(path: Path) -> Any:
-    """What the file holds; a file that is no JSON is named."""
+    """The value of a JSON file of a model."""
     import json
 
     try:
@@ -242,14 +242,14 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     except (ValueError, RecursionError) as error:
-        raise ExternalError(escape_invisible(f"{path}: no JSON ({error}); get the model anew")) from None
+        raise ExternalError(escape_invisible(f"{path}: not JSON ({error}); download the model again")) from None
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """The object that the file holds, and an empty one where there is no file."""
+    """The object of a JSON file of a model, an empty one if the file does not exist."""
     if not path.exists():
         return {}
     found = read_json(path)
     if not isinstance(found, dict):
-        raise ExternalError(escape_invisible(f"{path}: no JSON object; get the model anew"))
+        raise ExternalError(escape_invisible(f"{path}: not a JSON object; download the model again"))
     return found

@@ -1,4 +1,4 @@
-"""TOML with line numbers, and back."""
+"""TOML files with the line of each key, and values as TOML."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BARE_VALUE = re.compile(r"[^,\]}\n#]*")
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The line of every key and of every item of an array, by its path; the text must be what tomllib accepts."""
+    """The line of every key and array item by its path; the text must be valid TOML."""
     return _Scanner(text.replace("\r\n", "\n")).lines
 
 
 class _Scanner:
-    """Goes through a valid text once, and notes each path at its first place."""
+    """Scans a valid text once and records the first line of each path."""
 
     def __init__(self, text: str) -> None:
         self.lines: dict[KeyPath, int] = {}
@@ -53,7 +53,7 @@ class _Scanner:
             self._skip(_SPACE_AND_COMMENTS)
 
     def _header(self, *, repeated: bool) -> KeyPath:
-        """The path of a table; in one of several of the same name the number of that table is part of it."""
+        """The path of a table; for an array of tables it includes the table's index."""
         path: KeyPath = ()
         keys = self._keys()
         for place, (key, at) in enumerate(keys):
@@ -76,7 +76,7 @@ class _Scanner:
         self._value(path)
 
     def _keys(self) -> list[tuple[str, int]]:
-        """The parts of a dotted key, each with its place."""
+        """The parts of a dotted key, each with its offset."""
         parts = []
         while True:
             self._skip(_SPACE)
@@ -148,24 +148,24 @@ class TomlFile:
 
     @property
     def folder(self) -> str:
-        """Where relative paths in the file begin."""
+        """The folder that relative paths in the file start from."""
         return os.path.dirname(os.path.abspath(self.source))
 
     def inside(self, path: KeyPath) -> Any:
-        """What stands at that path."""
+        """The value at that path."""
         found: Any = self.values
         for key in path:
             found = found[key]
         return found
 
     def error(self, path: KeyPath, what: str, fix: str) -> InputError:
-        """An error at the line of that path, or of the nearest table around it that has one."""
+        """An error at the line of that path, or of the nearest table above it."""
         while path and path not in self.lines:
             path = path[:-1]
         return InputError(what, fix=fix, source=self.source, line=self.lines.get(path))
 
     def unknown(self, path: KeyPath, what: str, name: str, known: Iterable[str]) -> InputError:
-        """An error for a name that nobody knows, with the nearest one that somebody does."""
+        """An error for an unknown name, with the most similar known one."""
         choices = list(known)
         near = closest_name(name, choices)
         fix = f"did you mean {for_message(near)}?" if near else f"choose from {', '.join(map(for_message, choices))}"
@@ -173,7 +173,7 @@ class TomlFile:
 
 
 def read_toml(path: str | os.PathLike[str]) -> TomlFile:
-    """The file at the path, refused where it is no TOML in UTF-8."""
+    """The TOML file at the path; anything but TOML in UTF-8 is an error."""
     source = os.fspath(path)
     text = _decode(_read_bytes(source), source).replace("\r\n", "\n")
     try:
@@ -181,7 +181,7 @@ def read_toml(path: str | os.PathLike[str]) -> TomlFile:
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(str(error), text, source) from None
     except RecursionError:
-        raise InputError("nested too deep", fix="an experiment has tables in one table, no deeper", source=source) from None
+        raise InputError("nested too deeply", fix="write tables inside one table, no deeper", source=source) from None
     except ValueError as error:
         raise InputError(f"a value cannot be read ({error})", fix="write smaller numbers", source=source) from None
 
@@ -193,7 +193,7 @@ def _read_bytes(source: str) -> bytes:
     except (OSError, ValueError) as error:
         raise open_error(error, source) from None
     if len(content) > MAX_TOML_BYTES:
-        raise InputError("the file is over 1 MiB", fix="name an experiment file; documents stand in a folder", source=source)
+        raise InputError("the file is over 1 MiB", fix="name an experiment file, not a dataset", source=source)
     return content.removeprefix(_BOM)
 
 
@@ -211,7 +211,7 @@ def _syntax_error(message: str, text: str, source: str) -> InputError:
     reason = message[: place.start()] if place else message
     line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
     if reason.startswith(_DUPLICATE_MESSAGES):
-        return InputError("a key or table stands twice", fix="merge the two, or remove one", source=source, line=line)
+        return InputError("a key or table occurs twice", fix="merge the two, or remove one", source=source, line=line)
     fix = 'write it like key = "text", key = 1.5 or [systems.name]'
     return InputError(f"not TOML ({reason})", fix=fix, source=source, line=line)
 
@@ -226,7 +226,7 @@ def toml_key(name: str) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """A text, number, truth value, list or table, on one line."""
+    """A text, number, boolean, list or table, on one line."""
     if isinstance(value, str):
         return _NON_ASCII.sub(_escape, json.dumps(value, ensure_ascii=False))
     if isinstance(value, bool):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rankproof._data.table import CellValue, ColumnKind, Table
-from rankproof._data.text import LEAST_P
+from rankproof._data.text import MIN_SHOWN_P
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
 from rankproof._render.grid import MISSING, Cell, Grid, RenderOptions
 from rankproof._render.result import latex_table, markdown_table
@@ -32,7 +32,7 @@ def format_item(item: CellValue, kind: ColumnKind) -> str:
 
 def _number(item: float, kind: ColumnKind) -> str:
     if kind == "p":
-        return f"{item:.4f}" if item >= LEAST_P else f"<{LEAST_P:.4f}"
+        return f"{item:.4f}" if item >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:.4f}"
     if kind == "number":
         return f"{item:.3g}" if abs(item) < _LONG else f"{item:.0f}"
     formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f"}

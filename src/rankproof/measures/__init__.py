@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from rankproof.measures._user_model import RBP as RBP
     from rankproof.measures._user_model import RR as RR
 
+    __all__: list[str]
+
     def __getattr__(name: str) -> Measure:
         """A measure that is registered and not listed above."""
 else:

@@ -111,7 +111,7 @@ class ChunkedSearcher:
 
     def __init__(self, stage: Chunked, mark: str, counts: Sequence[int], seconds: float) -> None:
         self._stage, self._counts, self._seconds = stage, counts, seconds
-        self._whole = partial(document_of_chunk, mark=mark)
+        self._whole = partial(document_of_chunk, separator=mark)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents of the chunks, by their best one."""

@@ -115,9 +115,9 @@ def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
     """The human judgements; those of machines are left out."""
     from rankproof._judge.rubric import judged_pairs
 
-    found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.marks}
-    if qrels.marks:
-        count = pluralise(len(qrels.marks), "judgement")
+    found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.judge_labels}
+    if qrels.judge_labels:
+        count = pluralise(len(qrels.judge_labels), "judgement")
         terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
     if not found:
         raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="name a file with human judgements")
