@@ -110,11 +110,11 @@ def page(new_page: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def opened(new_page: Callable[..., Any], tmp_path: Path, watched: Watched) -> Callable[..., Any]:
-    """Opens a results's report as a file; nothing but that file may be asked for."""
+    """Opens a report as a file; any other request is an error."""
 
-    def open_page(results: ExperimentResult | str, fragment: str = "", **options: Any) -> Any:
+    def open_page(report: ExperimentResult | str, fragment: str = "", **options: Any) -> Any:
         path = tmp_path / "report.html"
-        text = results if isinstance(results, str) else render_report(results)
+        text = report if isinstance(report, str) else render_report(report)
         path.write_bytes(text.encode(errors="backslashreplace"))
         page = new_page(**options)
         page.goto(f"{path.as_uri()}{fragment}")

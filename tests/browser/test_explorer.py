@@ -81,7 +81,7 @@ def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"the Tab key does not reach {selector}")
 
 
-def test_a_column_sorts_both_ways_and_says_so(kitchen: str, look: Look) -> None:
+def test_a_column_sorts_in_both_directions(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     header = head(page, "bm25")
     for direction in ("ascending", "descending"):
@@ -101,7 +101,7 @@ def test_ids_sort_by_their_numbers(look: Look, many: str) -> None:
     assert ids(page)[0] == "q09999"
 
 
-def test_presets_put_first_what_is_worth_a_look(kitchen: str, look: Look) -> None:
+def test_presets_sort_the_rows(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     page.get_by_role("button", name="Largest difference").click()
     shown = page.locator(".row .cell.difference").all_inner_texts()
@@ -117,7 +117,7 @@ def test_presets_put_first_what_is_worth_a_look(kitchen: str, look: Look) -> Non
     assert max(values) - min(values) == 1.0
 
 
-def test_filters_narrow_the_rows_together_and_the_count_says_how_many(kitchen: str, look: Look) -> None:
+def test_filters_combine_and_the_count_is_shown(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     assert count(page) == "124 of 124 queries"
     page.get_by_label("Find").fill("PRESSURE cooker")
@@ -133,7 +133,7 @@ def test_filters_narrow_the_rows_together_and_the_count_says_how_many(kitchen: s
     assert count(page) == "124 of 124 queries"
 
 
-def test_only_better_equal_and_worse_part_the_queries(kitchen: str, look: Look) -> None:
+def test_better_equal_and_worse_partition_the_queries(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     counts = []
     for choice, sign in (("better", "+"), ("equal", "0"), ("worse", "−")):
@@ -144,7 +144,7 @@ def test_only_better_equal_and_worse_part_the_queries(kitchen: str, look: Look) 
     assert min(counts) > 0
 
 
-def test_unjudged_documents_can_be_asked_for_and_are_marked(half_judged: str, look: Look) -> None:
+def test_unjudged_documents_can_be_filtered_and_are_marked(half_judged: str, look: Look) -> None:
     page = look(half_judged)
     page.get_by_label("unjudged documents").check()
     assert count(page) == "3 of 124 queries"
@@ -153,7 +153,7 @@ def test_unjudged_documents_can_be_asked_for_and_are_marked(half_judged: str, lo
     assert "unjudged" in page.locator(".ranking ol .grade").all_text_contents()
 
 
-def test_the_worst_comes_first_also_where_less_is_better(half_judged: str, look: Look) -> None:
+def test_the_worst_comes_first_also_if_lower_is_better(half_judged: str, look: Look) -> None:
     page = look(half_judged)
     page.get_by_label("Measure").select_option(label="Unjudged@10")
     page.get_by_role("button", name="Worst first in A").click()
@@ -161,7 +161,7 @@ def test_the_worst_comes_first_also_where_less_is_better(half_judged: str, look:
     assert head(page, "hybrid").get_attribute("aria-sort") == "descending"
 
 
-def test_systems_can_be_left_out_but_never_all(kitchen: str, look: Look) -> None:
+def test_systems_can_be_hidden_but_never_all(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     page.get_by_text("Systems shown: 3 of 3").click()
     for name in ("bm25", "static", "hybrid"):
@@ -173,7 +173,7 @@ def test_systems_can_be_left_out_but_never_all(kitchen: str, look: Look) -> None
 def test_a_row_opens_its_rankings_side_by_side(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     page.get_by_text("blinking E1 on Tarn mixer").click()
-    panel = page.get_by_role("region", name="The opened query")
+    panel = page.get_by_role("region", name="Open query")
     assert panel.get_by_role("heading", level=3).inner_text() == "q003 blinking E1 on Tarn mixer"
     assert panel.locator(".ranking h4 bdi").all_inner_texts() == ["bm25", "static", "hybrid"]
     assert panel.locator(".ranking:first-child ol .document").count() == 10
@@ -186,14 +186,14 @@ def test_a_row_opens_its_rankings_side_by_side(kitchen: str, look: Look) -> None
     assert page.locator(".row[aria-selected=true] .id").inner_text() == "q003"
 
 
-def test_a_relevant_document_out_of_the_top_is_listed_below_with_where_it_stands(kitchen: str, look: Look) -> None:
+def test_a_relevant_document_below_the_top_is_listed_with_its_rank(kitchen: str, look: Look) -> None:
     page = look(kitchen + "#queries?query=q001")
     missed = page.locator(".ranking:first-child .missed")
     assert missed.count() == 2
     assert all(re.search(r"grade [123].*(rank \d+|not retrieved)", text) for text in missed.all_text_contents())
 
 
-def test_a_document_under_the_mouse_lights_up_in_the_other_rankings(kitchen: str, look: Look) -> None:
+def test_a_document_under_the_mouse_is_highlighted_in_the_other_rankings(kitchen: str, look: Look) -> None:
     page = look(kitchen + "#queries?query=q003")
     document = page.locator(".ranking:first-child .document").first
     document.hover()
@@ -231,7 +231,7 @@ def test_the_back_button_undoes_step_by_step(kitchen: str, look: Look) -> None:
     page.locator(".head [aria-sort=ascending]").wait_for()
 
 
-def test_a_link_to_the_part_leaves_the_table_as_it_is(kitchen: str, look: Look) -> None:
+def test_a_link_to_the_section_leaves_the_table_unchanged(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     page.get_by_label("Find").fill("pressure cooker")
     page.get_by_role("link", name="Every query").click()
@@ -239,7 +239,7 @@ def test_a_link_to_the_part_leaves_the_table_as_it_is(kitchen: str, look: Look) 
     assert count(page) == "4 of 124 queries"
 
 
-def test_what_was_never_found_is_further_than_any_rank(kitchen: str, look: Look) -> None:
+def test_a_query_without_a_relevant_document_sorts_last(kitchen: str, look: Look) -> None:
     page = look(kitchen + "#queries?a=bm25&sort=first&down=1")
     assert set(page.locator(".row .cell.first").all_text_contents()[:3]) == {"–not found"}
     ordered = page.evaluate(
@@ -260,7 +260,7 @@ def test_what_was_never_found_is_further_than_any_rank(kitchen: str, look: Look)
         "query=" + quote("<img src=x onerror=window.harmed=1>") + "&measure=" + quote("<script>window.harmed=1</script>"),
     ],
 )
-def test_what_an_address_says_wrongly_is_as_if_it_were_not_said(kitchen: str, look: Look, said: str) -> None:
+def test_invalid_parameters_of_the_address_are_ignored(kitchen: str, look: Look, said: str) -> None:
     page = look(f"{kitchen}#queries?{said}")
     assert re.fullmatch(r"\d+ of 124 queries", count(page))
     assert page.locator(".panel").is_hidden()
@@ -269,7 +269,7 @@ def test_what_an_address_says_wrongly_is_as_if_it_were_not_said(kitchen: str, lo
     assert ids(page)[0] == "q001"
 
 
-def test_the_keyboard_alone_leads_from_the_top_of_the_page_to_a_document_and_back(kitchen: str, look: Look) -> None:
+def test_the_page_works_with_the_keyboard_alone(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     tab_to(page, ".explorer .row")
     page.keyboard.press("ArrowDown")
@@ -337,7 +337,7 @@ COUNTED = """() => {
 }"""
 
 
-def test_the_page_counts_every_value_of_the_sample_as_the_result_has_it(kitchen: str, look: Look) -> None:
+def test_the_page_computes_every_value_of_the_sample_as_in_the_result(kitchen: str, look: Look) -> None:
     counted = look(kitchen).evaluate(COUNTED)
     explained = [(name, known, value) for name, known, value in counted if value is not None]
     assert len({name for name, _, _ in explained}) == len(EXPLAINED)
@@ -349,13 +349,13 @@ def test_the_explanation_adds_up_to_the_value_of_the_row(kitchen: str, look: Loo
     page = look(kitchen + "#queries?query=q003")
     shown = page.locator(".explained[open] .sum").inner_text()
     value = page.locator(".explained[open] summary .number").inner_text()
-    assert re.fullmatch(rf"nDCG@10 = .* / .* \(the DCG of the ideal list\) = {re.escape(value)}", shown)
+    assert re.fullmatch(rf"nDCG@10 = .* / .* \(the DCG of the ideal ranking\) = {re.escape(value)}", shown)
     assert page.locator(".explained .warning").count() == 0
     page.get_by_label("Measure").select_option(label="ERR@10")
     assert "rankproof explain RESULTS --system=hybrid -m ERR@10 --query=q003" in page.locator(".panel").inner_text()
 
 
-def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look, tmp_path: Path) -> None:
+def test_a_query_whose_id_looks_like_an_option_is_in_the_command(look: Look, tmp_path: Path) -> None:
     results = small_results(("-a", "b"), ("-q", "it's"), measures=["ERR@10"])
     page = look(written(page_alone(results), tmp_path) + "#queries?query=-q&a=-a")
     assert "--system=-a -m ERR@10 --query=-q" in page.locator(".explained code").first.inner_text()
@@ -363,7 +363,7 @@ def test_a_query_whose_id_looks_like_an_option_is_named_all_the_same(look: Look,
     assert "--query='it'\\''s'" in page.locator(".explained code").first.inner_text()
 
 
-def test_titles_are_what_was_a_title_and_nothing_else(look: Look, tmp_path: Path) -> None:
+def test_only_the_title_is_shown_as_title(look: Look, tmp_path: Path) -> None:
     snippets = {"d1": "Salt · pepper · both are", "d2": "no title · but a dot", "d3": "\U0001f9c2 · salt", "d4": "alone"}
     results = small_results(("one",), ("q1",))
     results = replace(results, snippets=snippets, titles={"d1": len("Salt · pepper"), "d3": 1, "d4": 5})
@@ -375,19 +375,19 @@ def test_titles_are_what_was_a_title_and_nothing_else(look: Look, tmp_path: Path
     assert rests == {"d1": "both are", "d2": "no title · but a dot", "d3": "salt", "d4": ""}
 
 
-def test_answers_stand_with_their_sources_and_the_right_ones(look: Look, strange: str) -> None:
+def test_answers_are_shown_with_citations_and_references(look: Look, strange: str) -> None:
     page = look(strange + "#queries?query=constructor")
     assert page.locator(".answer").count() == 3
     assert page.locator(".answer blockquote").first.inner_text() == "constructor"
     assert page.locator(".answer .cited .name").first.inner_text() == "constructor"
 
 
-def test_the_sample_tells_the_known_answer(kitchen: str, look: Look) -> None:
+def test_the_sample_shows_the_reference_answer(kitchen: str, look: Look) -> None:
     page = look(kitchen + "#queries?query=q002")
     assert page.locator(".references").inner_text() == "No suitable pan was found."
 
 
-def test_hostile_strings_are_text_wherever_they_stand(look: Look, strange: str) -> None:
+def test_hostile_strings_are_text_everywhere(look: Look, strange: str) -> None:
     page = look(strange)
     page.get_by_text("Systems shown").click()
     for query in STRINGS:
@@ -406,7 +406,7 @@ def test_hostile_strings_are_text_wherever_they_stand(look: Look, strange: str) 
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-def test_the_table_tells_a_screen_reader_where_it_is(kitchen: str, look: Look) -> None:
+def test_the_table_has_the_attributes_for_screen_readers(kitchen: str, look: Look) -> None:
     page = look(kitchen)
     grid = page.get_by_role("grid", name="Every query")
     assert grid.get_attribute("aria-rowcount") == "125"
@@ -420,7 +420,7 @@ def test_the_table_tells_a_screen_reader_where_it_is(kitchen: str, look: Look) -
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_no_serious_fault_of_access_is_found(kitchen: str, look: Look, width: int, dark: bool) -> None:
+def test_there_is_no_serious_accessibility_fault(kitchen: str, look: Look, width: int, dark: bool) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = look(kitchen + "#queries?query=q003&sort=gap&down=1", width=width, dark=dark)
     found = axe.run(page).response["violations"]
@@ -428,7 +428,7 @@ def test_no_serious_fault_of_access_is_found(kitchen: str, look: Look, width: in
     assert serious == []
 
 
-def test_a_phone_shows_cards_and_nothing_hangs_over(kitchen: str, look: Look) -> None:
+def test_a_phone_shows_cards_without_overflow(kitchen: str, look: Look) -> None:
     page = look(kitchen + "#queries?query=q003", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator(f"{FIRST_ROW} .cell.other").first.is_hidden()
@@ -438,7 +438,7 @@ def test_a_phone_shows_cards_and_nothing_hangs_over(kitchen: str, look: Look) ->
     assert min(below - above for above, below in pairwise(tops)) >= min(box["height"] for box in boxes)
 
 
-def test_the_page_leaves_one_name_behind(kitchen: str, look: Look, tmp_path: Path) -> None:
+def test_the_page_defines_one_global_name(kitchen: str, look: Look, tmp_path: Path) -> None:
     (tmp_path / "empty.html").write_text("<!DOCTYPE html><title>empty</title>", encoding="utf-8")
     names = "Object.getOwnPropertyNames(window)"
     added = set(look(kitchen).evaluate(names)) - set(look((tmp_path / "empty.html").as_uri()).evaluate(names))

@@ -17,7 +17,7 @@ from .conftest import DESKTOP, PHONE
 
 pytestmark = pytest.mark.browser
 SECTIONS = (
-    *("verdict", "ladder", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "holes", "queries"),
+    *("verdict", "systems", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "unjudged", "queries"),
     *("notes", "provenance", "definitions"),
 )
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -45,7 +45,7 @@ def faults_of(page: Any) -> list[str]:
     ]
 
 
-def test_sections_stand_in_their_order_and_each_answers_a_question(opened: Opened, text: str) -> None:
+def test_sections_are_in_order_and_have_a_question(opened: Opened, text: str) -> None:
     page = opened(text)
     assert page.eval_on_selector_all("main > section", "all => all.map(one => one.id)") == list(SECTIONS)
     assert all(page.locator(f"#{key} .question").first.inner_text().endswith(("?", ".")) for key in SECTIONS)
@@ -57,7 +57,7 @@ def test_links_of_the_contents_lead_to_their_sections(opened: Opened, text: str)
 
     page = opened(text)
     assert page.eval_on_selector_all(".contents a", "all => all.map(one => one.hash)") == [f"#{key}" for key in SECTIONS]
-    for key in ("holes", "ladder", "definitions"):
+    for key in ("unjudged", "systems", "definitions"):
         page.locator(f'.contents a[href="#{key}"]').click()
         expect(page.locator(".contents a[aria-current]")).to_have_attribute("href", f"#{key}")
         assert page.locator(f"#{key} h2").is_visible()
@@ -71,7 +71,7 @@ def test_the_first_stop_of_the_tab_key_skips_to_the_report(opened: Opened, text:
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_dark_and_light_follow_the_reader(opened: Opened, text: str) -> None:
+def test_colours_follow_the_colour_scheme(opened: Opened, text: str) -> None:
     page = opened(text)
     grounds = {}
     for scheme in ("light", "dark"):
@@ -92,12 +92,12 @@ def test_the_page_never_scrolls_sideways(opened: Opened, text: str) -> None:
 def test_a_column_out_of_sight_makes_no_row_tall_on_a_phone(opened: Opened, text: str) -> None:
     page = opened(text, viewport=PHONE)
     tall = "all => Math.max(...all.map(one => one.getBoundingClientRect().height))"
-    assert page.eval_on_selector_all("#diagnosis .sheet:first-of-type td.wordy", tall) < 100
+    assert page.eval_on_selector_all("#diagnosis .table-block:first-of-type td.wordy", tall) < 100
 
 
 def test_contents_stay_in_reach_on_a_phone(opened: Opened, text: str) -> None:
     page = opened(text, viewport=PHONE)
-    page.evaluate("document.getElementById('holes').scrollIntoView()")
+    page.evaluate("document.getElementById('unjudged').scrollIntoView()")
     box = page.locator(".contents").bounding_box()
     assert box is not None
     assert 0 <= box["y"] < 10
@@ -107,17 +107,17 @@ def test_charts_are_named_and_drawn_for_the_width(opened: Opened, text: str) -> 
     page = opened(text)
     for size, shown, hidden in ((DESKTOP, ".for-wide", ".for-narrow"), (PHONE, ".for-narrow", ".for-wide")):
         page.set_viewport_size(size)
-        assert page.locator(f"#ladder {shown} svg").is_visible()
-        assert not page.locator(f"#ladder {hidden} svg").is_visible()
+        assert page.locator(f"#systems {shown} svg").is_visible()
+        assert not page.locator(f"#systems {hidden} svg").is_visible()
         named = "all => all.every(one => one.querySelector(':scope > title') && one.querySelector(':scope > desc'))"
         assert page.eval_on_selector_all("svg[role=img]", named)
 
 
 def test_tables_have_captions_and_heads(opened: Opened, text: str) -> None:
     page = opened(text)
-    assert page.locator(".sheet table").count() > 8
+    assert page.locator(".table-block table").count() > 8
     for part in ("caption", "thead th[scope=col]", "tbody th[scope=row]"):
-        assert page.eval_on_selector_all(".sheet table", f"all => all.every(one => one.querySelector('{part}'))")
+        assert page.eval_on_selector_all(".table-block table", f"all => all.every(one => one.querySelector('{part}'))")
 
 
 def test_it_prints_with_folded_parts_open_and_without_controls(opened: Opened, text: str, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_one_system_is_not_offered_as_two(opened: Opened) -> None:
     [{"color_scheme": "light"}, {"color_scheme": "dark", "viewport": PHONE}],
     ids=["light", "dark phone"],
 )
-def test_nothing_keeps_people_out(opened: Opened, text: str, options: dict[str, Any]) -> None:
+def test_the_report_has_no_accessibility_fault(opened: Opened, text: str, options: dict[str, Any]) -> None:
     page = opened(text, **options)
     page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
     assert faults_of(page) == []

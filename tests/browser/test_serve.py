@@ -55,7 +55,7 @@ def follow(page: Any, words: str) -> None:
 def press(page: Any, key: str, said: str) -> None:
     """Presses the key and waits until the page says so."""
     page.keyboard.press(key)
-    playwright.expect(page.locator("#said")).to_have_text(re.compile(re.escape(said)))
+    playwright.expect(page.locator("#status")).to_have_text(re.compile(re.escape(said)))
 
 
 def shown(page: Any) -> tuple[str, str]:
@@ -78,14 +78,14 @@ def test_from_the_list_to_five_judgements_by_keyboard_alone(page: Any, served: V
         query, doc = shown(page)
         expected.append(f"{query} human:ann {doc} {grade}\n")
         assert "bm25" not in page.inner_text("#pair")
-        press(page, str(grade), f"Saved: {grade} for {doc} and query {query}.")
-        assert "bm25" in page.inner_text("#said")
+        press(page, str(grade), f"Saved: grade {grade} for {doc}, query {query}.")
+        assert "bm25" in page.inner_text("#status")
     assert judged_in(tmp_path / "my.qrels") == "".join(expected)
     assert page.inner_text("#count") == "5 of 6 judged"
     left = shown(page)
     page.reload()
     assert (page.inner_text("#count"), shown(page)) == ("5 of 6 judged", left)
-    press(page, "0", "Saved: 0")
+    press(page, "0", "Saved: grade 0")
     assert page.locator("#done").is_visible()
     assert page.evaluate("document.activeElement.id") == "done"
 
@@ -103,7 +103,7 @@ def test_undo_and_skip_and_what_comes_back(page: Any, served: Visitor, tmp_path:
     assert shown(page) == second
     assert (tmp_path / "my.qrels").read_text() == ""
     for done in range(1, 7):
-        press(page, "1", "Saved: 1")
+        press(page, "1", "Saved: grade 1")
         playwright.expect(page.locator("#count")).to_have_text(f"{done} of 6 judged")
 
 
@@ -112,14 +112,14 @@ def test_a_held_key_grades_one_pair_and_keys_can_be_turned_off(page: Any, served
     page.keyboard.down("3")
     page.keyboard.down("3")
     page.keyboard.down("3")
-    playwright.expect(page.locator("#said")).to_have_text(re.compile("Saved: 3"))
+    playwright.expect(page.locator("#status")).to_have_text(re.compile("Saved: grade 3"))
     page.keyboard.up("3")
     assert page.inner_text("#count") == "1 of 6 judged"
     page.uncheck("#keys")
     page.keyboard.press("2")
     page.click("[data-grade='1']")
     playwright.expect(page.locator("#count")).to_have_text("2 of 6 judged")
-    assert page.inner_text("#said").startswith("Saved: 1")
+    assert page.inner_text("#status").startswith("Saved: grade 1")
 
 
 def test_what_is_judged_in_another_tab_does_not_come_again(page: Any, new_page: NewPage, served: Visitor) -> None:
@@ -127,10 +127,10 @@ def test_what_is_judged_in_another_tab_does_not_come_again(page: Any, new_page: 
     other = new_page()
     other.goto(served.url)
     other.goto(f"http://{served.host}/r/1/judge")
-    press(other, "1", "Saved: 1")
+    press(other, "1", "Saved: grade 1")
     theirs = shown(other)
-    press(other, "2", "Saved: 2")
-    press(page, "3", "Saved: 3")
+    press(other, "2", "Saved: grade 2")
+    press(page, "3", "Saved: grade 3")
     assert page.inner_text("#count") == "2 of 6 judged"
     assert shown(page) != theirs
 
@@ -143,12 +143,12 @@ def test_a_grade_that_is_not_saved_is_told_and_the_pair_stays(new_page: NewPage,
         before = shown(page)
         page.route("**/judge", lambda route: route.abort())
         page.keyboard.press("2")
-        page.wait_for_selector("#wrong:not([hidden])")
-        assert page.inner_text("#wrong") == "Not saved: the server does not answer"
+        page.wait_for_selector("#error:not([hidden])")
+        assert page.inner_text("#error") == "Not saved: the server does not respond"
         assert shown(page) == before
         page.unroute("**/judge")
-        press(page, "2", "Saved: 2")
-        assert page.locator("#wrong").is_hidden()
+        press(page, "2", "Saved: grade 2")
+        assert page.locator("#error").is_hidden()
         watched.said = [line for line in watched.said if "net::ERR_FAILED" not in line]
 
 

@@ -111,7 +111,7 @@ def test_a_second_process_on_the_same_file_is_refused(tmp_path: Path, capsys: py
     folder, path = saved(tmp_path / "results"), tmp_path / "my.qrels"
     with started(folder, "--judge", path):
         assert main(["serve", str(folder), "--judge", str(path)]) == 2
-    assert "is being written by another rankproof serve; judge there, or name another file" in capsys.readouterr().err
+    assert "is in use by another rankproof serve; stop the other server, or choose another file" in capsys.readouterr().err
 
 
 def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
@@ -129,13 +129,13 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere is no results folder, and there is none in it"),
-        (["nowhere\x1b[31m"], r"nowhere\x1b[31m is no results folder"),
+        (["nowhere"], "nowhere is not a results folder and contains none"),
+        (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "is no port"),
         (["results", "--port", "-1"], "is no port"),
         (["results", "--assessor", "ann"], "add --judge FILE, or leave out --assessor"),
-        (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor is a name of 1 to 64 characters"),
-        (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels is there and has no log: it is not changed"),
+        (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
+        (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
         ([], "RESULTS"),
     ],
@@ -173,7 +173,7 @@ def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
 def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, _):
         _, said = ended(process, signal.SIGTERM)
-    assert "note: small: the judgements that the results rest on go up to 2, and those made here from 0 to 3" in said
+    assert "note: small: the judgements of the results go up to 2, those of this page from 0 to 3" in said
 
 
 def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.placement import Box, place_labels
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.scale import Scale, time_scale, value_scale
-from rankproof._charts.slopes import binned, slope_chart, way_of
+from rankproof._charts.slopes import bin_moves, move_kind, slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._charts.text import fitted, text_width
 from rankproof.errors import escape_invisible
@@ -87,17 +87,17 @@ def test_ticks_are_round() -> None:
 
 
 @given(moves)
-def test_putting_ranks_together_changes_no_count_and_no_way(found: list[tuple[int | None, int | None]]) -> None:
-    together = binned(found)
+def test_binning_ranks_keeps_the_count_of_each_kind_of_move(found: list[tuple[int | None, int | None]]) -> None:
+    together = bin_moves(found)
     assert together.total() == len(found)
-    ways = [way_of(move) for move in found]
-    for way in set(ways):
-        assert sum(times for move, times in together.items() if way_of(move) == way) == ways.count(way)
+    kinds = [move_kind(move) for move in found]
+    for kind in set(kinds):
+        assert sum(times for move, times in together.items() if move_kind(move) == kind) == kinds.count(kind)
 
 
 @given(moves)
 def test_slopes_stay_in_the_picture(found: list[tuple[int | None, int | None]]) -> None:
-    picture = parsed(slope_chart(Medium(300), binned(found), ("a", "b"), "t", "d", 200))
+    picture = parsed(slope_chart(Medium(300), bin_moves(found), ("a", "b"), "t", "d", 200))
     for path in picture.iter("path"):
         for point in path.attrib["d"].replace("M", " ").replace("L", " ").split()[1::2]:
             assert 0 <= float(point) <= 200

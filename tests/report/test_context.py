@@ -27,7 +27,7 @@ from support.small_results import small_results
 
 
 def sections_of(results: ExperimentResult) -> dict[str, Section]:
-    made = [make(ReportContext(results)) for make in FINDING_SECTIONS]
+    made = [build(ReportContext(results)) for build in FINDING_SECTIONS]
     return {section.key: section for section in made if section is not None}
 
 
@@ -46,17 +46,17 @@ def answering_three() -> ExperimentResult:
     return replace(results, system_runs=system_runs, result=evaluate(results.qrels, runs, ["nDCG@10", "RR@10"]))
 
 
-def test_where_a_measure_names_no_winner_no_part_of_the_page_names_one() -> None:
+def test_a_measure_without_a_better_direction_names_no_best_system() -> None:
     results = small_results(measures=["NumRet"])
     found = sections_of(results)
     assert [figure.label for figure in found["verdict"].figures] == ["Queries"]
-    assert [*found["verdict"].sentences, *found["verdict"].folded, *found["ladder"].points] == []
+    assert [*found["verdict"].sentences, *found["verdict"].folded, *found["systems"].points] == []
     assert "pareto" not in found
-    assert not re.search(r"(?<!-)\b[Bb]est\b", "".join(str(chart) for chart in found["ladder"].charts))
-    assert [note for table in found["ladder"].tables for note in table.notes if "best" in note] == []
+    assert not re.search(r"(?<!-)\b[Bb]est\b", "".join(str(chart) for chart in found["systems"].charts))
+    assert [note for table in found["systems"].tables for note in table.notes if "best" in note] == []
 
 
-def test_a_system_that_answers_is_no_rival_on_the_front_nor_among_leaders() -> None:
+def test_an_answering_system_is_not_on_the_front_nor_among_leaders() -> None:
     found = sections_of(answering_three())
     (table,) = found["pareto"].tables
     assert table.grid.rows == ("bm25", "dense")
@@ -65,49 +65,49 @@ def test_a_system_that_answers_is_no_rival_on_the_front_nor_among_leaders() -> N
     assert sections_of(answering_results()).get("pareto") is None
 
 
-def test_identical_rankings_of_answers_are_no_tests_that_others_pay_for() -> None:
-    material = ReportContext(answering_three())
-    assert [{pair.observed.one, pair.observed.other} for pair in material.comparisons] == [{"bm25", "dense"}]
-    assert material.comparison("says", "bm25") is None
+def test_answering_systems_do_not_add_tests_to_the_correction() -> None:
+    context = ReportContext(answering_three())
+    assert [{pair.observed.one, pair.observed.other} for pair in context.comparisons] == [{"bm25", "dense"}]
+    assert context.comparison("says", "bm25") is None
 
 
 @pytest.mark.parametrize(("less", "top"), [(False, "a"), (True, "b")])
-def test_the_best_is_on_top_whichever_end_of_the_measure_that_is(less: bool, top: str) -> None:
+def test_the_best_is_on_top_in_both_directions(less: bool, top: str) -> None:
     systems = [ParetoPoint("a", 1, 0.9, (0.8, 0.95), front=True), ParetoPoint("b", 5, 0.1, (0.05, 0.2), front=True)]
     picture = str(svg_of(pareto_chart(Medium(600), "pareto", "t", "d", (), systems, ParetoAxes("ms", "v", less=less))))
     heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', picture)]
     assert min(zip(heights, "ab", strict=True))[1] == top
 
 
-def test_the_front_says_where_less_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_front_says_if_lower_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
     results = wide_results(["a", "b"], [f"q{at}" for at in range(20)], measures=["P@5"])
-    for less, said in ((False, "P@5 (better upwards)"), (True, "P@5 (less is better, better upwards)")):
+    for less, said in ((False, "P@5 (better upwards)"), (True, "P@5 (lower is better, better upwards)")):
         monkeypatch.setattr(type(parse_measure("P@5")), "higher_is_better", not less)
         assert said in charts_of(pareto_section, results)[0].svg
 
 
-def test_intervals_are_those_of_the_plots_and_say_how_they_were_made() -> None:
+def test_intervals_equal_those_of_the_plots_and_name_their_method() -> None:
     results = wide_results(["a", "b"], [f"q{at}" for at in range(1_200)], measures=["nDCG@10", "RR@10"])
-    material = ReportContext(results)
+    context = ReportContext(results)
     values = {(one.name, name): each for one in results.result.systems for name, each in one.measures.items()}
-    assert material.intervals == mean_intervals(values)
-    assert material.sampling == "bootstrap, BCa, 8,333 resamples"
+    assert context.intervals == mean_intervals(values)
+    assert context.sampling == "bootstrap, BCa, 8,333 resamples"
     for make in (systems_section, pareto_section):
-        assert all(material.sampling in chart.about for chart in charts_of(make, results))
+        assert all(context.sampling in chart.about for chart in charts_of(make, results))
 
 
-def test_links_stand_beside_the_maker_where_they_are_given_and_are_only_text() -> None:
+def test_links_are_beside_the_name_and_escaped() -> None:
     results = small_results()
     linked = render_report(results, [("/", "All results"), ('/x"onclick="y', "<b>")])
     expected = '<span class="beside"><a href="/">All results</a> · <a href="/x&#34;onclick=&#34;y">&lt;b&gt;</a></span>'
-    assert f'<p class="maker">rankproof {expected}</p>' in linked
-    assert '<p class="maker">rankproof</p>' in render_report(results)
+    assert f'<p class="brand">rankproof {expected}</p>' in linked
+    assert '<p class="brand">rankproof</p>' in render_report(results)
 
 
-def test_the_key_of_moves_stands_where_a_section_asks_for_it() -> None:
+def test_only_sections_with_moves_have_the_legend_of_moves() -> None:
     for asked in (True, False):
         section = Section("movement" if not asked else "other", "t", "q?", has_move_legend=asked)
-        assert ('class="key ways"' in render_template("section.html.j2", section=section)) == asked
+        assert ('class="key move-legend"' in render_template("section.html.j2", section=section)) == asked
 
 
 def test_templates_are_read_once() -> None:

@@ -64,7 +64,7 @@ def test_tops_judgements_and_ranks_follow_their_counts(blocks: dict[str, Block])
         assert max(system["docs"] + judged["docs"]) < len(documents["ids"])
 
 
-def test_a_rank_is_the_place_in_the_ranking_and_below_that_of_the_system_below() -> None:
+def test_baseline_ranks_are_the_ranks_in_the_baseline() -> None:
     results = small_results(("one", "two"), ("q1",), ("d1", "d2", "d3", "d4"))
     details = explorer_blocks(results)["details"]
     ids = details["documents"]["ids"]
@@ -75,13 +75,13 @@ def test_a_rank_is_the_place_in_the_ranking_and_below_that_of_the_system_below()
     assert dict(zip((ids[doc] for doc in details["judged"]["docs"]), second["ranks"], strict=True)) == {"d1": 4, "d4": 3}
 
 
-def test_a_document_that_the_system_below_lacks_has_no_rank_there() -> None:
+def test_a_document_that_the_baseline_lacks_has_baseline_rank_0() -> None:
     scores = {"one": {"q1": {"d1": 1.0}}, "two": {"q1": {"d9": 2.0, "d1": 1.0}}}
     results = small_results(("one", "two"), ("q1",), ("d1", "d2"), scores=scores)
     assert explorer_blocks(results)["details"]["systems"][1]["baseline_ranks"] == [0, 1]
 
 
-def test_ties_stand_in_the_order_in_which_they_were_evaluated() -> None:
+def test_ties_have_the_order_of_the_evaluation() -> None:
     scores = {"one": {"q1": {"a": 1.0, "c": 1.0, "b": 1.0}}}
     details = explorer_blocks(small_results(("one",), ("q1",), ("a", "z"), scores=scores))["details"]
     assert [details["documents"]["ids"][doc] for doc in details["systems"][0]["docs"]] == ["c", "b", "a"]
@@ -107,7 +107,7 @@ def test_a_relevant_document_that_no_system_found_is_among_the_judged_with_rank_
     assert details["systems"][0]["ranks"] == [0]
 
 
-def test_the_first_relevant_rank_is_by_the_least_grade_of_the_climb() -> None:
+def test_the_first_relevant_rank_uses_the_lowest_relevant_grade() -> None:
     results = small_results(("one",), ("q1",), ("d1", "d2", "d3"))
     qrels = Qrels.from_dict({"q1": {"d1": 1, "d3": 2}})
     lenient = replace(results, qrels=qrels, rel=1)
@@ -126,7 +126,7 @@ def test_a_query_without_a_segment_is_minus_one() -> None:
     assert explorer_blocks(results)["data"]["segments"] == [{"name": "kind", "values": ["true", "x"], "of": [1, 0, -1]}]
 
 
-def test_answers_come_with_their_state_their_sources_and_what_would_be_right() -> None:
+def test_answers_have_their_state_citations_and_references() -> None:
     results = small_results(("one", "two"), ("q1", "q2"))
     answers = Answers({"q1": Answer("it is d1", cited=("d1", "elsewhere"))})
     texts = Queries([Query("q1", "t", fields={"answers": ["d1", "D1"]}), Query("q2", "t", fields={"answerable": False})])
@@ -150,7 +150,7 @@ def test_the_values_of_answers_are_measures_of_the_systems_that_answer() -> None
     assert len(data["values"][1][place]) == 3
 
 
-def test_fields_that_are_no_references_do_not_hinder_the_page() -> None:
+def test_malformed_references_do_not_prevent_the_page() -> None:
     results = replace(small_results(), texts=Queries([Query(f"q{at}", "t", fields={"answers": {"a": 1}}) for at in (1, 2, 3)]))
     assert explorer_blocks(results)["details"]["references"] == [None, None, None]
 
@@ -160,14 +160,14 @@ def test_numbers_are_short_and_never_infinite() -> None:
     assert round_number(12.345678, 3) == 12.346
 
 
-def test_texts_are_cut_alike_and_shorter_where_there_are_many() -> None:
+def test_snippets_have_one_length_that_shrinks_with_their_number() -> None:
     documents = DocumentList()
     documents.indices_of([f"d{at}" for at in range(60_000)])
     texts = documents.columns({f"d{at}": "x" * 1_000 for at in range(60_000)}, {})["texts"]
     assert {len(str(text)) for text in texts} == {181}
 
 
-def test_a_title_is_as_long_as_it_was_written_and_counted_as_javascript_does() -> None:
+def test_a_title_length_is_in_utf16_units() -> None:
     snippets = {"a": "Salt · pepper · both are", "b": "no title · but a dot", "c": "\U0001f9c2 salt", "d": "short"}
     results = small_results(("one",), ("q1",), tuple(snippets))
     titles = {"a": len("Salt · pepper"), "c": 1, "d": 99}
@@ -193,7 +193,7 @@ def test_a_thousand_queries_of_five_systems_take_little_more_than_their_numbers(
     assert len(json_block(blocks["details"])) < 500_000
 
 
-def test_hostile_strings_stay_strings_and_end_no_block() -> None:
+def test_hostile_strings_stay_strings() -> None:
     blocks = explorer_blocks(unusual_results(STRINGS))
     for block in blocks.values():
         text = str(json_block(block))
@@ -202,7 +202,7 @@ def test_hostile_strings_stay_strings_and_end_no_block() -> None:
     assert blocks["data"]["queries"]["ids"] == list(STRINGS)
 
 
-def test_no_script_reads_text_as_markup_and_no_style_stands_in_markup() -> None:
+def test_no_script_parses_text_as_markup_and_no_markup_has_styles() -> None:
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser"):
         assert word not in page_script()
     assert "</script" not in page_script()

@@ -17,7 +17,7 @@ PAIR = {"query": "q1", "doc": "d2", "grade": 1}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return saved(tmp_path_factory.mktemp("door") / "results")
+    return saved(tmp_path_factory.mktemp("auth") / "results")
 
 
 @pytest.fixture
@@ -36,23 +36,23 @@ def guest(stranger: Visitor) -> Visitor:
 @pytest.mark.parametrize(
     "cookie", ["", "rankproof-{port}=", "rankproof-{port}=wrong", "other={right}", "rankproof-{port}={right}x"]
 )
-def test_without_the_right_cookie_there_is_no_data(stranger: Visitor, path: str, cookie: str) -> None:
+def test_a_request_without_the_cookie_gets_no_data(stranger: Visitor, path: str, cookie: str) -> None:
     right = Visitor(stranger.url).enter().cookie.partition("=")[2]
     stranger.cookie = cookie.format(port=stranger.port, right=right)
     seen = stranger.get(path)
     assert seen.status == 403
-    assert seen.text == "this needs the address that `rankproof serve` printed when it started: open that one\n"
+    assert seen.text == "open the address that `rankproof serve` printed at its start\n"
 
 
 @pytest.mark.parametrize(
     "query", ["?token=", "?token=wrong", "?token={t}x", "?token={t}&token={t}", "?token=%00", "?token=%F0%9F"]
 )
-def test_a_wrong_token_is_refused_even_to_a_guest(guest: Visitor, query: str) -> None:
+def test_a_wrong_token_is_rejected_even_with_a_cookie(guest: Visitor, query: str) -> None:
     seen = guest.get("/" + query.format(t=guest.url.partition("token=")[2]))
     assert (seen.status, "Set-Cookie" in seen.headers) == (403, False)
 
 
-def test_the_token_is_no_use_anywhere_but_at_the_entrance(stranger: Visitor) -> None:
+def test_the_token_works_only_at_the_start_page(stranger: Visitor) -> None:
     token = stranger.url.partition("?")[2]
     assert stranger.get(f"/r/1?{token}").status == 403
     assert stranger.post(f"/r/1/judge?{token}", PAIR).status == 403
@@ -65,7 +65,7 @@ def test_the_token_is_exchanged_for_a_cookie_that_no_script_and_no_other_site_ha
     assert stranger.url.partition("token=")[2] not in seen.headers["Set-Cookie"]
 
 
-def test_every_start_has_another_token(folder: Path) -> None:
+def test_every_server_has_another_token(folder: Path) -> None:
     with serving([folder]) as one, serving([folder]) as other:
         assert one.url.partition("token=")[2] != other.url.partition("token=")[2]
 
@@ -77,7 +77,7 @@ def test_every_start_has_another_token(folder: Path) -> None:
         *("127.0.0.1:{port}@evil.example", "127.1:{port}", "0.0.0.0:{port}", "LOCALHOST:{port}x", None),
     ],
 )
-def test_a_name_that_is_not_ours_is_refused(guest: Visitor, host: str | None) -> None:
+def test_a_foreign_host_name_is_rejected(guest: Visitor, host: str | None) -> None:
     given = None if host is None else host.format(port=guest.port)
     for path in ("/", "/?" + guest.url.partition("?")[2]):
         seen = guest.get(path, {"Host": given})
@@ -85,12 +85,12 @@ def test_a_name_that_is_not_ours_is_refused(guest: Visitor, host: str | None) ->
     assert guest.post("/r/1/judge", PAIR, {"Host": given}).status == 421
 
 
-def test_two_names_are_refused(guest: Visitor) -> None:
+def test_two_host_headers_are_rejected(guest: Visitor) -> None:
     head = f"GET / HTTP/1.1\r\nHost: {guest.host}\r\nHost: {guest.host}\r\nCookie: {guest.cookie}\r\n\r\n"
     assert raw(guest, head.encode()).startswith(b"HTTP/1.1 421 ")
 
 
-def test_localhost_is_our_name_too(guest: Visitor) -> None:
+def test_localhost_is_accepted(guest: Visitor) -> None:
     host = f"localhost:{guest.port}"
     assert guest.get("/", {"Host": host}).status == 200
     assert guest.post("/r/1/judge", PAIR, {"Host": host, "Origin": f"http://{host}"}).status == 200
@@ -99,14 +99,14 @@ def test_localhost_is_our_name_too(guest: Visitor) -> None:
 @pytest.mark.parametrize(
     "origin", [None, "", "null", "http://evil.example", "https://127.0.0.1:{port}", "http://localhost:{port}", "http://127.0.0.1"]
 )
-def test_only_a_page_of_ours_may_change_something(guest: Visitor, origin: str | None, tmp_path: Path) -> None:
+def test_only_pages_of_the_server_can_make_changes(guest: Visitor, origin: str | None, tmp_path: Path) -> None:
     given = None if origin is None else origin.format(port=guest.port)
     assert guest.post("/r/1/judge", PAIR, {"Origin": given}).status == 403
     assert not (tmp_path / "my.qrels").exists()
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_page_of_another_port_that_asks_with_our_cookie_is_refused(guest: Visitor, site: str) -> None:
+def test_a_request_from_another_site_is_rejected_even_with_the_cookie(guest: Visitor, site: str) -> None:
     assert guest.get("/", {"Sec-Fetch-Site": site}).status == 403
     assert guest.post("/r/1/judge", PAIR, {"Sec-Fetch-Site": site}).status == 403
     assert guest.get("/", {"Sec-Fetch-Site": "same-origin"}).status == 200
@@ -135,7 +135,7 @@ def test_a_page_of_another_port_that_asks_with_our_cookie_is_refused(guest: Visi
         ({}, b'{"query": "q1", "doc": "d2", "grade": ' + b"9" * 5000 + b"}", 400),
     ],
 )
-def test_a_body_that_is_no_small_json_object_is_refused(
+def test_a_body_that_is_not_a_small_json_object_is_rejected(
     guest: Visitor, headers: Mapping[str, str | None], body: bytes, status: int, tmp_path: Path
 ) -> None:
     seen = guest.request(
@@ -147,7 +147,7 @@ def test_a_body_that_is_no_small_json_object_is_refused(
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "NONSENSE"])
-def test_there_is_get_and_post_and_nothing_else(guest: Visitor, method: str) -> None:
+def test_only_get_and_post_are_allowed(guest: Visitor, method: str) -> None:
     seen = guest.request(method, "/")
     assert (seen.status, seen.headers["Allow"], seen.text) == (405, "GET, POST", "")
 
@@ -159,7 +159,7 @@ def test_a_page_cannot_be_posted_to(guest: Visitor) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/r/1", "/nothing", "/r/1/undo"])
-def test_every_reply_tells_the_browser_what_not_to_do(guest: Visitor, path: str) -> None:
+def test_every_response_has_the_security_headers(guest: Visitor, path: str) -> None:
     for visitor in (guest, Visitor(guest.url)):
         headers = visitor.get(path).headers
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
@@ -191,7 +191,7 @@ def test_every_reply_tells_the_browser_what_not_to_do(guest: Visitor, path: str)
         *("http://evil.example/", "http://[", "*", "/r/1\\..\\..", "/r/one", "/favicon.ico"),
     ],
 )
-def test_an_id_that_nobody_gave_leads_nowhere(guest: Visitor, path: str) -> None:
+def test_an_unknown_id_is_not_found(guest: Visitor, path: str) -> None:
     head = f"GET {path} HTTP/1.1\r\nHost: {guest.host}\r\nCookie: {guest.cookie}\r\n\r\n"
     answer = raw(guest, head.encode())
     assert answer.startswith(b"HTTP/1.1 404 ")
@@ -211,23 +211,21 @@ def test_an_id_that_nobody_gave_leads_nowhere(guest: Visitor, path: str) -> None
         *(b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"GET /<script>\r\n\r\n"),
     ],
 )
-def test_what_is_no_request_gets_no_page_and_nothing_of_it_comes_back(stranger: Visitor, sent: bytes) -> None:
+def test_a_malformed_request_is_rejected_without_an_echo(stranger: Visitor, sent: bytes) -> None:
     answer = raw(stranger, sent)
     assert re.match(rb"HTTP/1.1 4\d\d |HTTP/1.1 505 ", answer)
     assert b"script" not in answer
     assert stranger.enter().get("/").status == 200
 
 
-def test_who_sends_too_slowly_is_hung_up_on(stranger: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_request_is_closed(stranger: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "REQUEST_TIMEOUT", -1.0)
     with socket.create_connection(("127.0.0.1", stranger.port), timeout=60) as late:
         late.sendall(b"GET / HTTP/1.1\r\n")
         assert late.recv(100) == b""
 
 
-def test_more_connections_than_there_is_room_for_are_closed_and_later_ones_come_in(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_over_the_limit_are_closed_and_later_ones_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
     with serving([folder]) as visitor:
         held = [socket.create_connection(("127.0.0.1", visitor.port), timeout=60) for _ in range(3)]
@@ -238,7 +236,7 @@ def test_more_connections_than_there_is_room_for_are_closed_and_later_ones_come_
             pass
 
 
-def test_the_server_listens_on_loopback_alone(stranger: Visitor) -> None:
+def test_the_server_listens_only_on_loopback(stranger: Visitor) -> None:
     for address in {each[4][0] for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}:
         if not str(address).startswith("127."):
             with socket.socket() as outside, pytest.raises(OSError, match="refused"):

@@ -9,7 +9,7 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
-from rankproof._server import judgement_log as ledger_module
+from rankproof._server import judgement_log as judgement_log
 from rankproof._server.judgement_log import JudgementLog, log_path
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.results_server import judged_in
@@ -35,7 +35,7 @@ def log_of(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in Path(log_path(str(path))).read_text().splitlines()]
 
 
-def test_a_judgement_is_a_line_of_qrels_that_says_who_and_a_line_of_the_log_that_says_when(path: Path) -> None:
+def test_a_judgement_is_a_qrels_line_with_the_assessor_and_a_log_line_with_the_time(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         assert judged_in(path) == "q1 human:ann d1 2\n"
@@ -59,7 +59,7 @@ def test_eval_reads_the_file_directly(path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["systems"][0]["measures"]["RR"]["value"] == 0.5
 
 
-def test_the_same_pair_judged_again_has_its_last_grade_and_stands_once(path: Path) -> None:
+def test_a_pair_judged_twice_has_its_last_grade_and_one_line(path: Path) -> None:
     with opened(path) as ledger:
         for grade in (0, 3, 1):
             ledger.judge(("q1", "d1"), grade, DATA)
@@ -68,7 +68,7 @@ def test_the_same_pair_judged_again_has_its_last_grade_and_stands_once(path: Pat
     assert [(line.get("grade"), line.get("previous")) for line in log_of(path)[1:4]] == [(0, None), (3, 0), (1, 3)]
 
 
-def test_undo_gives_back_the_grade_before_and_then_none(path: Path) -> None:
+def test_undo_restores_the_previous_grade_and_then_none(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 3, DATA)
         ledger.judge(("q1", "d1"), 1, DATA)
@@ -77,13 +77,13 @@ def test_undo_gives_back_the_grade_before_and_then_none(path: Path) -> None:
         assert (ledger.grade(("q1", "d1")), ledger.last) == (3, ("q1", "d2"))
         ledger.undo(("q1", "d1"), DATA)
         assert judged_in(path) == "q1 human:ann d2 2\n"
-        with pytest.raises(UsageError, match="not judged"):
+        with pytest.raises(UsageError, match="has no judgement"):
             ledger.undo(("q1", "d1"), DATA)
     with opened(path) as ledger:
         assert (ledger.grade(("q1", "d1")), ledger.grade(("q1", "d2")), ledger.last) == (None, 2, ("q1", "d2"))
 
 
-def test_a_later_start_goes_on_where_the_first_ended_and_says_who_made_which(path: Path) -> None:
+def test_a_later_server_continues_the_log_and_records_each_assessor(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
     with opened(path, "Zoë the 2nd") as ledger:
@@ -93,7 +93,7 @@ def test_a_later_start_goes_on_where_the_first_ended_and_says_who_made_which(pat
 
 
 @pytest.mark.parametrize("cut", range(1, 30))
-def test_a_last_line_that_was_cut_is_taken_off_and_told(path: Path, cut: int) -> None:
+def test_an_incomplete_last_line_is_removed_and_reported(path: Path, cut: int) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         ledger.judge(("q1", "d2"), 3, DATA)
@@ -107,7 +107,7 @@ def test_a_last_line_that_was_cut_is_taken_off_and_told(path: Path, cut: int) ->
     assert len(log_of(path)) == 3
 
 
-def test_what_is_in_the_log_alone_comes_into_the_qrels_at_the_next_start(path: Path) -> None:
+def test_judgements_only_in_the_log_are_written_to_the_qrels_at_the_next_start(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         before = path.read_bytes()
@@ -121,31 +121,31 @@ def test_what_is_in_the_log_alone_comes_into_the_qrels_at_the_next_start(path: P
         assert path.read_bytes() == after
 
 
-def test_a_start_without_a_judgement_leaves_nothing_behind(path: Path) -> None:
+def test_a_server_without_judgements_leaves_no_files(path: Path) -> None:
     with opened(path) as ledger:
         assert ledger.last is None
     assert not list(path.parent.iterdir())
 
 
-def test_qrels_of_somebody_else_are_never_changed(path: Path) -> None:
+def test_qrels_without_a_log_are_never_changed(path: Path) -> None:
     path.write_text("q1 0 d1 1\n")
-    with pytest.raises(UsageError, match=r"my\.qrels is there and has no log: it is not changed; name a new file"):
+    with pytest.raises(UsageError, match=r"my\.qrels exists without a judgement log and is not changed; choose a new file"):
         JudgementLog(str(path), "ann")
     assert [file.name for file in path.parent.iterdir()] == ["my.qrels"]
 
 
-def test_qrels_that_were_changed_by_hand_are_not_written_over(path: Path) -> None:
+def test_qrels_changed_by_another_program_are_not_overwritten(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         path.write_text("q1 human:ann d1 2\nq1 0 by-hand 3\n")
-        with pytest.raises(UsageError, match="changed by another hand"):
+        with pytest.raises(UsageError, match="changed by another program"):
             ledger.judge(("q1", "d2"), 2, DATA)
-    with pytest.raises(UsageError, match="is not what its log"):
+    with pytest.raises(UsageError, match="does not match its log"):
         JudgementLog(str(path), "ann")
     assert "by-hand" in path.read_text()
 
 
-def test_a_log_that_is_not_ours_is_refused(path: Path) -> None:
+def test_a_file_that_is_not_a_judgement_log_is_rejected(path: Path) -> None:
     log = Path(log_path(str(path)))
     for content in (b"hello\n", b'{"format": "other"}\n', b"\xff\xfe\n", b"[]\n", b"notes without an end", b"{}\nhalf", b"\n"):
         log.write_bytes(content)
@@ -154,34 +154,34 @@ def test_a_log_that_is_not_ours_is_refused(path: Path) -> None:
         assert log.read_bytes() == content
 
 
-def test_a_log_with_a_line_that_cannot_be_is_refused_with_its_place(path: Path) -> None:
+def test_an_invalid_log_line_is_an_error_with_its_line_number(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
     log = Path(log_path(str(path)))
     whole = log.read_text()
     log.write_text(whole.replace('"judged"', '"undone"'))
-    with pytest.raises(RankproofError, match="taken back that is not there"):
+    with pytest.raises(RankproofError, match="undoes a judgement that does not exist"):
         JudgementLog(str(path), "ann")
     log.write_text(whole.replace('"grade": 2', '"grade": "2"'))
     with pytest.raises(RankproofError, match=r"log\.jsonl:2: grade is not a whole number"):
         JudgementLog(str(path), "ann")
 
 
-def test_a_second_server_on_the_same_file_is_refused_until_the_first_ends(path: Path) -> None:
-    with opened(path), pytest.raises(UsageError, match="is being written by another rankproof serve"):
+def test_a_second_server_on_the_same_file_is_rejected_until_the_first_ends(path: Path) -> None:
+    with opened(path), pytest.raises(UsageError, match="is in use by another rankproof serve"):
         JudgementLog(str(path), "bob")
     with opened(path, "bob") as ledger:
         assert ledger.assessor == "bob"
 
 
-def test_judgements_of_other_data_do_not_go_into_the_same_file(path: Path) -> None:
+def test_judgements_of_two_datasets_do_not_share_a_file(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
-        with pytest.raises(UsageError, match="holds judgements of other data"):
+        with pytest.raises(UsageError, match="has judgements of another dataset"):
             ledger.judge(("q1", "d2"), 2, "e" * 64)
 
 
-def test_a_judgement_that_cannot_be_written_is_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judgement_that_cannot_be_written_is_not_saved(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         log = Path(log_path(str(path))).read_bytes()
@@ -190,7 +190,7 @@ def test_a_judgement_that_cannot_be_written_is_not_kept(path: Path, monkeypatch:
             raise ExternalError("the disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_module, "write_blocks", full)
+            patch.setattr(judgement_log, "write_blocks", full)
             with pytest.raises(ExternalError):
                 ledger.judge(("q1", "d2"), 3, DATA)
         assert (ledger.grade(("q1", "d2")), Path(log_path(str(path))).read_bytes()) == (None, log)
@@ -198,7 +198,7 @@ def test_a_judgement_that_cannot_be_written_is_not_kept(path: Path, monkeypatch:
     assert judged_in(path) == "q1 human:ann d1 2\nq1 human:ann d3 1\n"
 
 
-def test_a_log_that_was_taken_away_is_noticed(path: Path) -> None:
+def test_a_removed_log_is_an_error(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
         Path(log_path(str(path))).unlink()
@@ -209,30 +209,30 @@ def test_a_log_that_was_taken_away_is_noticed(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("", "names no file"),
-        ("-", "names no file"),
-        ("a\0b", "names no file"),
-        ("my.qrels.gz", "would be compressed"),
+        ("", "--judge needs a file"),
+        ("-", "--judge needs a file"),
+        ("a\0b", "--judge needs a file"),
+        ("my.qrels.gz", "is a compressed file"),
         ("nowhere/my.qrels", "a folder that does not exist"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused_at_the_start(name: str, words: str) -> None:
+def test_a_file_that_cannot_be_written_is_rejected_at_the_start(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         JudgementLog(name, "ann")
 
 
 @pytest.mark.parametrize("assessor", ["", "  ", "x" * 65])
-def test_who_is_a_name(assessor: str, path: Path) -> None:
-    with pytest.raises(UsageError, match="--assessor is a name"):
+def test_an_assessor_name_has_1_to_64_characters(assessor: str, path: Path) -> None:
+    with pytest.raises(UsageError, match="--assessor must have 1 to 64 characters"):
         JudgementLog(str(path), assessor)
 
 
-def test_a_name_is_one_word_that_no_terminal_obeys(path: Path) -> None:
+def test_an_assessor_name_becomes_one_printable_word(path: Path) -> None:
     with opened(path, "a b\x1b[31m\u202ec\n") as ledger:
         assert ledger.assessor == "a_b_[31m_c"
 
 
-def test_the_first_write_may_be_cut_anywhere(path: Path) -> None:
+def test_the_first_write_may_be_interrupted_at_any_byte(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
     log = Path(log_path(str(path)))

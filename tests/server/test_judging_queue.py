@@ -30,7 +30,7 @@ def guest(tmp_path: Path, judged: Path) -> Iterator[Visitor]:
         yield visitor.enter()
 
 
-def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands(guest: Visitor) -> None:
+def test_the_page_has_every_unjudged_pair_with_its_texts_and_without_its_ranks(guest: Visitor) -> None:
     data = data_of(guest)
     assert sorted((query, doc) for query, doc, *_ in data["pairs"]) == [(f"q{at}", f"d{n}") for at in (1, 2, 3) for n in (2, 3)]
     assert ["q1", "d2", "q1", "d2", "what is 0?", "the text of 1 · \\u202e"] in data["pairs"]
@@ -38,7 +38,7 @@ def test_the_list_has_every_unjudged_pair_with_its_texts_and_not_where_it_stands
     assert not re.search("bm25|hybrid", guest.get("/r/1/judge").text)
 
 
-def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands(guest: Visitor, judged: Path) -> None:
+def test_a_grade_is_saved_at_once_and_only_then_are_the_ranks_shown(guest: Visitor, judged: Path) -> None:
     seen = guest.post("/r/1/judge", {**PAIR, "grade": 2})
     assert seen.status == 200
     assert judged_in(judged) == "q1 human:ann d2 2\n"
@@ -48,7 +48,7 @@ def test_a_grade_is_kept_at_once_and_only_then_is_told_where_the_document_stands
     assert (data["grades"], data["last"]) == ({str(place): 2}, place)
 
 
-def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
+def test_undo_removes_the_grade(guest: Visitor, judged: Path) -> None:
     guest.post("/r/1/judge", {**PAIR, "grade": 2})
     guest.post("/r/1/judge", {**PAIR, "grade": 0})
     assert guest.post("/r/1/undo", PAIR).json["grade"] == 2
@@ -69,19 +69,17 @@ def test_undo_takes_the_grade_back(guest: Visitor, judged: Path) -> None:
         (PAIR, "the grade must be"),
         ({"query": "q1", "doc": "d1", "grade": 1}, "this pair is not in the list"),
         ({"query": "q1", "doc": "../d2", "grade": 1}, "this pair is not in the list"),
-        ({"query": ["q1"], "doc": "d2", "grade": 1}, "query and doc must be texts"),
-        ({"grade": 1}, "query and doc must be texts"),
+        ({"query": ["q1"], "doc": "d2", "grade": 1}, "query and doc must be strings"),
+        ({"grade": 1}, "query and doc must be strings"),
     ],
 )
-def test_what_is_no_judgement_of_a_listed_pair_is_refused(
-    guest: Visitor, judged: Path, body: dict[str, object], words: str
-) -> None:
+def test_an_invalid_judgement_is_rejected(guest: Visitor, judged: Path, body: dict[str, object], words: str) -> None:
     seen = guest.post("/r/1/judge", body)
     assert (seen.status, words in seen.text) == (400, True)
     assert not judged.exists()
 
 
-def test_two_tabs_that_judge_at_the_same_time_lose_nothing(tmp_path: Path, judged: Path) -> None:
+def test_two_tabs_that_judge_at_the_same_time_lose_no_judgement(tmp_path: Path, judged: Path) -> None:
     with serving([saved(tmp_path / "results", many_pairs(12, 6))], judge=judged) as visitor:
         visitor.enter()
         pairs = [(query, doc) for query, doc, *_ in data_of(visitor)["pairs"]]
@@ -105,7 +103,7 @@ def test_a_pair_judged_in_two_tabs_has_the_grade_of_one_of_them(guest: Visitor, 
     assert len(judged.read_text().splitlines()) == 1
 
 
-def test_the_next_start_knows_what_was_judged(tmp_path: Path, judged: Path) -> None:
+def test_a_later_server_has_the_earlier_judgements(tmp_path: Path, judged: Path) -> None:
     folder = saved(tmp_path / "results")
     with serving([folder], judge=judged) as visitor:
         visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
@@ -113,7 +111,7 @@ def test_the_next_start_knows_what_was_judged(tmp_path: Path, judged: Path) -> N
         assert list(data_of(visitor.enter())["grades"].values()) == [3]
 
 
-def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path, judged: Path) -> None:
+def test_results_of_two_datasets_are_not_judged_into_one_file(tmp_path: Path, judged: Path) -> None:
     paths = [saved(tmp_path / "one"), saved(tmp_path / "two", fingerprint="e" * 64)]
     with serving(paths, judge=judged) as visitor:
         visitor.enter().post("/r/1/judge", {**PAIR, "grade": 3})
@@ -122,68 +120,68 @@ def test_results_of_other_data_are_not_judged_into_the_same_file(tmp_path: Path,
     assert judged_in(judged) == "q1 human:ann d2 3\n"
 
 
-def test_pairs_that_qrels_cannot_hold_or_nobody_can_read_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:
+def test_pairs_without_text_or_with_invalid_ids_are_left_out_and_counted(tmp_path: Path, judged: Path) -> None:
     results = small_results(queries=("q1", "q 2"), docs=("d1", "d2", "d3", "d4"))
     shown = {doc: text for doc, text in results.snippets.items() if doc != "d3"}
     with serving([saved(tmp_path / "results", replace(results, snippets=shown))], judge=judged) as visitor:
         visitor.enter()
         assert [pair[:2] for pair in data_of(visitor)["pairs"]] == [["q1", "d2"]]
-        assert "3 more cannot be judged here" in visitor.get("/r/1/judge").text
+        assert "3 more pairs cannot be judged here" in visitor.get("/r/1/judge").text
 
 
-def test_a_file_changed_by_another_hand_is_told_and_not_written_over(guest: Visitor, judged: Path) -> None:
+def test_a_file_changed_by_another_program_is_not_overwritten(guest: Visitor, judged: Path) -> None:
     guest.post("/r/1/judge", {**PAIR, "grade": 3})
     judged.write_text("mine\n")
     seen = guest.post("/r/1/judge", {**PAIR, "grade": 1})
-    assert (seen.status, "was changed by another hand" in seen.text) == (409, True)
+    assert (seen.status, "was changed by another program" in seen.text) == (409, True)
     assert judged.read_text() == "mine\n"
 
 
-def test_where_everything_is_judged_there_is_nothing_to_judge(tmp_path: Path, judged: Path) -> None:
+def test_a_fully_judged_experiment_has_an_empty_queue(tmp_path: Path, judged: Path) -> None:
     with serving([saved(tmp_path / "results", small_results(docs=("d1", "d2")))], judge=judged) as visitor:
         page = visitor.enter().get("/r/1/judge").text
-    assert "There is nothing to judge here" in page
+    assert "There are no pairs to judge" in page
     assert "Nothing is left" not in page
 
 
-def test_of_too_many_pairs_those_that_systems_rank_most_differently_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_pairs_those_that_systems_rank_most_differently_are_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     results = many_pairs()
-    whole = build_queue(results, DocumentTexts())
+    every = build_queue(results, DocumentTexts())
     monkeypatch.setattr("rankproof._server.judging_queue.MAX_CANDIDATES", 50)
     some = build_queue(results, DocumentTexts())
-    assert (whole.passed_over, some.passed_over) == (False, True)
-    assert len(some.queue_items) == 50 < len(whole.queue_items)
-    assert set(some.queue_items) <= set(whole.queue_items)
-    asked = list(some.queue_items)
-    assert [pair for pair in whole.queue_items if pair in some.queue_items] == asked
-    assert set(list(whole.queue_items)[:40]) <= set(asked)
+    assert (every.is_sampled, some.is_sampled) == (False, True)
+    assert len(some.items) == 50 < len(every.items)
+    assert set(some.items) <= set(every.items)
+    asked = list(some.items)
+    assert [pair for pair in every.items if pair in some.items] == asked
+    assert set(list(every.items)[:40]) <= set(asked)
 
 
-def test_a_page_whose_pairs_are_some_of_many_says_so(guest: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sampled_queue_is_noted_on_the_page(guest: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankproof._server.judging_queue.MAX_CANDIDATES", 3)
-    assert "too many unjudged pairs to look at all" in guest.get("/r/1/judge").text
+    assert "too many unjudged pairs to rank all" in guest.get("/r/1/judge").text
     assert len(data_of(guest)["pairs"]) == 3
 
 
-def searched(results: ExperimentResult) -> Dataset:
-    """What the results could have been made on: one document is long, another too long for a page."""
+def dataset_of(results: ExperimentResult) -> Dataset:
+    """A dataset of the results; one document is long, another too long for a page."""
     texts = {"d1": "short", "d2": "long words " * 100, "d3": "w" * (MAX_PASSAGE_LENGTH + 1), "d4": "short"}
     return Dataset("tiny", Corpus([Document(doc, text, title="") for doc, text in texts.items()]), results.texts, results.qrels)
 
 
-def test_a_passage_of_which_results_keep_the_beginning_is_said_to_be_one(tmp_path: Path, judged: Path) -> None:
+def test_a_truncated_passage_is_marked(tmp_path: Path, judged: Path) -> None:
     snippets = {**small_results().snippets, "d2": f"{'x' * 300}…"}
     with serving([saved(tmp_path / "results", snippets=snippets)], judge=judged) as visitor:
         data, page = data_of(visitor.enter()), visitor.get("/r/1/judge").text
     assert {data["pairs"][at][1] for at in data["beginnings"]} == {"d2"}
     assert len(data["beginnings"]) == 3
-    assert "Beginning only" in page
-    assert "with <code>--dataset</code> shows them whole" in page
+    assert "Only the beginning of the document is shown" in page
+    assert "with <code>--dataset</code> to show full documents" in page
 
 
-def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> None:
+def test_with_the_dataset_passages_are_complete(tmp_path: Path, judged: Path) -> None:
     results = small_results()
-    dataset = searched(results)
+    dataset = dataset_of(results)
     fitting = saved(tmp_path / "results", results, fingerprint=dataset.fingerprint(), snippets={"d2": f"{'x' * 300}…"})
     with serving([fitting], judge=judged, dataset=dataset) as visitor:
         data = data_of(visitor.enter())
@@ -194,15 +192,15 @@ def test_with_the_dataset_passages_are_whole(tmp_path: Path, judged: Path) -> No
 
 def test_the_texts_of_another_dataset_are_not_shown(tmp_path: Path, judged: Path) -> None:
     results = small_results()
-    with serving([saved(tmp_path / "results", results)], judge=judged, dataset=searched(results)) as visitor:
+    with serving([saved(tmp_path / "results", results)], judge=judged, dataset=dataset_of(results)) as visitor:
         assert not any("long words" in pair[5] for pair in data_of(visitor.enter())["pairs"])
 
 
 @pytest.mark.parametrize(("grade", "warns"), [(4, True), (3, False), (1, True)])
-def test_grades_on_another_scale_are_warned_of(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
+def test_another_grade_scale_is_a_warning(grade: int, warns: bool, tmp_path: Path, judged: Path) -> None:
     results = small_results()
     qrels = Qrels.from_dict({query: {"d1": grade, "d4": 0} for query in results.queries})
     with serving([saved(tmp_path / "results", results, qrels=qrels)], judge=judged) as visitor:
         page = visitor.enter().get("/r/1/judge").text
-    assert ("Another scale" in page) is warns
-    assert (f"go up to {grade}, and those made here from 0 to 3" in page) is warns
+    assert ("Different grade scales" in page) is warns
+    assert (f"go up to {grade}, those of this page from 0 to 3" in page) is warns

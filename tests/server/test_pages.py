@@ -66,14 +66,14 @@ def ids(visitor: Visitor) -> dict[str, str]:
     return dict(map(reversed, re.findall(r'<h2><a href="/r/(\d+)">([^<]*)</a></h2>', visitor.get("/").text)))
 
 
-def test_the_list_says_what_each_experiment_is_newest_first(guest: Visitor) -> None:
+def test_the_list_shows_each_experiment_newest_first(guest: Visitor) -> None:
     page = guest.get("/").text
     assert list(ids(guest)) == ["newer", "small", "elsewhere"]
     for words in ("tiny", "2026-01-01 00:00:00 UTC", "bm25, late, rerank", "nDCG@10", "best of 2:", "ffffffffffff", "folder old"):
         assert words in page
 
 
-def test_what_cannot_be_read_is_listed_with_the_reason(guest: Visitor) -> None:
+def test_unreadable_folders_are_listed_with_the_reason(guest: Visitor) -> None:
     page = guest.get("/").text
     assert "qrels.tsv: the file was changed after the results were written" in page
     assert "foreign/result.json: not a result of rankproof" in page
@@ -90,18 +90,18 @@ def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
         assert (seen.status, "file not found" in seen.text) == (422, True)
 
 
-def test_why_a_folder_cannot_be_read_is_found_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_an_unreadable_folder_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved(tmp_path / "results")
     (folder / "qrels.tsv").write_bytes(b"")
-    shelf = ResultsLibrary([str(folder)])
-    (spot,) = shelf.entries()
-    first = shelf.summary(spot)
+    library = ResultsLibrary([str(folder)])
+    (entry,) = library.entries()
+    first = library.summary(entry)
     monkeypatch.setattr("rankproof._server.library.read_summary", lambda _: pytest.fail("read again"))
     assert isinstance(first, RankproofError)
-    assert shelf.summary(spot) is first
+    assert library.summary(entry) is first
 
 
-def test_the_summary_is_that_of_the_results_read_whole(home: Path) -> None:
+def test_the_summary_equals_that_of_the_loaded_results(home: Path) -> None:
     for name in ("old", "new", "other"):
         results, found = load_results(home / name), read_summary(str(home / name))
         assert found.systems == tuple(system_run.name for system_run in results.system_runs)
@@ -111,7 +111,7 @@ def test_the_summary_is_that_of_the_results_read_whole(home: Path) -> None:
         assert found.data == (results.qrels.fingerprint(), results.fingerprint)
 
 
-def test_systems_that_tie_are_all_named_and_one_that_answers_is_no_rival(tmp_path: Path) -> None:
+def test_tied_systems_are_all_named_and_answering_systems_are_not_ranked(tmp_path: Path) -> None:
     best, poor = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
     names = ("poor", "one", "two", "answers")
     results = small_results(names, scores={"poor": poor, "one": best, "two": best, "answers": best})
@@ -125,17 +125,17 @@ def test_systems_that_tie_are_all_named_and_one_that_answers_is_no_rival(tmp_pat
         assert "best of 3:</span> one and two" in visitor.enter().get("/").text
 
 
-def test_a_folder_that_is_mended_is_read_again(tmp_path: Path) -> None:
+def test_a_repaired_folder_is_read_again(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results")
     whole = (folder / "qrels.tsv").read_bytes()
     (folder / "qrels.tsv").write_bytes(b"")
     with serving([folder]) as visitor:
-        assert "This folder cannot be read" in visitor.enter().get("/").text
+        assert "This results folder cannot be read" in visitor.enter().get("/").text
         (folder / "qrels.tsv").write_bytes(whole)
         assert list(ids(visitor)) == ["small"]
 
 
-def test_one_folder_that_nobody_foresaw_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_a_broken_folder_does_not_hide_the_others(tmp_path: Path) -> None:
     saved(tmp_path / "good", name="good")
     strange = saved(tmp_path / "strange", small_results(measures=["nDCG@10"])) / "result.json"
     document = json.loads(strange.read_text())
@@ -147,15 +147,15 @@ def test_one_folder_that_nobody_foresaw_does_not_hide_the_others(tmp_path: Path)
         assert "strange: cannot be read" in visitor.get("/").text
 
 
-def test_a_folder_that_cannot_be_read_has_no_report_but_a_reason(guest: Visitor) -> None:
+def test_an_unreadable_folder_has_an_error_page(guest: Visitor) -> None:
     known = set(ids(guest).values())
     for unread in {str(each) for each in range(1, 6)} - known:
         seen = guest.get(f"/r/{unread}")
         assert seen.status == 422
-        assert "This cannot be shown" in seen.text
+        assert "This page cannot be shown" in seen.text
 
 
-def test_the_report_is_the_page_that_report_writes_with_a_way_back(guest: Visitor, home: Path) -> None:
+def test_the_report_is_that_of_the_report_command_with_links(guest: Visitor, home: Path) -> None:
     seen = guest.get(f"/r/{ids(guest)['newer']}")
     whole = render_report(ResultsLibrary([str(home / "new")]).results(ResultsLibrary([str(home / "new")]).entries()[0]))
     assert seen.status == 200
@@ -164,7 +164,7 @@ def test_the_report_is_the_page_that_report_writes_with_a_way_back(guest: Visito
     assert "/" in Elements(seen.text).links()
 
 
-def test_a_report_is_made_again_when_the_results_are_others(tmp_path: Path) -> None:
+def test_a_report_is_rendered_again_when_the_results_change(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results")
     with serving([folder]) as visitor:
         visitor.enter()
@@ -175,7 +175,7 @@ def test_a_report_is_made_again_when_the_results_are_others(tmp_path: Path) -> N
         assert "renamed" in visitor.get("/").text
 
 
-def test_an_experiment_that_comes_later_is_in_the_list_and_no_id_changes(tmp_path: Path) -> None:
+def test_a_new_experiment_appears_in_the_list_and_no_id_changes(tmp_path: Path) -> None:
     saved(tmp_path / "b", name="first")
     with serving([tmp_path]) as visitor:
         visitor.enter()
@@ -184,7 +184,7 @@ def test_an_experiment_that_comes_later_is_in_the_list_and_no_id_changes(tmp_pat
         assert ids(visitor) == {**before, "second": "2"}
 
 
-def test_two_experiments_on_the_same_data_are_compared_in_words(guest: Visitor) -> None:
+def test_two_experiments_on_the_same_data_are_compared(guest: Visitor) -> None:
     known = ids(guest)
     offered = guest.get(f"/r/{known['newer']}/compare").text
     path = f"/r/{known['newer']}/compare/{known['small']}"
@@ -199,23 +199,25 @@ def test_two_experiments_on_the_same_data_are_compared_in_words(guest: Visitor) 
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_winner_is_told_whichever_experiment_is_named_first(order: tuple[int, int]) -> None:
+def test_the_winner_does_not_depend_on_the_order_of_the_experiments(order: tuple[int, int]) -> None:
     queries = [f"q{at}" for at in range(40)]
-    whole = wide_results(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
-    parts = [_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new")]
+    results = wide_results(["poor", "fair", "good", "strong"], queries, measures=["nDCG@10", "RR@10"])
+    parts = [_only(results, ("poor", "good"), "old"), _only(results, ("fair", "strong"), "new")]
     found = compare_experiments(parts[order[0]], parts[order[1]], ("one", "two"))
     assert found.lead.startswith("strong is better than good in nDCG@10")
     assert [one.title for one in found.verdicts] == ["nDCG@10", "RR@10"]
     pairs = {frozenset((mine, theirs)) for mine in ("poor", "good") for theirs in ("fair", "strong")}
     for one in found.verdicts:
-        assert {frozenset(row.split(" vs ")) for row in one.sheet.grid.rows} == pairs
-        assert len(one.sentences) == len(one.sheet.grid.rows) == 4
+        assert {frozenset(row.split(" vs ")) for row in one.table.grid.rows} == pairs
+        assert len(one.sentences) == len(one.table.grid.rows) == 4
         assert sum(int(count.rpartition(" ")[2]) for count in one.counts.split(", ")) == 4
 
 
 def test_only_the_pairs_that_are_shown_count_as_tests() -> None:
-    whole = wide_results(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
-    found = compare_experiments(_only(whole, ("poor", "good"), "old"), _only(whole, ("fair", "strong"), "new"), ("one", "two"))
+    results = wide_results(["poor", "fair", "good", "strong"], [f"q{at}" for at in range(40)], measures=["nDCG@10", "RR@10"])
+    found = compare_experiments(
+        _only(results, ("poor", "good"), "old"), _only(results, ("fair", "strong"), "new"), ("one", "two")
+    )
     assert "over 8 tests" in found.means.sentences[0]
     assert sum(len(one.sentences) for one in found.verdicts) == 8
 
@@ -235,7 +237,7 @@ def test_different_data_are_not_compared(guest: Visitor) -> None:
     assert guest.get(f"/r/{known['small']}/compare/{known['small']}").status == 409
 
 
-def test_experiments_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_experiments_with_equal_names_are_named_by_their_folders(tmp_path: Path) -> None:
     paths = [saved(tmp_path / "one"), saved(tmp_path / "two"), saved(tmp_path / "deep" / "one")]
     with serving(paths) as visitor:
         visitor.enter()
@@ -243,7 +245,7 @@ def test_experiments_of_one_name_are_told_apart_by_their_folders(tmp_path: Path)
         assert "small (1)/late vs small (2)/bm25" in visitor.get("/r/1/compare/3").text
 
 
-def test_without_judging_there_is_no_way_to_judge(guest: Visitor) -> None:
+def test_without_judging_there_is_no_judging_page(guest: Visitor) -> None:
     first = next(iter(ids(guest).values()))
     assert guest.get(f"/r/{first}/judge").status == 404
     assert guest.post(f"/r/{first}/judge", {"query": "q1", "doc": "d2", "grade": 1}).status == 404
@@ -281,19 +283,19 @@ def assert_inert(page: str, path: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2028\u2029]", page)
 
 
-def test_a_folder_without_results_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_a_folder_without_results_is_rejected_at_the_start(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere", Path(__file__)):
-        with pytest.raises(UsageError, match="is no results folder, and there is none in it"):
+        with pytest.raises(UsageError, match="is not a results folder and contains none"):
             ResultsLibrary([str(path)])
 
 
-def test_a_folder_named_twice_is_there_once(tmp_path: Path) -> None:
+def test_a_folder_given_twice_is_listed_once(tmp_path: Path) -> None:
     saved(tmp_path / "one")
-    shelf = ResultsLibrary([str(tmp_path), str(tmp_path / "one"), f"{tmp_path}/./one"])
-    assert [spot.label for spot in shelf.entries()] == ["one"]
+    library = ResultsLibrary([str(tmp_path), str(tmp_path / "one"), f"{tmp_path}/./one"])
+    assert [entry.label for entry in library.entries()] == ["one"]
 
 
-def test_what_was_asked_for_least_lately_is_given_up_first() -> None:
+def test_the_least_recently_used_value_is_evicted_first() -> None:
     made: list[str] = []
     kept: LruCache[str] = LruCache(2)
     for key in "abacb":
@@ -301,7 +303,7 @@ def test_what_was_asked_for_least_lately_is_given_up_first() -> None:
     assert made == ["a", "b", "c", "b"]
 
 
-def test_what_could_not_be_made_leaves_nothing_behind_and_is_tried_again() -> None:
+def test_a_failed_value_is_not_cached_and_is_tried_again() -> None:
     kept: LruCache[str] = LruCache(2)
     for key in range(5):
         with pytest.raises(ZeroDivisionError):
@@ -311,6 +313,6 @@ def test_what_could_not_be_made_leaves_nothing_behind_and_is_tried_again() -> No
 
 
 def test_a_template_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    html_page("refusal.html.j2", title="a", why="b")
+    html_page("error.html.j2", title="a", message="b")
     monkeypatch.setattr("rankproof._server.responses._text", lambda *_: pytest.fail("read again"))
-    assert b"second" in html_page("refusal.html.j2", title="a", why="second").body
+    assert b"second" in html_page("error.html.j2", title="a", message="second").body

@@ -106,7 +106,7 @@ def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset |
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield Visitor(service.door.url)
+            yield Visitor(service.auth.url)
         finally:
             service.shutdown()
             thread.join()

@@ -1,4 +1,4 @@
-"""Rank movement: each relevant document's rank before and after as a line; those that go the same way are one thicker line."""
+"""Slope chart of rank moves: one line for each relevant document, thicker for equal moves."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from rankproof._charts.model import Axis, Chart, Lines, Mark, Medium, Panel, Tic
 from rankproof._charts.placement import Box, Spot
 from rankproof._charts.scale import Scale
 
-Way = Literal["kept", "demoted", "promoted", "lost", "found"]
-WAYS: tuple[Way, ...] = ("kept", "demoted", "promoted", "lost", "found")
-"""In the order in which they are drawn: what matters most lies on top."""
+MoveKind = Literal["kept", "demoted", "promoted", "lost", "found"]
+MOVE_KINDS: tuple[MoveKind, ...] = ("kept", "demoted", "promoted", "lost", "found")
+"""In drawing order, the most important on top."""
 Move = tuple[int | None, int | None]
-"""A rank before and one after; None is not retrieved."""
+"""A rank in the baseline and one in the system; None if not retrieved."""
 _EDGES = (*range(1, 11), 12, 15, 20, 25, 32, 40, 50, 64, 80, 100, 140, 200, 300, 500, 700, 1000, 1 << 62)
 _NAMED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 _WIDEST = 7.0
-_NOWHERE = 1.14
-"""Where what was not retrieved lies, below the deepest rank at 1."""
+_NOT_RETRIEVED = 1.14
+"""The depth of documents that were not retrieved; the deepest rank is at 1."""
 
 
-def way_of(move: Move) -> Way:
-    """What the move is called."""
+def move_kind(move: Move) -> MoveKind:
+    """The kind of a move."""
     before, after = move
     if before is None or after is None:
         return "found" if before is None else "lost"
     return "promoted" if after < before else "demoted" if after > before else "kept"
 
 
-def binned(moves: Iterable[Move]) -> Counter[Move]:
-    """The moves counted, deep ranks put together as no eye could tell them apart; the way of each stays what it was."""
+def bin_moves(moves: Iterable[Move]) -> Counter[Move]:
+    """The number of moves by binned rank; a bin never changes the kind of a move."""
     found: Counter[Move] = Counter()
     for move in moves:
         before, after = map(_bin, move)
-        found[move if way_of((before, after)) != way_of(move) else (before, after)] += 1
+        found[move if move_kind((before, after)) != move_kind(move) else (before, after)] += 1
     return found
 
 
 def slope_chart(
     medium: Medium, moves: Mapping[Move, int], names: tuple[str, str], title: str, about: str, height: float
 ) -> Chart:
-    """The moves from the system at the left to the one at the right, with how often each happened."""
+    """The moves from the system at the left to the one at the right, with their counts."""
     ranks = [rank for move in moves for rank in move if rank is not None]
     deepest, em = min(max(ranks, default=1), _NAMED[-1]), medium.text
     head = head_of(medium, title, ())
     frame = Box(3 * em, head.height + 2.6 * em, medium.width - 3 * em, head.height + height - em)
-    scale = Scale(0, _NOWHERE)
+    scale = Scale(0, _NOT_RETRIEVED)
     ticks = [Tick(_depth(rank, deepest), str(rank)) for rank in _NAMED if rank <= deepest]
-    left = Axis(scale, ticks=(*ticks, Tick(_NOWHERE, "none")), reverse=True)
+    left = Axis(scale, ticks=(*ticks, Tick(_NOT_RETRIEVED, "none")), reverse=True)
     right = Axis(scale, ticks=left.ticks, grid=False, reverse=True, opposite=True)
     panel = Panel(frame, Axis(Scale(0, 1)), left, tuple(_lines(moves, deepest)))
     room = medium.width / 2 - 3 * em
@@ -65,20 +65,20 @@ def slope_chart(
 
 
 def _depth(rank: int | None, deepest: int) -> float:
-    """Ranks as depths on a logarithmic scale."""
-    return _NOWHERE if rank is None else math.log(min(rank, deepest)) / math.log(max(deepest, 2))
+    """The depth of a rank on a logarithmic scale."""
+    return _NOT_RETRIEVED if rank is None else math.log(min(rank, deepest)) / math.log(max(deepest, 2))
 
 
 def _lines(moves: Mapping[Move, int], deepest: int) -> list[Mark]:
-    """For each way one mark for each width of line, thin ones first."""
+    """One mark for each kind of move and line width, thin lines first."""
     most, found = max(moves.values(), default=1), list[Mark]()
-    for way in WAYS:
+    for kind in MOVE_KINDS:
         sizes: dict[float, list[tuple[Spot, ...]]] = {}
         for move, times in sorted(moves.items(), key=lambda each: (each[1], str(each[0]))):
-            if way_of(move) == way:
+            if move_kind(move) == kind:
                 size = round(1 + (_WIDEST - 1) * math.sqrt((times - 1) / max(most - 1, 1)), 1)
                 sizes.setdefault(size, []).append(((0.0, _depth(move[0], deepest)), (1.0, _depth(move[1], deepest))))
-        found += [Lines(tuple(lines), f"move {way}", size) for size, lines in sorted(sizes.items())]
+        found += [Lines(tuple(lines), f"move {kind}", size) for size, lines in sorted(sizes.items())]
     return found
 
 

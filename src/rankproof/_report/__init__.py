@@ -1,1 +1,1 @@
-"""One page that anybody can open: a climb as a self-contained HTML file."""
+"""Results as one self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""ReportContext: computed once."""
+"""ReportContext: the values that several sections of the report share, each computed once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.compare.pairs import CompareOptions, JoinedValues, PairComparison, compare_pairs, join_systems
+from rankproof._analysis.compare.pairs import CompareOptions, JoinedValues, PairComparison, Verdict, compare_pairs, join_systems
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions
@@ -27,100 +27,100 @@ from rankproof.errors import UsageError
 from rankproof.measures._judged import Judged
 
 MANY_QUERIES = 2_000
-"""With more queries than this tests hardly change with more draws."""
+"""With more queries than this, more resamples hardly change a test."""
 
 
 def compare_options(n: int) -> CompareOptions:
-    """For the differences between systems."""
+    """Options of the comparisons between systems, for n queries."""
     return CompareOptions(samples=100_000 if n <= MANY_QUERIES else 20_000, resamples=resample_count(n))
 
 
 def segment_options(n: int) -> SegmentOptions:
-    """For segments against the rest."""
+    """Options of the tests of segments against the rest, for n queries."""
     return SegmentOptions(samples=resample_count(n), resamples=resample_count(n))
 
 
 @dataclass(frozen=True, eq=False)
 class ReportContext:
-    """A climb under analysis."""
+    """Results with everything that the sections compute from them."""
 
     results: ExperimentResult
 
     @cached_property
     def inputs(self) -> AnalysisInput:
-        """The climb as the analysis takes it."""
+        """The results as input for the analyses."""
         return input_from_results(self.results)
 
     @cached_property
     def measure(self) -> str:
-        """The measure that verdicts are told in: the first that is a mean, else the first."""
+        """The main measure: the first that is a mean, else the first."""
         measures = self.results.result.systems[0].measures
         return next((name for name, one in measures.items() if one.summary == "mean"), next(iter(measures)))
 
     @cached_property
     def values(self) -> Mapping[str, MeasureResult]:
-        """System to its values of that measure."""
+        """The main measure of each system."""
         return {system.name: system.measures[self.measure] for system in self.results.result.systems}
 
     @cached_property
     def one(self) -> MeasureResult:
-        """The first system's values of it, for what is true of all."""
+        """The main measure of the first system, for what all systems share."""
         return next(iter(self.values.values()))
 
     @cached_property
     def oriented_values(self) -> Mapping[str, float]:
-        """System to its value, the sign turned where less is better."""
+        """The value of each system, negated if lower is better."""
         return {name: oriented_value(one) for name, one in self.values.items()}
 
     @cached_property
     def ranking_systems(self) -> list[str]:
-        """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+        """The systems with a ranking of their own: an answering system keeps the ranking of its baseline."""
         return ranking_systems(self.results.system_runs) or list(self.values)
 
     @cached_property
     def answering_systems(self) -> list[str]:
-        """The other systems: they answer from the ranking of one of those."""
+        """The systems that answer from the ranking of another system."""
         return [name for name in self.values if name not in self.ranking_systems]
 
     @property
     def has_better_direction(self) -> bool:
-        """Whether the measure says which system is better."""
+        """Whether the main measure has a better direction."""
         return has_winner(self.one.measure)
 
     @cached_property
     def best_systems(self) -> list[str]:
-        """The best systems: one, or those that tie."""
+        """The best system, or all that tie."""
         return best_systems({name: self.oriented_values[name] for name in self.ranking_systems})
 
     @property
     def best(self) -> str:
-        """The best system, of those that tie the fastest."""
+        """The best system; the fastest of those that tie."""
         return min(self.best_systems, key=lambda name: self.times.get(name, 0.0))
 
     @cached_property
-    def baseline(self) -> str:
-        """The first system of the ladder."""
+    def first_system(self) -> str:
+        """The first system of the experiment."""
         return self.results.system_runs[0].name
 
     @cached_property
     def system_runs(self) -> Mapping[str, SystemRun]:
-        """System to its rung."""
+        """The run of each system."""
         return {system_run.name: system_run for system_run in self.results.system_runs}
 
     @cached_property
     def times(self) -> Mapping[str, float]:
-        """System to its milliseconds a query, p50; empty where nothing was timed."""
+        """The median milliseconds a query of each system; empty if nothing was timed."""
         timed = any(len(system_run.times["total"]) and system_run.times["total"].any() for system_run in self.results.system_runs)
         return {name: system_run.time_of("total")["p50"] for name, system_run in self.system_runs.items()} if timed else {}
 
     @cached_property
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
-        """System and measure to the 95% interval of its mean."""
+        """The 95% interval of the mean for each system and measure."""
         return mean_intervals(self._all)
 
     @cached_property
     def sampling(self) -> str:
-        """How those were made, as in "bootstrap, BCa, 10,000 resamples"; empty where there is none."""
+        """The method of the intervals, as in "bootstrap, BCa, 10,000 resamples"; empty if there are none."""
         return describe_mean_intervals(self._all, self.intervals) or ""
 
     @property
@@ -129,17 +129,17 @@ class ReportContext:
 
     @cached_property
     def unjudged(self) -> UnjudgedDocuments:
-        """Every system's rankings, and what of them nobody judged."""
+        """The rankings of every system and their unjudged documents."""
         return find_unjudged(self.inputs)
 
     @cached_property
     def settings(self) -> CompareOptions:
-        """How systems are compared."""
+        """The options of the comparisons."""
         return compare_options(self.one.queries)
 
     @cached_property
     def joined_values(self) -> JoinedValues | None:
-        """The contenders' values of that measure side by side; None where there is nothing to compare."""
+        """The values of the ranking systems in the main measure; None if there is nothing to compare."""
         result = self.results.result
         systems = tuple(system for system in result.systems if system.name in self.ranking_systems)
         try:
@@ -149,19 +149,19 @@ class ReportContext:
 
     @cached_property
     def comparisons(self) -> list[PairComparison]:
-        """Every pair of contenders under that measure, the better first."""
+        """Every pair of ranking systems in the main measure, the better first."""
         return [] if self.joined_values is None else compare_pairs(self.joined_values, None, self.settings)
 
     def comparison(self, one: str, other: str) -> PairComparison | None:
-        """What is known of two systems, whichever is better."""
+        """The comparison of two systems, in either order."""
         return next((each for each in self.comparisons if {each.observed.one, each.observed.other} == {one, other}), None)
 
     @cached_property
     def not_distinguishable(self) -> list[str]:
-        """The systems that cannot be told from the best."""
-        unsure = ("not significant", "same", "equivalent")
+        """The systems with no significant difference from the best."""
+        not_significant: tuple[Verdict, ...] = ("not significant", "same", "equivalent")
         pairs = {name: self.comparison(self.best, name) for name in self.ranking_systems if name != self.best}
-        return [name for name, pair in pairs.items() if pair is not None and pair.verdict in unsure]
+        return [name for name, pair in pairs.items() if pair is not None and pair.verdict in not_significant]
 
 
 _DEFAULT_CUTOFF = 10
@@ -169,14 +169,14 @@ _DEFAULT_CUTOFF = 10
 
 @dataclass(frozen=True, slots=True)
 class JudgedShares:
-    """System to the part of its first `cutoff` documents that somebody judged."""
+    """The share of judged documents in the top `cutoff` of each system."""
 
     cutoff: int
     share: Mapping[str, float]
 
 
 def judged_shares(context: ReportContext) -> JudgedShares:
-    """The shares within the cutoff of the measure that verdicts are told in, else of the first 10."""
+    """The judged shares within the cutoff of the main measure, else in the top 10."""
     cutoff = getattr(context.one.measure, "cutoff", None) or _DEFAULT_CUTOFF
     measure = Judged @ cutoff
     found = {}

@@ -1,4 +1,4 @@
-"""Section, HtmlTable, phrases."""
+"""The elements of a page (sections, tables, charts, figures) and the phrases they share."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rankproof.errors import for_message
 
 @dataclass(frozen=True, slots=True)
 class HtmlTable:
-    """A grid under its caption; `abouts` say what columns mean, `heats` colour cells by row and column, from 0 to 9.
+    """A grid with a caption; `sentences` come before it and `notes` after it.
 
-    `notes` stand below it. `told` are sentences that stand before it.
+    `column_notes` explain columns by name; `colour_levels` colour cells by row and column, from 0 to 9.
     """
 
     caption: str
@@ -32,22 +32,22 @@ class HtmlTable:
     sentences: tuple[str, ...] = ()
 
     def colour_class(self, row: int, column: int) -> str:
-        """The class of a cell that has a colour."""
+        """The CSS class of a coloured cell, else empty."""
         level = self.colour_levels.get((row, column))
         return "" if level is None else f"heat heat-{level}"
 
 
 def html_table(table: Table, *, sentences: bool = False) -> HtmlTable:
-    """An analysis' table; its sentences too where nothing else on the page says them."""
-    abouts = {column.name: column.about for column in table.columns if column.about}
-    return HtmlTable(table.title, table_grid(table), abouts, table.notes, sentences=table.sentences if sentences else ())
+    """A table of an analysis as HTML table, with or without its sentences."""
+    column_notes = {column.name: column.about for column in table.columns if column.about}
+    return HtmlTable(table.title, table_grid(table), column_notes, table.notes, sentences=table.sentences if sentences else ())
 
 
 @dataclass(frozen=True, slots=True)
 class SvgChart:
-    """A drawing as SVG, and the same in words for those who cannot see it.
+    """A chart as SVG with a title and a text alternative.
 
-    `narrow` is the same drawing for a phone, None where the first fits one; `small` charts stand side by side.
+    `narrow` is the chart for a phone, None if the first fits; `small` charts are laid out side by side.
     """
 
     title: str
@@ -59,7 +59,7 @@ class SvgChart:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """A number that must not be missed: what it is, its value, and what must be known beside it."""
+    """A key number with its label and a remark."""
 
     label: str
     value: str
@@ -68,7 +68,7 @@ class KeyFigure:
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A text of its own lines, folded under its title."""
+    """A preformatted text, folded under its title."""
 
     title: str
     text: str
@@ -76,7 +76,7 @@ class FoldedText:
 
 @dataclass(frozen=True, slots=True)
 class MeasureTerm:
-    """A word and what it means; `aside` is shown small behind it."""
+    """A term with its meaning; `aside` follows in small print."""
 
     word: str
     title: str
@@ -86,10 +86,9 @@ class MeasureTerm:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page; `key` is its anchor, `question` what it answers.
+    """A section of the page; `key` is its anchor, `question` the question it answers.
 
-    What must be read first stands first: the lead, figures, sentences, points of a list, warnings, then charts, then tables.
-    `folded` tables and texts are shown when asked for; `key_of_ways` says that its small charts show moves, which need a key.
+    The fields are in page order. `folded` tables and `texts` are collapsed; `has_move_legend` adds the legend of rank moves.
     """
 
     key: str
@@ -109,7 +108,7 @@ class Section:
 
 
 def join_names(names: Sequence[str], most: int = 6) -> str:
-    """Names in a sentence: a, b and c; the last of many are counted."""
+    """Names in a sentence, as in "a, b and c"; those beyond `most` are counted."""
     safe = [for_message(name) for name in names[:most]]
     if len(names) > most:
         safe = [*safe[:-1], f"{len(names) - most + 1} others"]
@@ -117,23 +116,23 @@ def join_names(names: Sequence[str], most: int = 6) -> str:
 
 
 def format_milliseconds(value: float) -> str:
-    """A time, as in 20.4 ms; seconds where there are many."""
+    """A time in milliseconds, or in seconds from 10 s."""
     return f"{shown_time(value)} ms" if value < 10_000 else f"{shown_time(value / 1000)} s"
 
 
 def format_megabytes(size: int) -> str:
-    """A size in memory."""
+    """A size in MB or kB."""
     return f"{shown_time(size / 1e6)} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
 
 
 def signed_difference(difference: float, one: MeasureResult) -> str:
-    """A difference of means with its sign, in percentage points where the measure is a share."""
+    """A signed difference of means, in percentage points if the measure lies between 0 and 1."""
     size = format_points(difference, one.measure)
     return f"+{size}" if difference > 0 and size != format_points(0.0, one.measure) else size
 
 
 def interval_phrase(interval: Interval | None, one: MeasureResult) -> str:
-    """An interval in words; nothing where there is none."""
+    """An interval in words; empty if there is none."""
     if interval is None:
         return ""
     low, high = (format_value(end, one) for end in interval)
@@ -141,12 +140,12 @@ def interval_phrase(interval: Interval | None, one: MeasureResult) -> str:
 
 
 def interval_cell(interval: Interval | None) -> str:
-    """An interval in a cell."""
+    """An interval as the text of a cell."""
     return MISSING if interval is None else f"{interval[0]:.4f}–{interval[1]:.4f}"
 
 
 def as_sentence(note: str) -> str:
-    """A note as a sentence."""
+    """A note as a sentence with a capital and a full stop."""
     return f"{note[:1].upper()}{note[1:]}{'' if note.endswith(('.', '?', '!', '…')) else '.'}"
 
 

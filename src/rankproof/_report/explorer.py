@@ -1,4 +1,4 @@
-"""Data of every query."""
+"""The data of the table of queries, as JSON for the script of the page."""
 
 from __future__ import annotations
 
@@ -25,38 +25,39 @@ MAX_TEXT_SIZE = 14_000_000
 
 
 class DocumentList:
-    """Documents in the order in which they are first asked for."""
+    """Documents in the order of their first use, by index."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._indices: dict[str, int] = {}
 
     def index_of(self, doc: str) -> int:
-        """Where the document stands in the list."""
-        return self._places.setdefault(doc, len(self._places))
+        """The index of the document, new or known."""
+        return self._indices.setdefault(doc, len(self._indices))
 
     def indices_of(self, docs: Iterable[str]) -> list[int]:
-        """The same for many."""
+        """The indices of several documents."""
         return [self.index_of(doc) for doc in docs]
 
     def columns(self, snippets: Mapping[str, str], titles: Mapping[str, int]) -> dict[str, list[str] | list[int]]:
-        """Ids, beginnings of texts, all cut at the same length, the longest that leaves the page small enough, and titles.
+        """The ids, snippets and title lengths of the documents.
 
-        A title is told by how much of its text it is, in the units in which JavaScript counts.
+        Snippets are cut at the longest length that keeps the page small; a title is the start of its snippet, and its length
+        is in UTF-16 units, as in JavaScript.
         """
-        texts = [snippets.get(doc, "") for doc in self._places]
-        place = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -_text_size(texts, length))
-        length = SNIPPET_LENGTHS[min(place, len(SNIPPET_LENGTHS) - 1)]
-        heads = [_utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._places]
-        return {"ids": list(self._places), "texts": [truncate(text, length) for text in texts], "titles": heads}
+        texts = [snippets.get(doc, "") for doc in self._indices]
+        at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -_text_size(texts, length))
+        length = SNIPPET_LENGTHS[min(at, len(SNIPPET_LENGTHS) - 1)]
+        title_lengths = [_utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._indices]
+        return {"ids": list(self._indices), "texts": [truncate(text, length) for text in texts], "titles": title_lengths}
 
 
 def truncate(text: str, length: int) -> str:
-    """The beginning of a text; a cut is marked."""
+    """The text cut at the length, with an ellipsis."""
     return text if len(text) <= length + 1 else f"{text[:length]}…"
 
 
 def _utf16_length(text: str) -> int:
-    """How long the text is in UTF-16."""
+    """The length of the text in UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -70,7 +71,7 @@ MAX_ANSWER_LENGTH = 4_000
 def answers_by_query(
     system_run: SystemRun, queries: tuple[str, ...], documents: DocumentList
 ) -> list[dict[str, Any] | None] | None:
-    """By query what the system said; None for a system that only ranks."""
+    """The answers of a system by query; None for a system that does not answer."""
     answers = system_run.answers
     if answers is None:
         return None
@@ -78,10 +79,10 @@ def answers_by_query(
 
 
 def references_by_query(results: ExperimentResult) -> list[list[str] | None]:
-    """By query the texts of which any is right: none where the right thing is to abstain, None where nothing is known."""
-    known = _references(results)
+    """The reference answers by query: empty if the query has no answer, None if there is no reference."""
+    references = _references(results)
     return [
-        [truncate(text, MAX_ANSWER_LENGTH) for text in known[query].answers] if query in known else None
+        [truncate(text, MAX_ANSWER_LENGTH) for text in references[query].answers] if query in references else None
         for query in results.queries
     ]
 
@@ -91,7 +92,7 @@ def _answer_json(answer: Answer, documents: DocumentList) -> dict[str, Any]:
 
 
 def _references(results: ExperimentResult) -> References:
-    """Fields of queries that are no references, whatever their name, hinder nobody from reading the page."""
+    """The reference answers in the query fields; empty if the fields are malformed."""
     try:
         return references_from_queries(results.texts)
     except InputError:
@@ -102,7 +103,7 @@ VALUE_DIGITS = 5
 
 
 def round_number(value: float, digits: int = VALUE_DIGITS) -> float | int | None:
-    """The number to that many digits after the point, whole ones without a point; None where it is none."""
+    """The rounded number, as an integer if it is one; None if it is not finite."""
     if not math.isfinite(value):
         return None
     near = round(value, digits)
@@ -110,17 +111,17 @@ def round_number(value: float, digits: int = VALUE_DIGITS) -> float | int | None
 
 
 def round_column(values: Iterable[float | None], digits: int = VALUE_DIGITS) -> list[float | int | None]:
-    """The same for a column, None where there is no value."""
+    """The rounded numbers of a column; None stays None."""
     return [None if value is None else round_number(value, digits) for value in values]
 
 
 ValueColumn = list[float | int | None]
 EXPLAINED_MEASURES = frozenset(("nDCG", "DCG", "RR", "P", "R", "AP", "Success"))
-"""Those that the page's script counts again; explorer-measures.js has one function for each."""
+"""The measures that the page explains; explorer-measures.js has a formula for each."""
 
 
 def all_measures(results: ExperimentResult) -> dict[str, Measure]:
-    """Every measure of the rankings, then those of answers."""
+    """The measures of the rankings, then those of the answers."""
     return {
         name: one.measure
         for result in (results.result, results.answers)
@@ -131,7 +132,7 @@ def all_measures(results: ExperimentResult) -> dict[str, Measure]:
 
 
 def measure_facts(measure: Measure) -> dict[str, Any]:
-    """What the script must know to name a measure, to sort by it and to count it again."""
+    """The properties of a measure that the script needs to name, sort and compute it."""
     gain = getattr(measure, "gain", None)
     return {
         "name": str(measure),
@@ -148,7 +149,7 @@ def measure_facts(measure: Measure) -> dict[str, Any]:
 
 
 def measure_values(results: ExperimentResult, measures: list[str]) -> list[list[ValueColumn | None]]:
-    """By system and measure, a value for each query of the climb; None where a system has nothing of that measure."""
+    """The values by system, measure and query; None if a system has no value of the measure."""
     return [[_value_column(results, system_run.name, name) for name in measures] for system_run in results.system_runs]
 
 
@@ -156,8 +157,8 @@ def _value_column(results: ExperimentResult, system: str, measure: str) -> Value
     found = _measure_result(results.result, system, measure) or _measure_result(results.answers, system, measure)
     if found is None:
         return None
-    known = found.per_query
-    return round_column(known.get(query) for query in results.queries)
+    values = found.per_query
+    return round_column(values.get(query) for query in results.queries)
 
 
 def _measure_result(result: Result | None, system: str, measure: str) -> MeasureResult | None:
@@ -166,8 +167,8 @@ def _measure_result(result: Result | None, system: str, measure: str) -> Measure
 
 
 def _has_unusable_gains(gain: object) -> bool:
-    """Whether gains by hand give a worth to grades that the page does not hold, or less than none."""
-    return isinstance(gain, tuple) and any(grade < 1 or worth < 0 for grade, worth in gain)
+    """Whether custom gains are negative or of grades below 1, which the page does not contain."""
+    return isinstance(gain, tuple) and any(grade < 1 or value < 0 for grade, value in gain)
 
 
 TOP_DEPTH = 10
@@ -176,7 +177,7 @@ Grades = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class RankedSystem:
-    """One system, by query of the climb: its first documents, the ranks of those that are looked up, how many it retrieved."""
+    """The top documents, the ranks of some documents and the number of retrieved ones of a system, by query."""
 
     tops: tuple[tuple[str, ...], ...]
     ranks: tuple[Mapping[str, int], ...]
@@ -184,27 +185,27 @@ class RankedSystem:
 
 
 def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, RankedSystem]:
-    """Every system; looked up are judged documents, and those at the top of the systems that stand over it."""
+    """The rankings of every system, with ranks of judged documents and of the top of systems that use it as baseline."""
     orders = {system_run.name: _ranked_documents(system_run.run, results.queries) for system_run in results.system_runs}
     tops = {name: tuple(docs[:TOP_DEPTH] for docs in each) for name, each in orders.items()}
-    above = {
+    compared_tops = {
         name: [tops[system_run.name] for system_run in results.system_runs if system_run.baseline == name] for name in orders
     }
     return {
         name: RankedSystem(
             tops[name],
-            tuple(map(_ranks, orders[name], _looked_up_documents(results, grades, above[name]))),
+            tuple(map(_ranks, orders[name], _ranked_subset(results, grades, compared_tops[name]))),
             tuple(map(len, orders[name])),
         )
         for name in orders
     }
 
 
-def _looked_up_documents(
-    results: ExperimentResult, grades: Grades, above: list[tuple[tuple[str, ...], ...]]
+def _ranked_subset(
+    results: ExperimentResult, grades: Grades, compared_tops: list[tuple[tuple[str, ...], ...]]
 ) -> Iterator[set[str]]:
     for at, query in enumerate(results.queries):
-        yield set(grades[query]).union(*(tops[at] for tops in above))
+        yield set(grades[query]).union(*(tops[at] for tops in compared_tops))
 
 
 def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
@@ -212,7 +213,7 @@ def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
 
 
 def _ranked_documents(run: Run, queries: Sequence[str]) -> list[tuple[str, ...]]:
-    """The run's documents for each of the queries, best first; none for a query that it lacks."""
+    """The documents of the run for each query, best first; empty for a query that the run lacks."""
     found = {}
     for query, (start, end) in zip(run.queries, pairwise(run.offsets.tolist()), strict=True):
         docs = run.docs[start:end]
@@ -225,13 +226,13 @@ _NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, "
 
 
 def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
-    """Each field with its values and, for every query, which of them it has (-1 for none)."""
+    """Each field with its values and the index of the value of every query, -1 for none."""
     groups = by_length(input_from_results(results)).segments
-    ways: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
-    ways["length"] = {query: name for name, queries in groups.items() for query in queries}
+    columns: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
+    columns["length"] = {query: name for name, queries in groups.items() for query in queries}
     return [
         _encode_segments(results, name, found)
-        for name, found in ways.items()
+        for name, found in columns.items()
         if 1 < len(set(found.values())) <= MAX_SEGMENT_VALUES
     ]
 
@@ -254,8 +255,8 @@ def _segment_name(value: object) -> str | None:
 
 def _encode_segments(results: ExperimentResult, name: str, found: Mapping[str, str]) -> dict[str, Any]:
     values = sorted(set(found.values()))
-    places = {value: at for at, value in enumerate(values)}
-    return {"name": name, "values": values, "of": [places[found[query]] if query in found else -1 for query in results.queries]}
+    indices = {value: at for at, value in enumerate(values)}
+    return {"name": name, "values": values, "of": [indices[found[query]] if query in found else -1 for query in results.queries]}
 
 
 _MAX_QUERY_LENGTH = 1_000
@@ -263,7 +264,7 @@ _TIME_DIGITS = 3
 
 
 def explorer_blocks(results: ExperimentResult) -> dict[str, dict[str, Any]]:
-    """`data`, which the table needs at once, and `details`, read when a query is opened; docs/report.md has their shape."""
+    """`data` for the table, and `details` for an open query; docs/report.md describes their format."""
     grades = {
         query: {doc: grade for doc, grade in results.qrels.get(query, {}).items() if grade >= 0} for query in results.queries
     }
@@ -273,7 +274,7 @@ def explorer_blocks(results: ExperimentResult) -> dict[str, dict[str, Any]]:
 
 def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
     measures = all_measures(results)
-    places = {system_run.name: at for at, system_run in enumerate(results.system_runs)}
+    indices = {system_run.name: at for at, system_run in enumerate(results.system_runs)}
     texts = [
         truncate(results.texts[query].text, _MAX_QUERY_LENGTH) if query in results.texts else "" for query in results.queries
     ]
@@ -282,7 +283,7 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
         "rel": results.rel,
         "highest": max((grade for docs in grades.values() for grade in docs.values()), default=0),
         "systems": [
-            {"name": system_run.name, "baseline": None if system_run.baseline is None else places.get(system_run.baseline)}
+            {"name": system_run.name, "baseline": None if system_run.baseline is None else indices.get(system_run.baseline)}
             for system_run in results.system_runs
         ],
         "measures": [measure_facts(measure) for measure in measures.values()],
@@ -295,7 +296,7 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
 
 
 def _first_relevant_ranks(results: ExperimentResult, grades: Grades, ranked: RankedSystem) -> list[int]:
-    """The rank of each query's first relevant document, 0 where none was retrieved."""
+    """The rank of the first relevant document of each query, 0 if none was retrieved."""
     return [
         min((rank for doc, rank in ranks.items() if grades[query].get(doc, -1) >= results.rel), default=0)
         for query, ranks in zip(results.queries, ranked.ranks, strict=True)
@@ -309,14 +310,14 @@ def _unjudged_counts(results: ExperimentResult, grades: Grades, ranked: RankedSy
 def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
     documents = DocumentList()
     tops = {name: [documents.indices_of(top) for top in one.tops] for name, one in ranked.items()}
-    kept = _needed_judgements(results, grades, ranked)
-    systems = [_system_json(system_run, ranked, tops[system_run.name], kept) for system_run in results.system_runs]
+    judgements = _needed_judgements(results, grades, ranked)
+    systems = [_system_json(system_run, ranked, tops[system_run.name], judgements) for system_run in results.system_runs]
     for system, system_run in zip(systems, results.system_runs, strict=True):
         system["answers"] = answers_by_query(system_run, results.queries, documents)
     judged = {
-        "counts": [len(docs) for docs in kept],
-        "docs": [documents.index_of(doc) for docs in kept for doc in docs],
-        "grades": [grade for docs in kept for grade in docs.values()],
+        "counts": [len(docs) for docs in judgements],
+        "docs": [documents.index_of(doc) for docs in judgements for doc in docs],
+        "grades": [grade for docs in judgements for grade in docs.values()],
     }
     return {
         "documents": documents.columns(results.snippets, results.titles),
@@ -327,30 +328,30 @@ def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, Ranked
 
 
 def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> list[dict[str, int]]:
-    """The judgements that the page needs, highest grade first: those worth something, and those of documents it shows."""
+    """The judgements that the page needs, highest grade first: relevant documents, and the documents it shows."""
     least = min((1, results.rel, *(getattr(one, "least", 1) for one in all_measures(results).values())))
-    kept = []
+    found = []
     for at, query in enumerate(results.queries):
         shown = {doc for one in ranked.values() for doc in one.tops[at]}
         ordered = sorted(grades[query].items(), key=lambda pair: (-pair[1], pair[0]))
-        kept.append({doc: grade for doc, grade in ordered if grade >= least or doc in shown})
-    return kept
+        found.append({doc: grade for doc, grade in ordered if grade >= least or doc in shown})
+    return found
 
 
 def _system_json(
-    system_run: SystemRun, ranked: dict[str, RankedSystem], tops: list[list[int]], kept: list[dict[str, int]]
+    system_run: SystemRun, ranked: dict[str, RankedSystem], tops: list[list[int]], judgements: list[dict[str, int]]
 ) -> dict[str, Any]:
-    """One system's rankings; `ranks` follow the judgements, `below` the tops: ranks in the system below; 0 for not retrieved."""
-    own, below = ranked[system_run.name], ranked.get(system_run.baseline or "")
+    """The rankings of a system: `ranks` of the judged documents, `baseline_ranks` of its top documents; 0 if not retrieved."""
+    own, baseline = ranked[system_run.name], ranked.get(system_run.baseline or "")
     return {
         "counts": [len(top) for top in tops],
         "docs": [doc for top in tops for doc in top],
         "retrieved": list(own.retrieved),
-        "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, kept, strict=True) for doc in docs],
-        "baseline_ranks": None if below is None else _baseline_ranks(own, below),
+        "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
+        "baseline_ranks": None if baseline is None else _baseline_ranks(own, baseline),
         "times": round_column(system_run.times["total"].tolist(), _TIME_DIGITS),
     }
 
 
-def _baseline_ranks(own: RankedSystem, below: RankedSystem) -> list[int]:
-    return [ranks.get(doc, 0) for top, ranks in zip(own.tops, below.ranks, strict=True) for doc in top]
+def _baseline_ranks(own: RankedSystem, baseline: RankedSystem) -> list[int]:
+    return [ranks.get(doc, 0) for top, ranks in zip(own.tops, baseline.ranks, strict=True) for doc in top]

@@ -1,4 +1,4 @@
-"""HTML page, assets, CSP."""
+"""The report as one HTML file: templates, style, script and content security policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 STYLES = (
-    *("report.css", "sheets.css", "widths.css", "charts.css", "explorer.css"),
+    *("report.css", "tables.css", "widths.css", "charts.css", "explorer.css"),
     *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "print.css"),
 )
 SCRIPTS = (
@@ -37,33 +37,33 @@ SCRIPTS = (
     "explorer.js",
     "page.js",
 )
-"""In the order in which they run: one script, each file a part of it."""
+"""In execution order; together they are one script."""
 _NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|\d (?:pp|ms|s|MB|kB)\b")
 
 
 @cache
 def stylesheet() -> str:
-    """Every style sheet in one."""
+    """All style sheets, joined."""
     return "".join(_text("static", name) for name in STYLES)
 
 
 @cache
 def page_script() -> str:
-    """Every script in one, readable as it was written."""
+    """All scripts, joined."""
     return "".join(_text("static", name) for name in SCRIPTS)
 
 
 def render_template(template: str, **values: Any) -> str:
-    """A template filled in; every value is escaped unless it is Markup, and nothing in it is invisible."""
+    """Render a template; values are escaped unless they are Markup, and invisible characters are shown as escapes."""
     return template_environment(template_text).get_template(template).render(**values)
 
 
 @cache
 def template_environment(source: Callable[[str], str]) -> Environment:
-    """How templates are filled in, given where their text comes from."""
+    """The Jinja environment that loads templates with `source`."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=FunctionLoader(source),
         autoescape=True,
         undefined=StrictUndefined,
@@ -71,32 +71,32 @@ def template_environment(source: Callable[[str], str]) -> Environment:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    made.filters |= {"lines": _visible_lines, "tied": _keep_units_together}
-    return made
+    environment.filters |= {"visible_lines": _visible_lines, "keep_units": _keep_units_together}
+    return environment
 
 
 def template_text(name: str) -> str:
-    """The text of a template."""
+    """The source of a template."""
     return _text("templates", name)
 
 
 def _visible(value: Any) -> Any:
-    """Text as people can see it; Markup was made by us."""
+    """Text with invisible characters escaped; Markup as it is."""
     return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _visible_lines(text: str) -> Markup:
-    """A text of several lines, each as people can see it."""
+    """A text of several lines, each with invisible characters escaped."""
     return Markup("\n").join(escape(escape_invisible(line.rstrip("\r").replace("\t", "    "))) for line in text.split("\n"))
 
 
 def _keep_units_together(text: str) -> str:
-    """A sentence whose numbers stay on the line of what they count."""
+    """A sentence with no line break between a number and its unit."""
     return _NUMBERS.sub(lambda found: found.group().replace(" ", "\u00a0"), escape_invisible(text))
 
 
 def package_text(package: str, folder: str, name: str) -> str:
-    """The text of a file that lies in a folder of a package."""
+    """The text of a file in a folder of a package."""
     return (files(package) / folder / name).read_text(encoding="utf-8")
 
 
@@ -105,12 +105,12 @@ def _text(folder: str, name: str) -> str:
 
 
 def csp_hash(text: str) -> str:
-    """The hash of an inline script or style, as a policy writes it."""
+    """The hash of an inline script or style, as written in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def content_security_policy(scripts: Iterable[str], styles: Iterable[str], *, connect: str = "'none'") -> str:
-    """Nothing is loaded from anywhere; `connect` is where the page's script may talk to."""
+    """A policy that loads nothing; `connect` is the source that scripts may connect to."""
     parts = {
         "default-src": "'none'",
         "script-src": " ".join(map(csp_hash, scripts)) or "'none'",
@@ -128,15 +128,14 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
 
     `links` are pairs of address and text, shown beside the name rankproof.
     """
-    material = ReportContext(results)
-    findings, grounds = _build_sections(FINDING_SECTIONS, material), _build_sections(REFERENCE_SECTIONS, material)
+    context = ReportContext(results)
     return render_template(
         "page.html.j2",
         results=results,
         links=links,
         facts=_facts(results),
-        findings=findings,
-        grounds=grounds,
+        findings=_build_sections(FINDING_SECTIONS, context),
+        reference=_build_sections(REFERENCE_SECTIONS, context),
         policy=content_security_policy([page_script()], [stylesheet()]),
         style=Markup(stylesheet()),
         script=Markup(page_script()),
@@ -144,12 +143,12 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
     )
 
 
-def _build_sections(makers: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
-    return [section for make in makers if (section := make(context)) is not None]
+def _build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
+    return [section for build in builders if (section := build(context)) is not None]
 
 
 def _facts(results: ExperimentResult) -> list[str]:
-    """What stands under the name: how much of everything there is, and when it was made."""
+    """The line under the title: dataset, numbers of queries, documents and systems, and the date."""
     documents, dataset, made = (results.provenance.get(name) for name in ("documents", "dataset", "created"))
     return [
         *([f"on {dataset}"] if dataset else []),

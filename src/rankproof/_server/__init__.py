@@ -1,1 +1,1 @@
-"""Many results folders in one place on loopback: looked at, compared, and judged by people."""
+"""A local web server to view, compare and judge results folders."""

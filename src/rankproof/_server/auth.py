@@ -1,4 +1,4 @@
-"""Who may come in: requests to our own address, with the token of this start or the cookie that it was exchanged for."""
+"""Access control: only requests to the server's own address, with its token or its session cookie."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LOOPBACK = "127.0.0.1"
 _HOST_NAMES = (LOOPBACK, "localhost")
 _DEFAULT_HTTP_PORT = 80
 _KEY_BYTES = 32
-_LOGIN_HINT = "this needs the address that `rankproof serve` printed when it started: open that one"
+_LOGIN_HINT = "open the address that `rankproof serve` printed at its start"
 _ALLOWED_FETCH_SITES = ("same-origin", "none")
 
 
 class Auth:
-    """The keys of one start; the port is part of the cookie's name, for browsers give a host's cookies to all its ports."""
+    """The token and session of one server; the cookie name has the port, because browsers share cookies between ports."""
 
     def __init__(self, port: int) -> None:
         self._token, self._session = secrets.token_urlsafe(_KEY_BYTES), secrets.token_urlsafe(_KEY_BYTES)
@@ -28,18 +28,18 @@ class Auth:
 
     @property
     def url(self) -> str:
-        """What the person who started it opens."""
+        """The address with the token."""
         return f"http://{self._hosts[0]}/?token={self._token}"
 
     def check_host(self, headers: Message) -> str:
-        """The name that we were asked by; a foreign name that leads here is an attack on the browser."""
+        """The Host header; any other name is rejected, as in DNS rebinding attacks."""
         found = headers.get_all("Host", [])
         if len(found) != 1 or found[0] not in self._hosts:
-            raise HttpError(421, "this server answers to its own address only")
+            raise HttpError(421, "this server accepts only requests to its own address")
         return str(found[0])
 
     def exchange_token(self, target: str) -> PageResponse | None:
-        """A cookie for the token in the address, and a way on without it; None where the address has none."""
+        """A redirect that exchanges the token in the address for a cookie; None if there is no token."""
         path, _, query = target.partition("?")
         given = parse_qs(query, keep_blank_values=True).get("token")
         if given is None or path != "/":
@@ -50,7 +50,7 @@ class Auth:
         return PageResponse(303, "text/plain", b"", headers={"Location": "/", "Set-Cookie": cookie})
 
     def check_cookie(self, headers: Message) -> None:
-        """Refuses whoever did not come in by the token, and pages of others that ask in a browser's name."""
+        """Rejects requests without the session cookie, and requests from pages of other sites."""
         given = [value for line in headers.get_all("Cookie", []) for name, value in _parse_cookies(line) if name == self._cookie]
         if not any(_equal_secrets(value, self._session) for value in given):
             raise HttpError(403, _LOGIN_HINT)
@@ -58,13 +58,13 @@ class Auth:
             raise HttpError(403, _LOGIN_HINT)
 
     def check_origin(self, headers: Message, host: str) -> None:
-        """Refuses a change that no page of ours asks for."""
+        """Rejects changes that do not come from a page of this server."""
         if headers.get_all("Origin", []) != [f"http://{host}"]:
-            raise HttpError(403, "only a page of this server may change something")
+            raise HttpError(403, "only pages of this server can make changes")
 
 
 def security_headers(policy: str) -> Mapping[str, str]:
-    """What every reply tells the browser not to do."""
+    """The security headers of every response."""
     return {
         "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",

@@ -1,4 +1,4 @@
-"""JudgingQueue."""
+"""The queue of unjudged pairs, and the page on which they are judged."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rankproof.measures._base import Measure
 
 
 def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int) -> UnjudgedDocuments:
-    """The holes with at most so many pairs: those that the systems rank most differently, near the top."""
-    apart = _rank_disagreement(unjudged_docs, min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH))
-    if len(apart) <= most:
+    """At most `most` unjudged pairs: those that the systems rank most differently, weighted towards the top."""
+    disagreement = _rank_disagreement(unjudged_docs, min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH))
+    if len(disagreement) <= most:
         return unjudged_docs
     kept: dict[str, set[str]] = {query: set() for query in unjudged_docs.docs}
-    for query, doc in nlargest(most, apart, key=apart.__getitem__):
+    for query, doc in nlargest(most, disagreement, key=disagreement.__getitem__):
         kept[query].add(doc)
     return replace(unjudged_docs, docs={query: frozenset(docs) for query, docs in kept.items()})
 
 
 def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[QueryAndDoc, float]:
-    """Each pair and the difference between the discounts of its ranks in the systems; a system that lacks it has 0."""
+    """The range of the rank discounts of each pair over the systems; 0 for a system that did not retrieve it."""
     found: dict[QueryAndDoc, float] = {}
     for query, unjudged in unjudged_docs.docs.items():
         ranked: dict[str, list[float]] = {}
@@ -52,33 +52,33 @@ def _rank_disagreement(unjudged_docs: UnjudgedDocuments, depth: int) -> Mapping[
 
 
 MAX_PASSAGE_LENGTH = 10_000
-"""Characters of a passage: more than a person reads for one grade, and a page of a thousand stays loadable."""
+"""Characters of a passage; keeps a page with a thousand passages small enough to load."""
 _ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is shown of a document, and whether that is all of it."""
+    """The shown text of a document, and whether it is complete."""
 
     text: str
     is_complete: bool
 
 
 class DocumentTexts:
-    """Looks documents up in the dataset for the results that were made on it."""
+    """Full document texts from the dataset, for results on that dataset."""
 
     def __init__(self, dataset: Dataset | None = None) -> None:
         self._dataset = dataset
         self._fingerprint = None if dataset is None else dataset.fingerprint()
 
     def check_fingerprints(self, fingerprints: Iterable[str], name: str) -> None:
-        """Refuses a dataset that none of the results were made on."""
+        """Raises an error if no results are on this dataset."""
         if self._fingerprint is not None and self._fingerprint not in fingerprints:
             what = f"{for_message(name)} is not the dataset of any of these results"
-            raise UsageError(what, fix="name the dataset that they were made on, with its judgements as they were then")
+            raise UsageError(what, fix="pass the dataset of the experiment, with the same judgements")
 
     def passage_of(self, results: ExperimentResult, doc: str) -> Passage:
-        """The document as far as it is known."""
+        """The text of the document, from the dataset or else from the results."""
         if self._dataset is not None and results.fingerprint == self._fingerprint and doc in self._dataset.corpus:
             document = self._dataset.corpus[doc]
             text = " · ".join(part for part in (document.title, document.text) if part)
@@ -87,22 +87,19 @@ class DocumentTexts:
                 if len(text) <= MAX_PASSAGE_LENGTH
                 else Passage(f"{text[:MAX_PASSAGE_LENGTH]}{_ELLIPSIS}", False)
             )
-        kept = results.snippets.get(doc, "")
-        return Passage(kept, not kept.endswith(_ELLIPSIS))
+        snippet = results.snippets.get(doc, "")
+        return Passage(snippet, not snippet.endswith(_ELLIPSIS))
 
 
 MAX_QUEUE_ITEMS = 1000
-"""Pairs in one pile: more than a person judges before the experiment is run again."""
+"""The largest number of pairs in a queue."""
 MAX_CANDIDATES = 3000
-"""Pairs for which it is computed what they could change, while somebody waits for the page."""
+"""The largest number of pairs whose effect is computed, because the page waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueItem:
-    """A pair as a person reads it; `stands` is told only when it is judged, so that no system is favoured.
-
-    `whole` says whether the passage is all of the document.
-    """
+    """A pair with its texts; `system_ranks` is sent only after the grade, to avoid bias."""
 
     query: str
     doc: str
@@ -113,48 +110,48 @@ class QueueItem:
 
     @property
     def pair(self) -> QueryAndDoc:
-        """What is judged."""
+        """The ids of the query and the document."""
         return self.query, self.doc
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JudgingQueue:
-    """Questions in the order of what they could change, found by their pair.
+    """Unjudged pairs, those that could change the measure most first.
 
-    `left_out` counts those nobody can judge here; `passed_over` says that there were too many unjudged pairs to look at all;
-    `highest` is the highest grade that the results were judged by.
+    `left_out` counts the pairs without a text or with ids that qrels cannot hold; `is_sampled` is true if only the pairs that
+    the systems rank most differently were considered; `highest` is the highest grade in the judgements of the results.
     """
 
     measure: str
     fingerprint: str
-    queue_items: Mapping[QueryAndDoc, QueueItem]
+    items: Mapping[QueryAndDoc, QueueItem]
     left_out: int
-    passed_over: bool
+    is_sampled: bool
     highest: int
 
 
 def build_queue(results: ExperimentResult, texts: DocumentTexts) -> JudgingQueue:
-    """The unjudged pairs that could change the climb's main measure most."""
+    """The unjudged pairs that could change the main measure most."""
     inputs = input_from_results(results)
     measure = main_measure(inputs)
-    whole = find_unjudged(inputs)
-    unjudged_docs = most_contested(whole, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)
+    every = find_unjudged(inputs)
+    unjudged_docs = most_contested(every, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)
     rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS).records()
     found = list(_queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
-    questions = {one.pair: one for one in found}
-    left_out, highest = len(rows) - len(questions), highest_grade(results.qrels)
-    return JudgingQueue(measure, results.fingerprint, questions, left_out, unjudged_docs is not whole, highest)
+    items = {one.pair: one for one in found}
+    left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
+    return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest)
 
 
 def _queue_items(results: ExperimentResult, texts: DocumentTexts, rows: list[tuple[str, str, str]]) -> Iterator[QueueItem]:
-    for query, doc, stands in rows:
+    for query, doc, ranks in rows:
         passage = texts.passage_of(results, doc)
         if passage.text.strip() and query in results.texts and _can_be_written(query, doc):
-            yield QueueItem(query, doc, results.texts[query].text, passage.text, passage.is_complete, stands)
+            yield QueueItem(query, doc, results.texts[query].text, passage.text, passage.is_complete, ranks)
 
 
 def _can_be_written(query: str, doc: str) -> bool:
-    """Whether a line of TREC qrels can hold these ids."""
+    """Whether TREC qrels can hold these ids."""
     try:
         return any(True for _ in qrels_blocks(Qrels.from_dict({query: {doc: 0}}), "trec"))
     except InputError:
@@ -162,32 +159,32 @@ def _can_be_written(query: str, doc: str) -> bool:
 
 
 def scale_warning(highest: int) -> str:
-    """What to beware of where the results were judged on another scale; empty where they were not."""
+    """A warning if the results were judged on another scale; else empty."""
     if highest == HIGHEST_GRADE:
         return ""
     return (
-        f"the judgements that the results rest on go up to {highest}, and those made here from {LOWEST_GRADE} to {HIGHEST_GRADE}:"
-        " a grade may not mean the same in both, so do not simply put both in one file"
+        f"the judgements of the results go up to {highest}, those of this page from {LOWEST_GRADE} to {HIGHEST_GRADE};"
+        " a grade may not mean the same in both, so do not merge the two files unchanged"
     )
 
 
 class JudgingPage:
-    """The ledger that keeps the grades, as pages see it."""
+    """The judging page and its requests, on top of the judgement log."""
 
     def __init__(self, log: JudgementLog) -> None:
         self._log = log
 
     def page(self, id: str, name: str, queue: JudgingQueue) -> PageResponse:
-        """The page on which the pile is judged."""
+        """The page with the queue."""
         self._log.check_collection(queue.fingerprint)
-        places = {pair: at for at, pair in enumerate(queue.queue_items)}
+        indices = {pair: at for at, pair in enumerate(queue.items)}
         last = self._log.last
         data = {
             "judge": f"/r/{id}/judge",
             "undo": f"/r/{id}/undo",
-            "pairs": [_item_fields(question) for question in queue.queue_items.values()],
-            "beginnings": [at for at, question in enumerate(queue.queue_items.values()) if not question.is_complete],
-            "last": None if last is None else places.get(last),
+            "pairs": [_item_fields(item) for item in queue.items.values()],
+            "beginnings": [at for at, item in enumerate(queue.items.values()) if not item.is_complete],
+            "last": None if last is None else indices.get(last),
             **self._grades_so_far(queue),
         }
         return html_page(
@@ -197,23 +194,23 @@ class JudgingPage:
             data=json_block(data),
             queue=queue,
             rubric=GRADES,
-            beginnings=any(not question.is_complete for question in queue.queue_items.values()),
+            beginnings=any(not item.is_complete for item in queue.items.values()),
             scale=scale_warning(queue.highest),
             assessor=self._log.assessor,
             file=os.path.basename(self._log.path),
         )
 
     def judge(self, queue: JudgingQueue, body: dict[str, Any]) -> PageResponse:
-        """Keeps a grade; the reply says where the systems have the document."""
-        question, grade = _requested_item(queue, body), body.get("grade")
+        """Saves a grade; the response has the ranks of the document in the systems."""
+        item, grade = _requested_item(queue, body), body.get("grade")
         if not isinstance(grade, int) or isinstance(grade, bool) or grade not in GRADES:
             raise HttpError(400, f"the grade must be one of {', '.join(map(str, GRADES))}")
-        return self._record_change(queue, question, lambda: self._log.judge(question.pair, grade, queue.fingerprint))
+        return self._record_change(queue, item, lambda: self._log.judge(item.pair, grade, queue.fingerprint))
 
     def undo(self, queue: JudgingQueue, body: dict[str, Any]) -> PageResponse:
-        """Takes back a pair's last judgement."""
-        question = _requested_item(queue, body)
-        return self._record_change(queue, question, lambda: self._log.undo(question.pair, queue.fingerprint))
+        """Removes the last judgement of a pair."""
+        item = _requested_item(queue, body)
+        return self._record_change(queue, item, lambda: self._log.undo(item.pair, queue.fingerprint))
 
     def _record_change(self, queue: JudgingQueue, item: QueueItem, change: Callable[[], None]) -> PageResponse:
         try:
@@ -226,13 +223,13 @@ class JudgingPage:
         )
 
     def _grades_so_far(self, queue: JudgingQueue) -> dict[str, Any]:
-        """The grades so far, by the place of the pair in the pile."""
-        found = ((at, self._log.grade(pair)) for at, pair in enumerate(queue.queue_items))
+        """The grades by the index of the pair in the queue."""
+        found = ((at, self._log.grade(pair)) for at, pair in enumerate(queue.items))
         return {"grades": {at: grade for at, grade in found if grade is not None}}
 
 
 def _item_fields(item: QueueItem) -> list[str]:
-    """The pair as it is asked for by, and then as people can see it."""
+    """The ids for requests, then the ids and texts with invisible characters escaped."""
     texts = (item.query, item.doc, item.text, item.passage)
     return [*item.pair, *(escape_invisible(" ".join(text.split())) for text in texts)]
 
@@ -240,8 +237,8 @@ def _item_fields(item: QueueItem) -> list[str]:
 def _requested_item(queue: JudgingQueue, body: dict[str, Any]) -> QueueItem:
     query, doc = body.get("query"), body.get("doc")
     if not isinstance(query, str) or not isinstance(doc, str):
-        raise HttpError(400, "query and doc must be texts")
-    question = queue.queue_items.get((query, doc))
-    if question is None:
-        raise HttpError(400, "this pair is not in the list; load the page again")
-    return question
+        raise HttpError(400, "query and doc must be strings")
+    item = queue.items.get((query, doc))
+    if item is None:
+        raise HttpError(400, "this pair is not in the list; reload the page")
+    return item

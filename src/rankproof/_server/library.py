@@ -1,4 +1,4 @@
-"""Results folders, LRU cache."""
+"""The results folders that the server shows, with their summaries, cached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """Values by key, the ones not asked for longest given up first; an error is not kept."""
+    """A cache that evicts the least recently used value; errors are not cached."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -35,7 +35,7 @@ class LruCache(Generic[T]):
         self._lock = Lock()
 
     def get_or_create(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of the key, made where it is not there."""
+        """The value of the key, created if missing."""
         with self._lock:
             making = self._making.setdefault(key, Lock())
         with making:
@@ -58,9 +58,10 @@ class LruCache(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Who, of what, when; the best by the main measure, all that tie, and their value; the highest grade in use.
+    """The row of a results folder in the list; `best` are the systems with the best value of the main measure.
 
-    `fingerprint` is the dataset's, `judged` the judgements'; `contenders` counts the systems that rank by themselves.
+    `ranking_systems` counts the systems with a ranking of their own, `highest` is the highest grade; `fingerprint` identifies
+    the dataset, `judged` the judgements.
     """
 
     name: str
@@ -78,12 +79,12 @@ class Summary:
 
     @property
     def data(self) -> tuple[str, str]:
-        """What two experiments must have in common to be compared."""
+        """The data that two experiments must share to be compared."""
         return self.judged, self.fingerprint
 
 
 def read_summary(folder: str) -> Summary:
-    """The results in a line, from result.json and the judgements: rankings and texts are read when somebody opens them."""
+    """The summary of a results folder, from result.json and the judgements only."""
     values = read_document(folder)
     check_unchanged(folder, values.inside("sha256"), [QRELS_FILE])
     systems, about = list(values.each("systems")), values.inside("provenance").plain
@@ -109,86 +110,86 @@ def read_summary(folder: str) -> Summary:
 
 
 def highest_grade(qrels: Qrels) -> int:
-    """The highest grade in use."""
+    """The highest grade in the judgements."""
     return max((grade for docs in qrels.values() for grade in docs.values()), default=0)
 
 
 def _ranking_systems(systems: list[JsonObject]) -> list[str]:
-    """The systems that rank by themselves: one that answers leaves the ranking below it as it is."""
+    """The systems with a ranking of their own: an answering system keeps the ranking of its baseline."""
     return [one.text("name") for one in systems if one.text("kind") != "answer" or one.text_or_none("baseline") is None]
 
 
 def _main_measure(system: JsonObject) -> str:
-    """The first measure that is a share of 1, or the first of all."""
+    """The first measure between 0 and 1, else the first."""
     names = list(system.inside("measures").plain)
     return next((name for name in names if parse_measure(name).is_fraction), names[0])
 
 
 def _summary_value(system: JsonObject, measure: str) -> MeasureResult:
-    """What all queries come to; 0 where there is none, which is written as null."""
+    """The value over all queries; 0 for null."""
     value = system.inside("measures").inside(measure).number_or_none("value")
     return MeasureResult(parse_measure(measure), value or 0.0, (), np.zeros(0))
 
 
 FileStamp = tuple[int, int, int]
-"""What tells a folder's results from those that lay there before."""
+"""Modification time, size and inode: changes when a file is replaced."""
 _MAX_LOADED = 3
 _MAX_SUMMARIES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryEntry:
-    """A results folder and the id that it is asked for by."""
+    """A results folder and its id in addresses."""
 
     id: str
     path: str
 
     @property
     def label(self) -> str:
-        """The folder's own name."""
+        """The name of the folder."""
         return os.path.basename(self.path)
 
 
 class ResultsLibrary:
-    """The folders, in the order in which they were named; what comes into a folder of folders later is seen as well."""
+    """The results folders in the given order; new folders are found on each request."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = [os.path.abspath(path) for path in paths]
         for path, given in zip(self._paths, paths, strict=True):
             if not any(_results_folders(path)):
-                what = f"{for_message(given)} is no results folder, and there is none in it"
-                raise UsageError(what, fix="name a folder that `rankproof run` wrote, or one with such folders in it")
+                what = f"{for_message(given)} is not a results folder and contains none"
+                raise UsageError(what, fix="pass a folder that `rankproof run` wrote, or a folder of such folders")
         self._ids: dict[str, str] = {}
         self._lock = Lock()
         self._results_cache: LruCache[ExperimentResult] = LruCache(_MAX_LOADED)
         self._summaries: LruCache[Summary | RankproofError] = LruCache(_MAX_SUMMARIES)
 
     def entries(self) -> list[LibraryEntry]:
-        """Every folder that there is now; an id once given is never another folder's."""
+        """The current folders; an id is never reused for another folder."""
         found = dict.fromkeys(folder for path in self._paths for folder in _results_folders(path))
         with self._lock:
             return [LibraryEntry(self._ids.setdefault(folder, str(len(self._ids) + 1)), folder) for folder in found]
 
-    def entry(self, asked: str) -> LibraryEntry | None:
-        """The folder of that id."""
-        return {spot.id: spot for spot in self.entries()}.get(asked)
+    def entry(self, id: str) -> LibraryEntry | None:
+        """The folder with the id, None if there is none."""
+        return {entry.id: entry for entry in self.entries()}.get(id)
 
     def results(self, entry: LibraryEntry) -> ExperimentResult:
-        """What the folder holds, checked."""
+        """The results in the folder."""
         return self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
 
     def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
-        """The folder in a few words, or why it cannot be read."""
+        """The summary of the folder, or the error that prevents reading it."""
         key = (entry.id, results_stamp(entry), _file_stamp(os.path.join(entry.path, QRELS_FILE)))
         return self._summaries.get_or_create(key, lambda: _summarize(entry))
 
     def summaries(self) -> list[Summary]:
-        """Of every folder that can be read."""
-        return [found for spot in self.entries() if isinstance(found := self.summary(spot), Summary)]
+        """The summaries of all readable folders."""
+        return [found for entry in self.entries() if isinstance(found := self.summary(entry), Summary)]
 
 
 def results_stamp(entry: LibraryEntry) -> FileStamp | None:
-    """When and how large the results were written; None where they are gone."""
+    """The stamp of result.json, None if it is missing."""
     return _file_stamp(os.path.join(entry.path, RESULT_FILE))
 
 
@@ -201,12 +202,12 @@ def _file_stamp(path: str) -> FileStamp | None:
 
 
 def _summarize(entry: LibraryEntry) -> Summary | RankproofError:
-    """What the list shows; why there is none is kept as well, until the files are others."""
+    """The summary, or the error; both are cached until the files change."""
     try:
         return read_summary(entry.path)
     except RankproofError as error:
         return error
-    except Exception as error:  # One folder that nobody foresaw must not hide the others.
+    except Exception as error:  # A broken folder must not hide the others.
         return ExternalError(
             escape_invisible(f"{entry.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again")
         )
@@ -220,7 +221,7 @@ def _load(entry: LibraryEntry) -> ExperimentResult:
 
 
 def _results_folders(path: str) -> Iterator[str]:
-    """The folder itself where it has results, else those in it that have."""
+    """The folder itself if it has results, else the results folders in it."""
     if os.path.lexists(os.path.join(path, RESULT_FILE)):
         yield path
         return
@@ -236,7 +237,7 @@ def _results_folders(path: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """A folder: its summary, or why there is none; `rivals` is how many others are about the same data."""
+    """A row of the list: a summary or an error; `comparable` is the number of other folders on the same data."""
 
     id: str
     label: str
@@ -247,27 +248,27 @@ class LibraryRow:
 
 
 def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
-    """Every folder, newest first; those that cannot be read come last, with the reason."""
-    found = [(spot, library.summary(spot)) for spot in library.entries()]
+    """All folders, newest first; unreadable ones come last."""
+    found = [(entry, library.summary(entry)) for entry in library.entries()]
     data = [summary.data for _, summary in found if isinstance(summary, Summary)]
-    rows = [_library_row(spot, summary, data) for spot, summary in found]
-    read = sorted((row for row in rows if row.summary), key=lambda row: row.summary.made if row.summary else "", reverse=True)
-    return read + [row for row in rows if row.summary is None]
+    rows = [_library_row(entry, summary, data) for entry, summary in found]
+    readable = sorted((row for row in rows if row.summary), key=lambda row: row.summary.made if row.summary else "", reverse=True)
+    return readable + [row for row in rows if row.summary is None]
 
 
 def comparable_rows(library: ResultsLibrary, entry: LibraryEntry) -> list[LibraryRow]:
-    """Every other folder, those about the same data first; `why` says of the others what differs."""
-    mine = library.summary(entry)
-    assert isinstance(mine, Summary), "only what can be read is compared"
-    rows = list(_find_comparable(library, entry, mine))
+    """All other folders, those on the same data first; `why` is how the data of the others differ."""
+    own = library.summary(entry)
+    assert isinstance(own, Summary), "an unreadable folder has no comparison page"
+    rows = list(_find_comparable(library, entry, own))
     return [row for row in rows if not row.why] + [row for row in rows if row.why]
 
 
-def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, mine: Summary) -> Iterator[LibraryRow]:
+def _find_comparable(library: ResultsLibrary, entry: LibraryEntry, own: Summary) -> Iterator[LibraryRow]:
     for other in library.entries():
         found = library.summary(other)
         if other.id != entry.id and isinstance(found, Summary):
-            yield LibraryRow(other.id, other.label, other.path, found, different_data(mine.data, found.data) or "")
+            yield LibraryRow(other.id, other.label, other.path, found, different_data(own.data, found.data) or "")
 
 
 def _library_row(entry: LibraryEntry, found: Summary | RankproofError, data: list[tuple[str, str]]) -> LibraryRow:

@@ -1,4 +1,4 @@
-"""Routes, comparison page."""
+"""The routes of the server, and the comparison of two experiments."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from rankproof.errors import RankproofError
 from rankproof.measures._base import Measure
 
 MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
-"""Few measures: p-values are raised for the number of tests."""
+"""Few measures, because p-values are corrected for the number of tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonVerdicts:
-    """One measure: how many pairs came to which verdict, the table, and a sentence for each row."""
+    """The verdicts of one measure: their counts, the table, and a sentence for each pair."""
 
     title: str
     counts: str
-    sheet: HtmlTable
+    table: HtmlTable
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPair:
-    """What the two came to: the best of the one against the best of the other, all means, and the verdicts."""
+    """The comparison of two experiments: their best systems, all means, and the verdicts."""
 
     names: tuple[str, str]
     lead: str
@@ -57,28 +57,28 @@ class ExperimentPair:
 
 
 def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: tuple[str, str]) -> ExperimentPair:
-    """The two experiments under the main measures; refused where they are not about the same data."""
+    """Compare two experiments by the main measures; raises an error if their data differ."""
     found = [input_from_results(results) for results in (one, other)]
     names = _experiment_names(found, labels)
     both = join_inputs([replace(each, name=name) for each, name in zip(found, names, strict=True)])
     values, settings = join_systems(both.result, _shared_measures(found)), CompareOptions()
-    mine, theirs = both.systems[: len(one.system_runs)], both.systems[len(one.system_runs) :]
-    across, n = compare_sides(values, mine, settings), len(values.queries)
+    first, second = both.systems[: len(one.system_runs)], both.systems[len(one.system_runs) :]
+    across, n = compare_sides(values, first, settings), len(values.queries)
     facts = comparison_facts(values, settings, len(across))
     notes = (*values.notes, *power_notes(across, n, settings))
     means = letters_table(values, across, settings.describe(n, len(across)), notes, facts)
-    bests = {_best_system(both.result, side, str(values.measures[0])) for side in (mine, theirs)}
+    bests = {_best_system(both.result, side, str(values.measures[0])) for side in (first, second)}
     lead = next(pair for pair in across if {pair.observed.one, pair.observed.other} == bests)
     tables = [
         verdict_table(measure, None, [pair for pair in across if pair.observed.measure == measure], settings, facts)
         for measure in values.measures
     ]
-    shown = (_comparison_verdicts(measure, table) for measure, table in zip(values.measures, tables, strict=True))
-    return ExperimentPair(names, verdict_sentence(lead, settings), html_table(means, sentences=True), tuple(shown))
+    verdicts = (_comparison_verdicts(measure, table) for measure, table in zip(values.measures, tables, strict=True))
+    return ExperimentPair(names, verdict_sentence(lead, settings), html_table(means, sentences=True), tuple(verdicts))
 
 
 def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -> tuple[str, str]:
-    """What the experiments are called; the folders' names where that is the same, or else numbers."""
+    """The names of the experiments; the names of their folders if equal, else numbered."""
     one, other = (each.name for each in found)
     if one != other:
         return one, other
@@ -86,7 +86,7 @@ def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -
 
 
 def _shared_measures(found: Sequence[AnalysisInput]) -> list[str] | None:
-    """The main measures that both have, or all that can be compared."""
+    """The main measures that both have; None for all."""
     have = [set(each.result.systems[0].measures) for each in found]
     return [name for name in MAIN_MEASURES if all(name in each for each in have)] or None
 
@@ -97,8 +97,8 @@ def _best_system(result: Result, side: Sequence[str], measure: str) -> str:
 
 def _comparison_verdicts(measure: Measure, table: Table) -> ComparisonVerdicts:
     counts = Counter(str(row["verdict"]) for row in table.records())
-    words = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
-    return ComparisonVerdicts(str(measure), words, html_table(table), table.sentences)
+    summary = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
+    return ComparisonVerdicts(str(measure), summary, html_table(table), table.sentences)
 
 
 _MAX_REPORTS = 4
@@ -106,16 +106,16 @@ _MAX_COMPARISONS = 32
 _MAX_QUEUES = 8
 _ID_PATTERN = "([0-9]{1,9})"
 _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
-"""A report brings its own policy, with the hashes of its script and style; this one is beside it."""
+"""A report contains its own policy with the hashes of its script and style; this one adds to it."""
 
 View = Callable[..., PageResponse]
 
 
 class Router:
-    """Answers for every page; `bench` is where judging happens, None where it was not asked for, `passages` what is judged."""
+    """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge."""
 
     def __init__(self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts) -> None:
-        self._library, self._judging_page, self._passages = library, judging, texts
+        self._library, self._judging_page, self._texts = library, judging, texts
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
         self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
@@ -129,7 +129,7 @@ class Router:
         )
 
     def answer(self, target: str, body: dict[str, Any] | None) -> PageResponse:
-        """What the path names; a body makes it a change."""
+        """The response to a path; with a body it is a POST request."""
         path = target.partition("?")[0]
         for pattern, views in self._views:
             if found := pattern.fullmatch(path):
@@ -137,25 +137,27 @@ class Router:
                 if view is None:
                     return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(views)})
                 return self._call_view(view, found.groups(), body)
-        return self._refusal(404, "There is no such page", "The list has every page that there is.")
+        return self._error_page(404, "Page not found", "The list of results links to all pages.")
 
     def _call_view(self, view: View, ids: tuple[str, ...], body: dict[str, Any] | None) -> PageResponse:
-        spots = [self._library.entry(each) for each in ids]
-        if None in spots:
-            return self._refusal(404, "There are no such results", "The list has every folder that there is.")
+        entries = [self._library.entry(each) for each in ids]
+        if None in entries:
+            return self._error_page(404, "Results not found", "The list has all results folders.")
         try:
-            return view(*spots) if body is None else view(*spots, body)
+            return view(*entries) if body is None else view(*entries, body)
         except RankproofError as error:
-            return self._refusal(422, "This cannot be shown", str(error)) if body is None else text_response(422, str(error))
+            return (
+                self._error_page(422, "This page cannot be shown", str(error)) if body is None else text_response(422, str(error))
+            )
 
     def _list(self) -> PageResponse:
         return html_page("list.html.j2", title="Results", rows=library_rows(self._library), judge=self._judging_page is not None)
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
-        body = self._reports.get_or_create((entry.id, results_stamp(entry)), lambda: self._rendered(entry))
+        body = self._reports.get_or_create((entry.id, results_stamp(entry)), lambda: self._render_report(entry))
         return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
 
-    def _rendered(self, entry: LibraryEntry) -> bytes:
+    def _render_report(self, entry: LibraryEntry) -> bytes:
         links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
         if self._judging_page is not None:
             links.append((f"/r/{entry.id}/judge", "Judge"))
@@ -163,27 +165,27 @@ class Router:
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
         summary = self._readable_summary(entry)
-        rivals = comparable_rows(self._library, entry)
-        return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rivals)
+        rows = comparable_rows(self._library, entry)
+        return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rows)
 
     def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
         if one.id == other.id:
-            return self._refusal(409, "These are the same results", "Choose two different ones.")
+            return self._error_page(409, "The two results are the same", "Choose two different results folders.")
         key = (one.id, other.id, results_stamp(one), results_stamp(other))
-        return self._comparisons.get_or_create(key, lambda: self._compared(one, other))
+        return self._comparisons.get_or_create(key, lambda: self._compare(one, other))
 
-    def _compared(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        climbs = self._library.results(one), self._library.results(other)
+    def _compare(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        results = self._library.results(one), self._library.results(other)
         try:
-            found = compare_experiments(*climbs, (one.label, other.label))
+            found = compare_experiments(*results, (one.label, other.label))
         except RankproofError as error:
-            return self._refusal(409, "These cannot be compared", str(error))
-        pair = [{"id": spot.id, "summary": self._readable_summary(spot), "label": spot.label} for spot in (one, other)]
+            return self._error_page(409, "These experiments cannot be compared", str(error))
+        pair = [{"id": entry.id, "summary": self._readable_summary(entry), "label": entry.label} for entry in (one, other)]
         return html_page("comparison.html.j2", title=f"{found.names[0]} and {found.names[1]}", pair=pair, found=found)
 
     def _judging(self, entry: LibraryEntry) -> PageResponse:
         if self._judging_page is None:
-            return self._refusal(404, "Judging was not asked for", "Start `rankproof serve` with --judge my.qrels.")
+            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge my.qrels.")
         return self._judging_page.page(entry.id, self._readable_summary(entry).name, self._queue(entry))
 
     def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
@@ -194,12 +196,12 @@ class Router:
 
     def _require_judging(self) -> JudgingPage:
         if self._judging_page is None:
-            raise HttpError(404, "judging was not asked for")
+            raise HttpError(404, "judging is off")
         return self._judging_page
 
     def _queue(self, entry: LibraryEntry) -> JudgingQueue:
         return self._queues.get_or_create(
-            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._passages)
+            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._texts)
         )
 
     def _readable_summary(self, entry: LibraryEntry) -> Summary:
@@ -208,5 +210,5 @@ class Router:
             raise found
         return found
 
-    def _refusal(self, status: int, what: str, why: str) -> PageResponse:
-        return html_page("refusal.html.j2", status=status, title=what, why=why)
+    def _error_page(self, status: int, title: str, message: str) -> PageResponse:
+        return html_page("error.html.j2", status=status, title=title, message=message)

@@ -1,4 +1,4 @@
-"""HttpResponse, templates."""
+"""HTTP responses and the templates of the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HTML, JSON, TEXT = "text/html; charset=utf-8", "application/json", "text/plain; 
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """A status, a body and what its headers say of it."""
+    """A response: status, content type, body, policy and further headers."""
 
     status: int
     kind: str
@@ -28,48 +28,48 @@ class PageResponse:
 
 
 class HttpError(Exception):
-    """A request that is not answered: its status, and words that give nothing away."""
+    """A rejected request, with a status and a text that discloses nothing."""
 
-    def __init__(self, status: int, words: str) -> None:
-        super().__init__(words)
-        self.status, self.words = status, words
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
 
 
-def text_response(status: int, words: str) -> PageResponse:
-    """A line of text."""
-    return PageResponse(status, TEXT, f"{words}\n".encode(errors="backslashreplace"))
+def text_response(status: int, text: str) -> PageResponse:
+    """A plain text response."""
+    return PageResponse(status, TEXT, f"{text}\n".encode(errors="backslashreplace"))
 
 
 def json_response(status: int, value: Mapping[str, Any]) -> PageResponse:
-    """A JSON object."""
+    """A JSON response."""
     return PageResponse(status, JSON, json.dumps(value, ensure_ascii=True, allow_nan=False).encode())
 
 
-_SHARED_TEMPLATES = ("sheet.html.j2",)
-"""Templates of the report that these pages use."""
+_SHARED_TEMPLATES = ("table.html.j2",)
+"""The templates of the report that the server uses too."""
 
 
 @cache
 def server_stylesheet() -> str:
-    """The report's style, and what these pages have beside it."""
+    """The style sheets of the report and of the server."""
     return report_style() + _text("static", "serve.css")
 
 
 @cache
 def judge_script() -> str:
-    """What makes the page of judging work."""
+    """The script of the judging page."""
     return _text("static", "judge.js")
 
 
 def html_page(template: str, *, status: int = 200, script: str = "", **values: Any) -> PageResponse:
-    """A template filled in as a whole page, with a policy that allows its own script and style alone."""
-    shown = (
+    """Render a template as a page, with a policy that allows only its own script and style."""
+    text = (
         template_environment(_template)
         .get_template(template)
         .render(style=Markup(server_stylesheet()), script=Markup(script), **values)
     )
     rules = content_security_policy([script] if script else [], [server_stylesheet()], connect="'self'" if script else "'none'")
-    return PageResponse(status, HTML, shown.encode(errors="backslashreplace"), policy=rules)
+    return PageResponse(status, HTML, text.encode(errors="backslashreplace"), policy=rules)
 
 
 def _template(name: str) -> str:

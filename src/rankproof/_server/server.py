@@ -1,4 +1,4 @@
-"""HTTP server on loopback."""
+"""The HTTP server on the loopback address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGITS = 12
 
 
 def read_json_object(headers: Message, stream: BufferedIOBase) -> dict[str, Any]:
-    """The JSON object in the body of a request; its size and kind are looked at before it is read."""
+    """The JSON object in the body of a request; size and type are checked before reading."""
     length = _content_length(headers, stream)
     if headers.get_content_type() != "application/json" or "Content-Type" not in headers:
         stream.read(length)
@@ -38,7 +38,7 @@ def _content_length(headers: Message, stream: BufferedIOBase) -> int:
     if "Transfer-Encoding" in headers or len(given) != 1:
         raise HttpError(411, "the body needs one Content-Length")
     if not (given[0].isascii() and given[0].isdigit() and len(given[0]) <= _DIGITS):
-        raise HttpError(400, "Content-Length is no number of bytes")
+        raise HttpError(400, "Content-Length is not a number")
     length = int(given[0])
     if length > MAX_BODY_BYTES:
         # A browser that is still sending would not see the answer.
@@ -53,9 +53,9 @@ def _parse_object(content: bytes, length: int) -> dict[str, Any]:
     try:
         found = strict_json.parse_strict_json(content.decode(), source="body")
     except (UnicodeDecodeError, InputError):
-        raise HttpError(400, "the body is no JSON") from None
+        raise HttpError(400, "the body is not valid JSON") from None
     if not isinstance(found, dict):
-        raise HttpError(400, "the body is no JSON object")
+        raise HttpError(400, "the body is not a JSON object")
     return found
 
 
@@ -64,23 +64,23 @@ _BLOCK = 64 * 1024
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Reads a request, checks it, answers it and hangs up."""
+    """Reads and checks one request, responds, and closes the connection."""
 
     timeout = 10
     protocol_version = "HTTP/1.1"
 
     def setup(self) -> None:
-        """From now on there is a time by which the request must have come in whole."""
+        """Starts the deadline of the request."""
         super().setup()
         self._service.start_deadline(self.connection)
 
     def finish(self) -> None:
-        """The connection is done with."""
+        """Ends the connection."""
         self._service.clear_deadline(self.connection)
         super().finish()
 
     def handle(self) -> None:
-        """A single request: what one says never mixes with another."""
+        """Handles a single request; connections are not reused."""
         self.raw_requestline = self.rfile.readline(65537)
         self.requestline, self.command = "", ""
         if len(self.raw_requestline) > 65536:
@@ -91,46 +91,46 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self) -> PageResponse:
         try:
             return self._checked_answer()
-        except HttpError as refused:
-            return text_response(refused.status, refused.words)
+        except HttpError as error:
+            return text_response(error.status, error.message)
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
             self._service.report_exception(error)
-            return text_response(500, "something went wrong here; start `rankproof serve` with -v to see what")
+            return text_response(500, "internal error; start `rankproof serve` with -v to see it")
 
     def _checked_answer(self) -> PageResponse:
-        door = self._service.door
-        host = door.check_host(self.headers)
+        auth = self._service.auth
+        host = auth.check_host(self.headers)
         if self.command not in _METHODS:
             return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(_METHODS)})
-        if self.command == "GET" and (entered := door.exchange_token(self.path)) is not None:
-            return entered
-        door.check_cookie(self.headers)
+        if self.command == "GET" and (redirect := auth.exchange_token(self.path)) is not None:
+            return redirect
+        auth.check_cookie(self.headers)
         body: dict[str, Any] | None = None
         if self.command == "POST":
-            door.check_origin(self.headers, host)
+            auth.check_origin(self.headers, host)
             body = read_json_object(self.headers, self.rfile)
         self._service.clear_deadline(self.connection)
         return self._service.answer(self.path, body)
 
-    def _send(self, reply: PageResponse) -> None:
+    def _send(self, response: PageResponse) -> None:
         self.close_connection, self.request_version = True, self.protocol_version
-        self.send_response_only(reply.status)
-        headers = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body)), "Connection": "close"}
-        for name, value in {**headers, **security_headers(reply.policy), **reply.headers}.items():
+        self.send_response_only(response.status)
+        headers = {"Content-Type": response.kind, "Content-Length": str(len(response.body)), "Connection": "close"}
+        for name, value in {**headers, **security_headers(response.policy), **response.headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        whole = memoryview(reply.body)
-        for start in range(0, len(whole), _BLOCK):
-            self.wfile.write(whole[start : start + _BLOCK])
+        body = memoryview(response.body)
+        for start in range(0, len(body), _BLOCK):
+            self.wfile.write(body[start : start + _BLOCK])
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """A request that could not be read; nothing of it is sent back."""
-        self._send(text_response(code, "this request cannot be read"))
+        """Responds to a malformed request without repeating any of it."""
+        self._send(text_response(code, "malformed request"))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a log would keep the token and what was looked at."""
+        """Logs nothing: a log would contain the token."""
 
     @property
     def _service(self) -> Server:
@@ -143,7 +143,7 @@ AnswerRequest = Callable[[str, dict[str, Any] | None], PageResponse]
 
 
 class Server(ThreadingHTTPServer):
-    """Answers requests; `answer` is given the path and the object that was sent, `tell` an error of our own."""
+    """Serves requests; `answer` gets the path and the JSON body, `report_exception` gets internal errors."""
 
     daemon_threads = True
     block_on_close = False
@@ -157,26 +157,26 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__((LOOPBACK, port), Handler)
         except (OSError, OverflowError) as error:
-            why = error.strerror if isinstance(error, OSError) else "no such port"
-            raise UsageError(f"port {port} cannot be used ({why})", fix="name another with --port, or leave it out") from None
-        self.door = Auth(int(self.server_address[1]))
+            reason = error.strerror if isinstance(error, OSError) else "invalid port"
+            raise UsageError(f"port {port} cannot be used ({reason})", fix="choose another with --port, or omit --port") from None
+        self.auth = Auth(int(self.server_address[1]))
 
     def server_bind(self) -> None:
-        """Binds without asking the network what this machine is called."""
+        """Binds without looking up the host name."""
         TCPServer.server_bind(self)
 
     def start_deadline(self, connection: socket.socket) -> None:
-        """A request must have come in on the connection within some seconds."""
+        """Starts the deadline for the request on a connection."""
         with self._lock:
             self._due[connection] = time.monotonic() + REQUEST_TIMEOUT
 
     def clear_deadline(self, connection: socket.socket) -> None:
-        """It has."""
+        """Clears the deadline of a connection."""
         with self._lock:
             self._due.pop(connection, None)
 
     def service_actions(self) -> None:
-        """Hangs up on those who send too slowly, however steadily."""
+        """Closes connections whose deadline has passed."""
         now = time.monotonic()
         with self._lock:
             late = [connection for connection, due in self._due.items() if due < now]
@@ -187,7 +187,7 @@ class Server(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """One more connection, or none where there are too many."""
+        """Accepts a connection, or closes it if there are too many."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -198,11 +198,11 @@ class Server(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """The connection's own thread."""
+        """Handles a connection in its own thread."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up is no news."""
+        """Reports errors except closed connections."""

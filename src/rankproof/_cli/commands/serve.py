@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     try:
         site = Router(library, None if log is None else JudgingPage(log), texts)
         with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
-            _print_address(service.door.url, library, log, terminal)
+            _print_address(service.auth.url, library, log, terminal)
             service.serve_forever()
     except KeyboardInterrupt:
         terminal.note("stopped")

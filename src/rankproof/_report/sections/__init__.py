@@ -1,4 +1,4 @@
-"""The sections of the page, in their order; a file each."""
+"""The sections of the report in page order."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ from rankproof._report.sections.unjudged import unjudged_section
 from rankproof._report.sections.verdict import verdict_section
 
 FINDING_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
-    *(
-        verdict_section,
-        systems_section,
-        pareto_section,
-        latency_section,
-        measures_section,
-        segments_section,
-        diagnosis_section,
-        movement_section,
-        answers_section,
-        chunks_section,
-        unjudged_section,
-    ),
+    verdict_section,
+    systems_section,
+    pareto_section,
+    latency_section,
+    measures_section,
+    segments_section,
+    diagnosis_section,
+    movement_section,
+    answers_section,
+    chunks_section,
+    unjudged_section,
 )
-"""What the numbers say: before every query."""
+"""The findings, before the table of queries."""
 REFERENCE_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     notes_section,
     provenance_section,
     definitions_section,
 )
-"""What they rest on: after it."""
+"""The reference sections, after it."""

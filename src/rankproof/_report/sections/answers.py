@@ -1,4 +1,4 @@
-"""Answers: how good they are, why they are not better, and what retrieval has to do with it."""
+"""The quality of answers, the causes of bad ones, and the link to retrieval."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ IntervalsBySystem = Mapping[tuple[str, str], Interval]
 
 
 def answers_section(context: ReportContext) -> Section | None:
-    """None where no system answers, or no answer is known."""
+    """Answer quality; None if no system answers or there are no reference answers."""
     if context.results.answers is None:
         return None
-    subject, profile = answer_input_from_results(context.results), builtin_profiles()["rag"]
-    reasons = reasons_tables({name: tuple(subject.records(name)) for name in subject.answers})
-    means = means_table(subject.inputs, resamples=resample_count(len(context.results.answers.queries)))
+    inputs, profile = answer_input_from_results(context.results), builtin_profiles()["rag"]
+    reasons = reasons_tables({name: tuple(inputs.records(name)) for name in inputs.answers})
+    means = means_table(inputs.inputs, resamples=resample_count(len(context.results.answers.queries)))
     return Section(
         key="answers",
         title="Answers",
-        question="How good are the answers, and what holds them back?",
-        points=tuple(answer_findings(subject, profile)),
+        question="How good are the answers, and what lowers their quality?",
+        points=tuple(answer_findings(inputs, profile)),
         charts=tuple(_answer_charts(context.results.answers, _intervals(means))),
         tables=(
             html_table(means),
             html_table(reasons),
-            html_table(retrieval_table(subject, profile)),
+            html_table(retrieval_table(inputs, profile)),
         ),
     )
 
 
 def _intervals(means: Table) -> IntervalsBySystem:
-    """System and measure to its interval, as the table has it."""
+    """The interval of each system and measure, from the table of means."""
     return {(str(system), str(measure)): span for system, measure, *_, span in means.rows if isinstance(span, tuple)}
 
 

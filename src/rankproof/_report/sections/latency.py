@@ -1,4 +1,4 @@
-"""Time; quality against time."""
+"""Latency by stage, and quality against latency."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 
 _STAGE_NOTES = {
-    "embed": "turning the query into a vector",
-    "search": "finding documents",
-    "rerank": "putting the found ones in order",
-    "generate": "asking a language model",
-    "mean": "the whole, all queries",
-    "p50": "half of the queries take no longer",
-    "p95": "95% of the queries take no longer",
-    "p99": "99% of the queries take no longer",
+    "embed": "encoding the query",
+    "search": "retrieving documents",
+    "rerank": "reranking them",
+    "generate": "calling a language model",
+    "mean": "mean of the total time",
+    "p50": "median of the total time",
+    "p95": "95th percentile of the total time",
+    "p99": "99th percentile of the total time",
 }
 
 
 def latency_section(context: ReportContext) -> Section | None:
-    """None where nothing was timed."""
+    """Latency by stage; None if nothing was timed."""
     if not context.times:
         return None
     rows = [_time_shares(system_run) for system_run in context.results.system_runs]
     return Section(
         key="latency",
-        title="Where the time goes",
-        question="Which stage takes the milliseconds of a query?",
+        title="Latency",
+        question="Which stage takes how much of the time of a query?",
         sentences=tuple(_latency_sentences(rows)),
         charts=(_shares_chart(rows), _percentiles_chart(rows)),
         tables=(_latency_table(context, rows),),
@@ -51,7 +51,7 @@ def latency_section(context: ReportContext) -> Section | None:
 
 
 def _time_shares(system_run: SystemRun) -> SystemTimes:
-    """The mean of each stage, and how the whole spreads."""
+    """The mean time of each stage, and the percentiles of the total."""
     total = system_run.time_of("total")
     return SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
 
@@ -65,11 +65,11 @@ def _latency_sentences(rows: list[SystemTimes]) -> list[str]:
     time = f"{format_milliseconds(slowest.total)} a query on average; {share:.0%} of it is {part}"
     if len(rows) == 1:
         return [f"{for_message(slowest.name)} takes {time}."]
-    said = [f"{for_message(slowest.name)} is the slowest, {time}."]
+    sentences = [f"{for_message(slowest.name)} is the slowest, {time}."]
     if fastest.total > 0:
         times = _ratio_text(slowest.total / fastest.total)
-        said.append(f"{for_message(fastest.name)} is the fastest, {format_milliseconds(fastest.total)}: {times} as fast.")
-    return said
+        sentences.append(f"{for_message(fastest.name)} is the fastest, {format_milliseconds(fastest.total)}: {times} as fast.")
+    return sentences
 
 
 def _ratio_text(ratio: float) -> str:
@@ -77,17 +77,17 @@ def _ratio_text(ratio: float) -> str:
 
 
 def _shares_chart(rows: list[SystemTimes]) -> SvgChart:
-    title = "A query's time by stage"
+    title = "Time of a query by stage"
     about = "; ".join(f"{row.name} {_parts_text(row)}" for row in rows)
     wide, narrow = (svg_of(shares_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
-    return SvgChart(title, wide, "Each bar is the mean time of one system, as a whole; the milliseconds stand behind it.", narrow)
+    return SvgChart(title, wide, "Each bar is the mean time of one system, split by stage; the total is at the right.", narrow)
 
 
 def _percentiles_chart(rows: list[SystemTimes]) -> SvgChart:
-    title = "How long queries take"
+    title = "Percentiles of the time of a query"
     about = "; ".join(f"{row.name} p50 {format_milliseconds(row.p50)}, p95 {format_milliseconds(row.p95)}" for row in rows)
     wide, narrow = (svg_of(spread_chart(Medium(width), rows, title, about)) for width in (WIDE_CHART_WIDTH, NARROW_CHART_WIDTH))
-    return SvgChart(title, wide, "Filled: p50, half of the queries take no longer. Hollow: p95.", narrow)
+    return SvgChart(title, wide, "Filled: p50, the median. Hollow: p95.", narrow)
 
 
 def _parts_text(row: SystemTimes) -> str:
@@ -103,28 +103,28 @@ def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable
         numbers = [*(row.parts[part] for part in used), *(total[name] for name in columns[len(used) :])]
         cells.append(tuple(Cell(shown_time(value)) for value in numbers))
     grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
-    abouts = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
-    return HtmlTable("Milliseconds a query: the mean of each stage, and how the whole spreads", grid, abouts)
+    notes = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
+    return HtmlTable("Milliseconds a query: mean of each stage, and percentiles of the total", grid, notes)
 
 
 _PARETO_COLUMN_NOTES = {
     "95% interval": "{how}",
-    "ms p50": "half of the queries take no longer",
-    "ms p95": "95% of the queries take no longer",
-    "on the front": "no other is at least as good and as fast, and better in one of them, by the values seen",
-    "beaten by": "the best of the systems that are at least as good in both, whether or not the test tells them apart",
+    "ms p50": "median milliseconds a query",
+    "ms p95": "95th percentile of milliseconds a query",
+    "on the front": "no other system is at least as good and as fast, and better in one of the two",
+    "dominated by": "the best system that is at least as good and as fast, significantly or not",
 }
 
 
 def pareto_section(context: ReportContext) -> Section | None:
-    """None where nothing was timed, one system ranks, or the measure does not say which is better."""
+    """Quality against latency; None without times, with a single system, or for a measure without a better direction."""
     if not context.times or len(context.ranking_systems) < 2 or not context.has_better_direction:
         return None
     best = pareto_front(_median_times(context), context.oriented_values)
     return Section(
         key="pareto",
         title="Quality against latency",
-        question="Which systems are worth their time?",
+        question="Which systems are on the Pareto front?",
         sentences=tuple(_pareto_sentences(context, best)),
         charts=(_pareto_figure(context, best),),
         tables=(_pareto_table(context, best),),
@@ -136,27 +136,28 @@ def _median_times(context: ReportContext) -> dict[str, float]:
 
 
 def _pareto_sentences(context: ReportContext, best: list[str]) -> list[str]:
-    said = [f"On the front: {join_names(best)}. No system is both faster and better than one of these, by the values seen."]
+    sentences = [f"On the Pareto front: {join_names(best)}. No other system is both faster and better than one of these."]
     if len(best) == 1:
-        said = [f"{join_names(best)} is the fastest and has the best value: no other is on the front."]
+        sentences = [f"{join_names(best)} is the fastest and the best: no other system is on the Pareto front."]
     for name in context.ranking_systems:
         if name not in best:
             other = dominated_by(_median_times(context), context.oriented_values, name)[0]
-            said.append(_dominated_by(context, name, other))
-    return said
+            sentences.append(_dominance_sentence(context, name, other))
+    return sentences
 
 
-def _dominated_by(context: ReportContext, name: str, other: str) -> str:
-    """By what a system is behind another: by both only where the test says so."""
+def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
+    """How another system dominates this one: in quality only if the difference is significant."""
     value, theirs = (format_value(context.values[each].value, context.one) for each in (name, other))
     time, quicker = (format_milliseconds(context.times[each]) for each in (name, other))
     pair = context.comparison(name, other)
     if pair is None or pair.verdict in ("better", "worse"):
-        return f"{for_message(other)} beats {for_message(name)}: {theirs} in {quicker}, against {value} in {time}."
-    alike = f"cannot be told from {for_message(name)} in quality ({theirs} against {value})"
+        numbers = f"{theirs} in {quicker}, against {value} in {time}"
+        return f"{for_message(other)} is better and no slower than {for_message(name)}: {numbers}."
+    alike = f"shows no significant difference in quality from {for_message(name)} ({theirs} against {value})"
     if time == quicker:
-        return f"{for_message(other)} {alike}, and takes as long, {time}."
-    return f"{for_message(other)} {alike}, and is faster: {quicker} against {time}."
+        return f"{for_message(other)} {alike} and takes as long, {time}."
+    return f"{for_message(other)} {alike} and is faster: {quicker} against {time}."
 
 
 def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
@@ -164,7 +165,7 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
     title = f"{context.measure} against milliseconds a query"
     about = "; ".join(one.tip for one in systems)
     less = context.one.measure.higher_is_better is False
-    upward = f"{context.measure} ({'less is better, ' if less else ''}better upwards)"
+    upward = f"{context.measure} ({'lower is better, ' if less else ''}better upwards)"
     across = "milliseconds a query, p50: faster to the left"
     wide, narrow = (
         svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
@@ -173,14 +174,14 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
             (NARROW_CHART_WIDTH, ParetoAxes("ms a query, p50", upward, less, context.one.measure.range)),
         )
     )
-    lines = f" Upright lines: 95% intervals ({context.sampling})." if any(one.interval for one in systems) else ""
-    return SvgChart(title, wide, f"Filled, on the line: no system is both faster and better.{lines}", narrow)
+    lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(one.interval for one in systems) else ""
+    return SvgChart(title, wide, f"Filled, on the line: the Pareto front.{lines}", narrow)
 
 
 def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
     value, time = context.values[name].value, context.times[name]
-    told = f"{name}: {format_value(value, context.one)} in {format_milliseconds(time)}{', on the front' if on else ''}"
-    return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=told)
+    tip = f"{name}: {format_value(value, context.one)} in {format_milliseconds(time)}{', on the front' if on else ''}"
+    return ParetoPoint(name, time, value, context.intervals[name, context.measure], on, tip=tip)
 
 
 def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:

@@ -1,4 +1,4 @@
-"""All measures, definitions."""
+"""Every measure of every system, and the definitions of the measures."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from rankproof.measures._base import Measure
 
 
 def measures_section(context: ReportContext) -> Section:
-    """A small chart for each."""
+    """One small chart for each measure."""
     result = context.results.result
     names = list(result.systems[0].measures)
     return Section(
         key="measures",
         title="Every measure",
-        question="Do other measures tell the same story?",
+        question="Do other measures agree?",
         sentences=tuple(_leader_sentences(context, names)),
         charts=tuple(_chart(context, name) for name in names),
-        tables=(HtmlTable("Every measure of every system; in bold: the best", summary_grid(result)),),
+        tables=(HtmlTable("Every measure of every system; bold: the best", summary_grid(result)),),
         folded=_intervals(context, names),
     )
 
 
 def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
-    """Who leads by how many measures, and which disagree with the first."""
+    """Which system leads by how many measures, and which measures disagree with the main one."""
     firsts = {name: tuple(leading) for name in names if (leading := _leaders(context, name))}
     if not firsts:
         return []
     counts = Counter(system for found in firsts.values() for system in found)
     (first, times), *rest = counts.most_common(4)
     more = "".join(f", {for_message(system)} by {many}" for system, many in rest)
-    tied = " (systems that tie all lead)" if sum(counts.values()) > len(firsts) else ""
-    said = [f"{for_message(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
+    tied = " (tied systems all count)" if sum(counts.values()) > len(firsts) else ""
+    sentences = [f"{for_message(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
     others = {name: found for name, found in firsts.items() if context.has_better_direction and context.best not in found}
     for found in dict.fromkeys(others.values()):
         names = [name for name, each in others.items() if each == found]
-        said.append(f"By {join_names(names)} it is {join_names(found)}, not {for_message(context.best)}.")
-    return said
+        sentences.append(f"By {join_names(names)} it is {join_names(found)}, not {for_message(context.best)}.")
+    return sentences
 
 
 def _values(context: ReportContext, name: str) -> dict[str, MeasureResult]:
@@ -54,7 +54,7 @@ def _values(context: ReportContext, name: str) -> dict[str, MeasureResult]:
 
 
 def _leaders(context: ReportContext, name: str) -> list[str]:
-    """The systems that lead by a measure; none where there is one, or the measure does not say which is better."""
+    """The best systems by a measure; none for a single system or a measure without a better direction."""
     values = _values(context, name)
     if len(context.ranking_systems) < 2 or not has_winner(values[context.best].measure):
         return []
@@ -79,7 +79,7 @@ def _chart(context: ReportContext, name: str) -> SvgChart:
 
 
 def _intervals(context: ReportContext, names: list[str]) -> tuple[HtmlTable, ...]:
-    """The intervals as numbers; none where no measure is a mean."""
+    """The table of intervals; empty if no measure is a mean."""
     spans = context.intervals
     used = [name for name in names if any(spans[system, name] for system in context.values)]
     if not used:
@@ -97,7 +97,7 @@ _GAINS = {"linear": "the grade", "exp": "2^grade - 1"}
 
 
 def definitions_section(context: ReportContext) -> Section:
-    """In the order in which they are shown, answers last."""
+    """The definitions in the order of the page, those for answers last."""
     results = context.results
     found: dict[str, Measure] = {}
     for result in (results.result, results.chunks, results.answers):
@@ -106,20 +106,20 @@ def definitions_section(context: ReportContext) -> Section:
     return Section(
         key="definitions",
         title="Definitions",
-        question="What exactly does each measure count?",
+        question="How is each measure defined?",
         terms=tuple(_term(name, measure) for name, measure in found.items()),
     )
 
 
 def _term(name: str, measure: Measure) -> MeasureTerm:
-    better = {True: "more is better", False: "less is better", None: ""}[measure.higher_is_better]
+    better = {True: "higher is better", False: "lower is better", None: ""}[measure.higher_is_better]
     span = "; ".join(part for part in (f"Range {value_range(measure)}", better) if part)
     return MeasureTerm(name, measure.title, f"{measure.definition}{_gain(measure)}", f"{span}. Source: {measure.source}.")
 
 
 def _gain(measure: Measure) -> str:
-    """Which of the gains that the definition names this one counts."""
+    """The gain function in use."""
     gain = getattr(measure, "gain", None)
     if gain is None:
         return ""
-    return f" Here: {_GAINS.get(gain, gain) if isinstance(gain, str) else 'by hand, as its name says'}."
+    return f" Gain: {_GAINS.get(gain, gain) if isinstance(gain, str) else 'custom, as in its name'}."

@@ -1,4 +1,4 @@
-"""Rank movement, diagnosis."""
+"""Rank movement from the baseline, and the diagnosis of each system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rankproof._analysis.diagnose.diagnose import CUTOFF, SHOWN, step_tables, sy
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
 from rankproof._analysis.values import main_measure, relevant_docs
 from rankproof._charts.model import Medium
-from rankproof._charts.slopes import WAYS, Move, Way, binned, slope_chart, way_of
+from rankproof._charts.slopes import MOVE_KINDS, Move, MoveKind, bin_moves, move_kind, slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
 from rankproof._report.context import ReportContext
@@ -16,7 +16,7 @@ from rankproof._report.elements import Section, SvgChart, as_sentence, html_tabl
 from rankproof.errors import UsageError, for_message
 
 _WIDTH, _HEIGHT = 340.0, 340.0
-_MOVE_WORDS: dict[Way, str] = {
+_MOVE_WORDS: dict[MoveKind, str] = {
     "found": "found",
     "lost": "lost",
     "promoted": "promoted",
@@ -28,18 +28,18 @@ RanksByQuery = Mapping[str, Mapping[str, int]]
 
 
 def move_charts(context: ReportContext) -> Iterator[SvgChart]:
-    """A chart for each rung that is measured over another."""
+    """One chart for each system that has a baseline."""
     names = {
         name
         for system_run in context.results.system_runs
         if system_run.baseline
         for name in (system_run.name, system_run.baseline)
     }
-    places = {name: _relevant_ranks(context, name) for name in sorted(names) if name in context.system_runs}
+    ranks = {name: _relevant_ranks(context, name) for name in sorted(names) if name in context.system_runs}
     for system_run in context.results.system_runs:
-        if system_run.baseline in places and system_run.kind != "answer":
+        if system_run.baseline in ranks and system_run.kind != "answer":
             yield _move_chart(
-                system_run.baseline, system_run.name, _document_moves(places[system_run.baseline], places[system_run.name])
+                system_run.baseline, system_run.name, _document_moves(ranks[system_run.baseline], ranks[system_run.name])
             )
 
 
@@ -51,40 +51,41 @@ def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
     return found
 
 
-def _document_moves(below: RanksByQuery, above: RanksByQuery) -> Iterator[Move]:
-    """Where each relevant document that one of the two has stood, and where it stands."""
-    for query in dict.fromkeys((*below, *above)):
-        before, after = below.get(query, {}), above.get(query, {})
+def _document_moves(baseline: RanksByQuery, system: RanksByQuery) -> Iterator[Move]:
+    """The ranks in the baseline and in the system of each relevant document that either retrieved."""
+    for query in dict.fromkeys((*baseline, *system)):
+        before, after = baseline.get(query, {}), system.get(query, {})
         for doc in dict.fromkeys((*before, *after)):
             yield before.get(doc), after.get(doc)
 
 
 def _move_chart(baseline: str, name: str, found: Iterator[Move]) -> SvgChart:
-    moves = binned(found)
-    counts = dict.fromkeys(WAYS, 0)
+    moves = bin_moves(found)
+    counts = dict.fromkeys(MOVE_KINDS, 0)
     for move, times in moves.items():
-        counts[way_of(move)] += times
-    told = ", ".join(f"{counts[way]:,} {word}" for way, word in _MOVE_WORDS.items())
+        counts[move_kind(move)] += times
+    summary = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _MOVE_WORDS.items())
     title = f"{for_message(baseline)} → {for_message(name)}"
-    chart = slope_chart(Medium(_WIDTH), moves, (baseline, name), f"Ranks of relevant documents, {title}", told, _HEIGHT)
-    return SvgChart(title, svg_of(chart), told, small=True)
+    chart = slope_chart(Medium(_WIDTH), moves, (baseline, name), f"Ranks of relevant documents, {title}", summary, _HEIGHT)
+    return SvgChart(title, svg_of(chart), summary, small=True)
 
 
 def movement_section(context: ReportContext) -> Section | None:
-    """None where no rung is measured over another, or no measure is a share."""
+    """Rank movement; None if no system has a baseline or no measure lies between 0 and 1."""
     charts = tuple(move_charts(context))
-    found = {table.name: table for table in _movement_tables(context)} if charts else {}
-    if not found:
+    tables = _movement_tables(context) if charts else []
+    if not tables:
         return None
+    gains, moves, stages = tables
     return Section(
         key="movement",
         title="Rank movement",
-        question="What does each rung find, lose, promote and demote of the rung below?",
-        points=(*found["moves"].sentences, *found["ladder"].sentences),
+        question="Which relevant documents does each system find, lose, promote or demote against its baseline?",
+        points=(*moves.sentences, *gains.sentences),
         charts=charts,
         has_move_legend=True,
-        tables=(html_table(found["moves"]),),
-        folded=(html_table(found["ladder"]), html_table(found["stages"])),
+        tables=(html_table(moves),),
+        folded=(html_table(gains), html_table(stages)),
     )
 
 
@@ -96,7 +97,7 @@ def _movement_tables(context: ReportContext) -> list[Table]:
 
 
 def diagnosis_section(context: ReportContext) -> Section:
-    """The systems by the rules, and the failed queries of the best."""
+    """The diagnosis of each system, and the failed queries of the best one."""
     inputs = context.inputs
     systems, rules = systems_tables(inputs)
     failed = {name: failures(inputs, name, CUTOFF) for name in inputs.systems}
@@ -104,7 +105,7 @@ def diagnosis_section(context: ReportContext) -> Section:
     return Section(
         key="diagnosis",
         title="Diagnosis",
-        question="What holds each system back, and which queries fail?",
+        question="What limits each system, and which queries fail?",
         points=tuple(map(as_sentence, systems.sentences)),
         tables=(html_table(systems), html_table(failures_table(failed, CUTOFF)), html_table(worst, sentences=True)),
         folded=(html_table(rules),),

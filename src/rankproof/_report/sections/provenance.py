@@ -1,4 +1,4 @@
-"""Notes, provenance."""
+"""The notes, and where the numbers come from."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LIBRARIES = "libraries"
 
 
 def provenance_section(context: ReportContext) -> Section:
-    """The facts, the systems' stages, and the experiment file."""
+    """The facts of the run, the stages of the systems, and the experiment file."""
     results = context.results
     return Section(
         key="provenance",
         title="Provenance",
-        question="From what, with what and when were these numbers made?",
+        question="Which data, software and settings produced these numbers?",
         tables=(_facts_table(context),),
         folded=(_systems_table(context),),
         texts=(FoldedText("The experiment file", results.experiment),) if results.experiment else (),
@@ -34,11 +34,11 @@ def _facts_table(context: ReportContext) -> HtmlTable:
         ("experiment", results.name),
         ("fingerprint of the dataset", results.fingerprint),
         ("fingerprint of the judgements", context.inputs.qrels_fingerprint),
-        ("least relevant grade", str(results.rel)),
-        ("seed of the statistics", str(context.settings.seed)),
+        ("lowest relevant grade", str(results.rel)),
+        ("random seed of the tests", str(context.settings.seed)),
         *_pairs(results.provenance),
     ]
-    return html_table(Table("provenance", "How the numbers came about", (Column("what"), Column("value")), tuple(rows)))
+    return html_table(Table("provenance", "Provenance", (Column("fact"), Column("value")), tuple(rows)))
 
 
 def _pairs(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -72,22 +72,22 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         *(Column("system"), Column("kind"), Column("baseline", about="the system that it is compared with")),
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
-    return html_table(Table("systems", "Every system as it was built", columns, rows))
+    return html_table(Table("systems", "Every system: stages and facts", columns, rows))
 
 
 _ALL_SYSTEMS = "all systems"
 
 
 def notes_section(context: ReportContext) -> Section:
-    """A row for each."""
+    """One row for each note."""
     rows = tuple(dict.fromkeys(_rows(context)))
-    table = Table("notes", "What was noted", (Column("about"), Column("note")), rows)
-    said = f"{pluralise(len(rows), 'note')} on the data, the systems and the evaluation." if rows else "Nothing was noted."
+    table = Table("notes", "Notes", (Column("about"), Column("note")), rows)
+    summary = f"{pluralise(len(rows), 'note')} on the data, the systems and the evaluation." if rows else "There are no notes."
     return Section(
         key="notes",
         title="Notes",
-        question="What was noticed while the numbers were made?",
-        sentences=(said,),
+        question="What should be known about the data, the systems and the evaluation?",
+        sentences=(summary,),
         tables=(html_table(table),) if rows else (),
     )
 
@@ -102,7 +102,7 @@ def _rows(context: ReportContext) -> Iterator[tuple[str, str]]:
 
 
 def _notes_of_result(result: Result) -> Iterator[tuple[str, str]]:
-    """Each note once, with the systems that have it."""
+    """Each note once, with the systems it applies to."""
     owners: dict[str, list[str]] = {}
     for system in result.systems:
         for note in system.notes:

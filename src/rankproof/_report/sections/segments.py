@@ -1,4 +1,4 @@
-"""Segments heat map."""
+"""Query segments as heat maps, with tests against the rest of the queries."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _SIGNS = {"lower": "▼", "higher": "▲"}
 
 
 def heatmap_table(by: str, tables: Sequence[Table]) -> HtmlTable:
-    """Segments down, systems across; marked where a segment is told from the rest."""
+    """Segments as rows, systems as columns; significant differences from the rest are marked."""
     details = [table for table in tables if "system" in table.facts]
     overview = next((table for table in tables if "system" not in table.facts), None)
     if overview is None:
         return html_table(details[0])
     verdicts = {(row["system"], row[by]): str(row["verdict"]) for table in details for row in table.records()}
-    told = any(verdict in _SIGNS for verdict in verdicts.values())
+    has_signs = any(verdict in _SIGNS for verdict in verdicts.values())
     notes = (
-        *(["▼ ▲ lower or higher than the rest of the queries, by more than chance."] if told else []),
-        *([f"Of segments with fewer than {MIN_QUERIES} queries nothing is claimed."] if _has_few_queries(overview) else []),
+        *(["▼ ▲ significantly lower or higher than the rest of the queries."] if has_signs else []),
+        *([f"Segments with fewer than {MIN_QUERIES} queries are not tested."] if _has_few_queries(overview) else []),
     )
-    sheet = html_table(overview)
+    shown = html_table(overview)
     cells = tuple(
-        tuple(_with_sign(cell, verdicts.get((_column_title(sheet.grid, at), row), "")) for at, cell in enumerate(line))
-        for row, line in zip(sheet.grid.rows, sheet.grid.cells, strict=True)
+        tuple(_with_sign(cell, verdicts.get((_column_title(shown.grid, at), row), "")) for at, cell in enumerate(line))
+        for row, line in zip(shown.grid.rows, shown.grid.cells, strict=True)
     )
     return replace(
-        sheet, grid=replace(sheet.grid, cells=cells), notes=(*notes, *sheet.notes), colour_levels=_cell_colours(overview)
+        shown, grid=replace(shown.grid, cells=cells), notes=(*notes, *shown.notes), colour_levels=_cell_colours(overview)
     )
 
 
@@ -56,7 +56,7 @@ def _with_sign(cell: Cell, verdict: str) -> Cell:
 
 
 def _cell_colours(table: Table) -> dict[tuple[int, int], int]:
-    """The colour of each value; the first column names the segment, the second counts its queries."""
+    """The colour of each value; the first two columns are the segment and its number of queries."""
     values = {(row, at - 1): cells[at] for row, cells in enumerate(table.rows) for at in range(2, len(cells))}
     known = {place: float(value) for place, value in values.items() if isinstance(value, int | float)}
     return {place: round(_COLOUR_LEVELS * level) for place, level in heat_levels(known).items()}
@@ -67,49 +67,49 @@ _LONG_NAMES = {"relevant": "number of relevant documents"}
 
 
 def segments_section(context: ReportContext) -> Section | None:
-    """None where no measure is a mean, or no grouping has two segments."""
+    """Values by query segment; None if the measure is not a mean or no grouping has two segments."""
     if context.one.summary != "mean":
         return None
-    found = {way.by: _segment_tables(context, way) for way in _groupings(context.inputs)}
+    found = {grouping.by: _segment_tables(context, grouping) for grouping in _groupings(context.inputs)}
     if not found:
         return None
     overviews = [table for tables in found.values() for table in tables if "system" not in table.facts]
     return Section(
         key="segments",
         title="Segments",
-        question="On which kind of query is a system weak, and is that more than chance?",
+        question="On which queries is a system weak, and is that significant?",
         points=tuple(
-            f"By {_LONG_NAMES.get(table.facts['by'], table.facts['by'])}: {said}"
+            f"By {_LONG_NAMES.get(table.facts['by'], table.facts['by'])}: {sentence}"
             for table in overviews
-            for said in table.sentences
+            for sentence in table.sentences
         ),
         tables=tuple(_with_long_name(by, heatmap_table(by, tables)) for by, tables in found.items()),
         folded=tuple(_details_table(by, tables) for by, tables in found.items()),
     )
 
 
-def _with_long_name(by: str, sheet: HtmlTable) -> HtmlTable:
-    """With the grouping in words that say what it is."""
+def _with_long_name(by: str, table: HtmlTable) -> HtmlTable:
+    """The table with the full name of the grouping."""
     words = _LONG_NAMES.get(by, by)
-    caption = sheet.caption.replace(f" by {by},", f" by {words},", 1)
-    return replace(sheet, caption=caption, grid=replace(sheet.grid, corner=words)) if words != by else sheet
+    caption = table.caption.replace(f" by {by},", f" by {words},", 1)
+    return replace(table, caption=caption, grid=replace(table.grid, corner=words)) if words != by else table
 
 
 def _details_table(by: str, tables: list[Table]) -> HtmlTable:
-    """Every segment of every system against the rest, and what can be said of them."""
+    """Every segment of every system against the rest of the queries."""
     each = [table for table in tables if "system" in table.facts]
-    said = tuple(sentence for table in each for sentence in table.sentences)
+    sentences = tuple(sentence for table in each for sentence in table.sentences)
     rows = tuple((row[0], row[-1], *row[1:-1]) for table in each for row in table.rows)
     columns = (each[0].columns[0], each[0].columns[-1], *each[0].columns[1:-1])
-    title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest, with intervals"
-    return html_table(Table(f"segments by {by}", title, columns, rows, said), sentences=True)
+    title = f"Every segment by {_LONG_NAMES.get(by, by)} against the rest of the queries, with intervals"
+    return html_table(Table(f"segments by {by}", title, columns, rows, sentences), sentences=True)
 
 
 def _groupings(inputs: AnalysisInput) -> list[Grouping]:
-    """The usual grouping, then every field of few values, then length and relevant documents; one where queries are many."""
+    """The default grouping, the fields with few values, query length and number of relevant documents; one for many queries."""
     names = dict.fromkeys((default_grouping(inputs), *_groupable_fields(inputs), "length", "relevant"))
-    found = [way for name in names if (way := _grouping_by(inputs, name)) and 2 <= len(way.segments) <= _MAX_VALUES]
-    return found[: 1 if len(inputs.result.queries) > MANY_QUERIES else _MAX_GROUPINGS]
+    groupings = [found for name in names if (found := _grouping_by(inputs, name)) and 2 <= len(found.segments) <= _MAX_VALUES]
+    return groupings[: 1 if len(inputs.result.queries) > MANY_QUERIES else _MAX_GROUPINGS]
 
 
 def _groupable_fields(inputs: AnalysisInput) -> list[str]:
@@ -118,12 +118,12 @@ def _groupable_fields(inputs: AnalysisInput) -> list[str]:
 
 
 def _grouping_by(inputs: AnalysisInput, name: str) -> Grouping | None:
-    """None where the field holds lists or tables, or texts are not known."""
+    """The grouping by a field; None if its values are lists or objects, or the query texts are unknown."""
     try:
         return group_queries(inputs, name)
     except UsageError:
         return None
 
 
-def _segment_tables(context: ReportContext, way: Grouping) -> list[Table]:
-    return analysed(context.inputs, way, context.measure, segment_options(context.one.queries))
+def _segment_tables(context: ReportContext, grouping: Grouping) -> list[Table]:
+    return analysed(context.inputs, grouping, context.measure, segment_options(context.one.queries))

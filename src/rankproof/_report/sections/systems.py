@@ -1,4 +1,4 @@
-"""Table of systems, chunk level."""
+"""The table of systems, and the values at chunk level."""
 
 from __future__ import annotations
 
@@ -27,81 +27,91 @@ from rankproof._report.elements import (
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 
-_VERDICT_WORDS = {"better": "real gain", "worse": "real loss"}
+_SIGNIFICANCE = {
+    "better": "significant gain",
+    "worse": "significant loss",
+    "equivalent": "equivalent",
+    "same": "identical",
+    "not significant": "not significant",
+}
+"""Verdicts as the table of systems has them."""
 _COLUMN_NOTES = {
     "95% interval": "of the first measure: {how}",
-    "pp (over)": "percentage points gained over the rung of that number",
-    "gain (over)": "what is gained over the rung of that number",
-    "is it real": "whether the gain is more than chance, by a paired test that takes all pairs of systems into account",
-    "ms p50/p95": "milliseconds a query: half of the queries and 95% of them take no longer; one at a time, after a warm-up",
-    "calls": "how often language models were asked",
-    "tokens": "in what they were sent and what they replied",
-    "money": "what that cost, by the prices in the experiment",
-    "index s": "seconds to build all that the system searches in",
-    "index MB": "megabytes of it",
-    "queries/s": "queries a second in batch",
+    "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
+    "ms p50/p95": "milliseconds a query, median and 95th percentile; queries run one at a time, after a warm-up",
+    "calls": "LLM calls",
+    "tokens": "prompt and completion tokens of these calls",
+    "money": "cost of these calls, by the prices in the experiment",
+    "index s": "seconds to build the index",
+    "index MB": "size of the index in megabytes",
+    "queries/s": "queries a second in a batch",
 }
 
 
 def system_verdict(context: ReportContext, system_run: SystemRun) -> str:
-    """What is known of the rung and the one that it is measured over, nothing where there is none."""
+    """Whether the system differs significantly from its baseline; empty if it has none."""
     pair = None if system_run.baseline is None else context.comparison(system_run.name, system_run.baseline)
     if pair is None:
         return ""
     verdict = pair.verdict if pair.observed.one == system_run.name else swapped(pair.verdict)
-    return _VERDICT_WORDS.get(verdict, verdict)
+    return _SIGNIFICANCE[verdict]
 
 
 def systems_table(context: ReportContext) -> HtmlTable:
-    """Every rung with the measures that matter at some stage; the others have a part of their own."""
+    """Every system with the measures that matter at some stage; the section Every measure has the others."""
     columns = list(_columns(context))
     names = tuple(name for name, _ in columns)
     rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(context.results.system_runs, start=1))
-    words = frozenset(at for at, name in enumerate(names) if name == "is it real")
-    grid = Grid("rung", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
-    abouts = {name: about.format(how=context.sampling) for name, about in _COLUMN_NOTES.items() if name in names}
-    return HtmlTable("Every rung: quality, gain, latency and cost", grid, abouts, tuple(_grid_notes(grid)))
+    words = frozenset(at for at, name in enumerate(names) if name == "significance")
+    grid = Grid("system", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
+    notes = {name: about.format(how=context.sampling) for name, about in _COLUMN_NOTES.items() if name in names}
+    notes |= {name: "gain over the baseline, whose number is in brackets" for name in names if _is_gain_column(name)}
+    return HtmlTable("Every system: quality, gain, latency and cost", grid, notes, tuple(_grid_notes(grid)))
 
 
 def _grid_notes(grid: Grid) -> Iterator[str]:
     cells = [cell for row in grid.cells for cell in row]
     if any(COUNT_MARK in cell.text for cell in cells):
-        yield f"{COUNT_MARK} what matters at the rung's stage."
+        yield f"{COUNT_MARK} the measure that matters at the system's stage."
     if any(cell.best for cell in cells):
-        yield "In bold: the best."
+        yield "Bold: the best."
 
 
 def _columns(context: ReportContext) -> Iterator[tuple[str, list[Cell]]]:
     results = context.results
     grid = systems_grid(results)
-    telling = {context.measure, *(name for system_run in results.system_runs for name in stage_measures(results, system_run))}
+    shown = {context.measure, *(name for system_run in results.system_runs for name in stage_measures(results, system_run))}
     titles = {measure_label(name, one): name for name, one in results.result.systems[0].measures.items()}
     for at, name in enumerate(grid.columns):
-        if name in titles and titles[name] not in telling:
+        if name in titles and titles[name] not in shown:
             continue
         yield name, [row[at] for row in grid.cells]
         if titles.get(name) == context.measure and context.one.summary == "mean":
             spans = [context.intervals[system_run.name, context.measure] for system_run in results.system_runs]
             yield "95% interval", [Cell(interval_cell(span)) for span in spans]
-        if "(over)" in name:
-            yield "is it real", [Cell(system_verdict(context, system_run) or MISSING) for system_run in results.system_runs]
+        if _is_gain_column(name):
+            yield "significance", [Cell(system_verdict(context, system_run) or MISSING) for system_run in results.system_runs]
+
+
+def _is_gain_column(name: str) -> bool:
+    return name.startswith(("pp (", "gain ("))
 
 
 _MAX_SENTENCES = 8
 _VERDICT_SENTENCES = {
-    "real gain": "More than chance better than the rung below",
-    "real loss": "More than chance worse than the rung below",
-    "not significant": "No significant difference to its baseline",
-    "same": "The same as the rung below on every query",
+    "significant gain": "Significantly better than the baseline",
+    "significant loss": "Significantly worse than the baseline",
+    "not significant": "No significant difference from the baseline",
+    "identical": "Identical to the baseline on every query",
 }
 
 
 def systems_section(context: ReportContext) -> Section:
-    """Rung by rung."""
+    """What each system adds to its baseline."""
     return Section(
-        key="ladder",
-        title="The ladder",
-        question="What does each rung add to the one below it, and at what price?",
+        key="systems",
+        title="Systems",
+        question="What does each system add to its baseline, and at what cost?",
         points=(
             *_step_sentences(context),
             *approximate_search_notes(context.results),
@@ -113,7 +123,7 @@ def systems_section(context: ReportContext) -> Section:
 
 
 def _step_sentences(context: ReportContext) -> list[str]:
-    """The rungs by what is known of each and the one that it is measured over."""
+    """The systems, grouped by how significantly they differ from their baseline."""
     found: dict[str, list[str]] = {}
     for system_run in context.results.system_runs:
         if system_run.baseline is not None and (verdict := system_verdict(context, system_run)):
@@ -122,16 +132,20 @@ def _step_sentences(context: ReportContext) -> list[str]:
 
 
 def _no_gain_sentences(context: ReportContext) -> list[str]:
-    """Which rungs do not pay, by the first measure; none where that says nothing of better and worse."""
+    """The systems without a gain in the first measure; none if that measure has no better direction."""
     first = next(iter(context.results.result.systems[0].measures.values()))
     return system_sentences(context.results, _inconclusive_systems(context)) if has_winner(first.measure) else []
 
 
 def _inconclusive_systems(context: ReportContext) -> list[str] | None:
-    """The rungs that the test does not tell from the one below; None where it is not of the first measure."""
+    """The systems with no significant difference from their baseline; None if the first measure was not tested."""
     if context.measure != main_measure(context.results) or not context.comparisons:
         return None
-    return [system_run.name for system_run in context.results.system_runs if system_verdict(context, system_run) == "not significant"]
+    return [
+        system_run.name
+        for system_run in context.results.system_runs
+        if system_verdict(context, system_run) == _SIGNIFICANCE["not significant"]
+    ]
 
 
 def _gain_list(gains: list[str]) -> str:
@@ -140,18 +154,21 @@ def _gain_list(gains: list[str]) -> str:
     )
 
 
-def _first_sentences(said: list[str]) -> list[str]:
-    """The first of many sentences, and how many there are besides."""
-    more = f"{pluralise(len(said) - _MAX_SENTENCES, 'more rung does', 'more rungs do')} not gain or cannot be told to: the table below has all."
-    return said if len(said) <= _MAX_SENTENCES else [*said[:_MAX_SENTENCES], more]
+def _first_sentences(sentences: list[str]) -> list[str]:
+    """The first of many sentences, and the number of those left out."""
+    left_out = len(sentences) - _MAX_SENTENCES
+    if left_out <= 0:
+        return sentences
+    more = f"{pluralise(left_out, 'more system has', 'more systems have')} no significant gain: see the table below."
+    return [*sentences[:_MAX_SENTENCES], more]
 
 
 def _chart(context: ReportContext) -> SvgChart:
     rows = [_dot_row(context, system_run) for system_run in context.results.system_runs]
-    sure = any(row.interval for row in rows)
-    title = f"{context.measure} of each rung{', with 95% intervals' if sure else ''}"
-    told = ["Filled: the best."] if context.has_better_direction and len(context.values) > 1 else []
-    key = " ".join([*told, f"Lines: 95% intervals ({context.sampling})."] if sure else told)
+    has_intervals = any(row.interval for row in rows)
+    title = f"{context.measure} of each system{', with 95% intervals' if has_intervals else ''}"
+    legend = ["Filled: the best."] if context.has_better_direction and len(context.values) > 1 else []
+    key = " ".join([*legend, f"Lines: 95% intervals ({context.sampling})."] if has_intervals else legend)
     about = "; ".join(f"{row.name} {row.shown}{f' ({row.aside})' if row.aside else ''}" for row in rows)
     within = context.one.measure.range
     wide, narrow = (
@@ -170,12 +187,12 @@ def _dot_row(context: ReportContext, system_run: SystemRun) -> ValueRow:
 
 
 def _gain_text(values: Mapping[str, MeasureResult], system_run: SystemRun) -> str:
-    one, below = values[system_run.name], values[system_run.baseline or ""]
-    return f"{signed_difference(one.value - below.value, one)} over {for_message(system_run.baseline or '')}"
+    one, baseline = values[system_run.name], values[system_run.baseline or ""]
+    return f"{signed_difference(one.value - baseline.value, one)} over {for_message(system_run.baseline or '')}"
 
 
 def chunks_section(context: ReportContext) -> Section | None:
-    """None where no system ranks chunks."""
+    """The values at chunk level; None if no system ranks chunks."""
     found = context.results.chunks
     if found is None:
         return None
@@ -185,8 +202,8 @@ def chunks_section(context: ReportContext) -> Section | None:
         title="Chunks",
         question="How good are the rankings before chunks are collapsed to documents?",
         sentences=(
-            f"{many} chunks; the values here are of the same run at chunk level, those above of its documents.",
-            "Systems that cut documents otherwise rank other chunks, so that none of these values is the best.",
+            f"{many} chunks. These are the values of the same runs at chunk level; the other sections are at document level.",
+            "Systems with other chunking rank other chunks, so no value here is marked as the best.",
         ),
         tables=(HtmlTable("At chunk level", chunk_grid(found)),),
     )

@@ -1,4 +1,4 @@
-"""Holes: how much of what is shown was judged, and how far the values could move."""
+"""Unjudged documents: the judged share of each system, and how much the values could change."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from rankproof.measures._base import Measure
 
 _MAX_ROWS = 200_000
 _DEPTH = 10
-"""Where there are more rows, or many queries, bounds are for measures that look no deeper, and whose extremes need no search."""
+"""With more rows or many queries, only measures with at most this cutoff are bounded, and only those that need no search."""
 
 
 def unjudged_section(context: ReportContext) -> Section:
-    """Shares first, then the bounds of the first measure, then those of the others."""
+    """The judged shares, the bounds of the main measure, and those of the others."""
     shares = judged_shares(context)
     low, high = min(shares.share.values()), max(shares.share.values())
-    some = f"between {low:.1%} and {high:.1%}" if low < high else f"{low:.1%}"
-    said = f"Of the first {shares.cutoff} documents {some} were judged; what nobody judged counts as not relevant."
+    some = f"{low:.1%} to {high:.1%}" if low < high else f"{low:.1%}"
+    judged = f"{some} of the top {shares.cutoff} documents are judged; unjudged documents count as not relevant."
     tables = _bounds(context)
     first = tables[0] if tables else None
     return Section(
-        key="holes",
-        title="Holes",
-        question="How much of what is shown did nobody judge, and could it turn the order round?",
-        points=(said, *(first.sentences if first else ())),
+        key="unjudged",
+        title="Unjudged documents",
+        question="How many of the top documents are unjudged, and could their grades change the order of the systems?",
+        points=(judged, *(first.sentences if first else ())),
         tables=(html_table(first) if first else _shares_table(shares),),
-        folded=tuple(replace(html_table(table), caption="The same for the other measures") for table in tables[1:]),
+        folded=tuple(replace(html_table(table), caption="Bounds of the other measures") for table in tables[1:]),
     )
 
 
 def _shares_table(shares: JudgedShares) -> HtmlTable:
     cells = tuple((Cell(f"{share:.1%}"),) for share in shares.share.values())
-    grid = Grid("system", tuple(shares.share), (f"judged in the first {shares.cutoff}",), cells)
-    return HtmlTable("How much was judged", grid)
+    grid = Grid("system", tuple(shares.share), (f"judged in the top {shares.cutoff}",), cells)
+    return HtmlTable("Judged documents", grid)
 
 
 def _bounds(context: ReportContext) -> list[Table]:
-    """The bounds of the measure that verdicts are told in, and of the others; none where they would take too long."""
+    """The bounds of the main measure and of the others; none if they would take too long."""
     inputs = context.inputs
     measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
     bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
@@ -69,6 +69,6 @@ def _bounds_table(found: UnjudgedDocuments, names: Sequence[str]) -> Table:
 
 
 def _with_measures(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:
-    """The evidence with these measures alone."""
+    """The input with these measures only."""
     systems = tuple(replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
     return replace(inputs, result=replace(inputs.result, systems=systems))

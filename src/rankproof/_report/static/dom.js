@@ -1,11 +1,11 @@
 "use strict";
 
-// Nodes are made one by one and their text is set as text: nothing in this page is ever read as markup.
+// Creates DOM nodes and sets their text as text: no string is ever parsed as markup.
 (function (rp) {
-  // Controls, direction marks and what nobody can see; line breaks are harmless here.
+  // Control, format and other invisible characters, except line breaks and tabs.
   const HIDDEN = /[^\P{C}\n\t]|[\u2028\u2029]/gu;
 
-  // As the rest of the page writes them: \x1b, \u202e, \U000e0001.
+  // Python escapes, as in the rest of the page: \x1b, \u202e, \U000e0001.
   function escaped(char) {
     const code = char.codePointAt(0);
     const [letter, length] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
@@ -37,12 +37,12 @@
     return node;
   }
 
-  // Read aloud, not shown.
+  // Text for screen readers only.
   function spoken(text) {
     return el("span", { class: "spoken" }, text);
   }
 
-  // Text from outside: whatever direction it writes in ends with it.
+  // Text from the data, isolated so that its writing direction does not affect the rest.
   function foreign(text, className) {
     return el("bdi", { class: className }, text);
   }
@@ -51,8 +51,8 @@
     if (number === null || number === undefined) {
       return "–";
     }
-    const whole = Number.isInteger(number) && !(measure && measure.share);
-    return whole ? count(number) : number.toFixed(digits === undefined ? 3 : digits);
+    const isCount = Number.isInteger(number) && !(measure && measure.share);
+    return isCount ? count(number) : number.toFixed(digits === undefined ? 3 : digits);
   }
 
   function signed(number, measure, digits) {

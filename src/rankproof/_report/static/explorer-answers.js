@@ -1,6 +1,6 @@
 "use strict";
 
-// What systems answered, what they cited, and what would have been right.
+// The answers of the systems, their citations, and the reference answers.
 (function (rp) {
   const { el, foreign } = rp.dom;
 
@@ -15,7 +15,7 @@
       { class: "answer" },
       el("h5", {}, foreign(name), " ", el("span", { class: "answer-state " + answer.state }, answer.state)),
       answer.text ? el("blockquote", { dir: "auto" }, answer.text) : null,
-      cited ? el("p", { class: "under" }, "It cites:") : el("p", { class: "under" }, "It cites nothing."),
+      cited ? el("p", { class: "under" }, "Citations:") : el("p", { class: "under" }, "No citations."),
       cited
     );
   }
@@ -25,21 +25,21 @@
       return null;
     }
     if (!references.length) {
-      return el("p", {}, "Nothing answers this query: the right thing is to say so.");
+      return el("p", {}, "This query has no answer: the correct response is to abstain.");
     }
-    const any = references.length > 1 ? "Any of these would be right:" : "The answer should be:";
+    const label = references.length > 1 ? "Reference answers:" : "Reference answer:";
     const list = references.map((text) => el("li", { dir: "auto" }, text));
-    return el("div", {}, el("p", { class: "under" }, any), el("ul", { class: "references" }, list));
+    return el("div", {}, el("p", { class: "under" }, label), el("ul", { class: "references" }, list));
   }
 
   function answers(model, view, details, query) {
-    const said = view.systems.map((at) => [model.data.systems[at].name, details.answer(at, query)]).filter((pair) => pair[1]);
-    const known = referenceBlock(details.references(query));
-    if (!said.length && !known) {
+    const given = view.systems.map((at) => [model.data.systems[at].name, details.answer(at, query)]).filter((pair) => pair[1]);
+    const reference = referenceBlock(details.references(query));
+    if (!given.length && !reference) {
       return null;
     }
-    const blocks = said.map(([name, answer]) => answerBlock(name, answer, details));
-    return el("div", { class: "answers" }, el("h4", {}, said.length ? "Answers" : "Answer"), known, blocks);
+    const blocks = given.map(([name, answer]) => answerBlock(name, answer, details));
+    return el("div", { class: "answers" }, el("h4", {}, given.length ? "Answers" : "Answer"), reference, blocks);
   }
 
   rp.answers = { answers };

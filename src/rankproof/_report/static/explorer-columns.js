@@ -1,6 +1,6 @@
 "use strict";
 
-// The columns of the table of queries: what heads them, what sorts by them, what stands in a cell.
+// The columns of the table of queries: heads, sort keys and cells.
 (function (rp) {
   const { el, foreign, spoken, value, signed } = rp.dom;
 
@@ -85,12 +85,12 @@
     return Math.max(least, Math.min(most, width));
   }
 
-  // As wide as the longest word of the name, so that names break between words.
+  // The width of the longest word of a name, so that names break between words.
   function widthOf(name) {
     return between(4, Math.max(...name.split(/[\s_-]+/).map((word) => word.length)) * 0.48, 7);
   }
 
-  // In rem, as the style sheet has the columns that are always of one width: text, segment, difference, first relevant.
+  // Widths in rem; those of text, segment, difference and first relevant rank are fixed in the style sheet.
   function widthsOf(model, view) {
     const longest = model.data.queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
     const ids = between(3.25, longest * 0.6, 8);

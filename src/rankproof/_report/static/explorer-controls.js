@@ -1,6 +1,6 @@
 "use strict";
 
-// What the table shows is chosen here.
+// The controls that choose what the table shows.
 (function (rp) {
   const { el, fill } = rp.dom;
   const ONLY = [

@@ -1,6 +1,6 @@
 "use strict";
 
-// What is known of one query: rankings, judgements, answers. The large block is read when the first query is opened.
+// The details of one query: rankings, judgements and answers. The large data block is parsed when the first query is opened.
 (function (rp) {
   function starts(counts) {
     const found = new Array(counts.length + 1).fill(0);
@@ -12,7 +12,7 @@
     const judgedStarts = starts(block.judged.counts);
     const topStarts = block.systems.map((system) => starts(system.counts));
 
-    // The judged documents of a query, highest grade first, and the rank at which a system has each (0: nowhere).
+    // The judged documents of a query, highest grade first.
     function judged(query) {
       const found = [];
       for (let at = judgedStarts[query]; at < judgedStarts[query + 1]; at += 1) {
@@ -21,6 +21,7 @@
       return found;
     }
 
+    // The same with the rank of each in a system; 0 if not retrieved.
     function ranked(system, query) {
       const ranks = block.systems[system].ranks;
       return judged(query).map((one) => ({ ...one, rank: ranks[one.at] }));
@@ -48,11 +49,11 @@
     };
   }
 
-  let kept = null;
+  let cached = null;
 
   function details() {
-    kept = kept || makeDetails(rp.dom.parsed("details"));
-    return kept;
+    cached = cached || makeDetails(rp.dom.parsed("details"));
+    return cached;
   }
 
   rp.details = details;

@@ -1,6 +1,6 @@
 "use strict";
 
-// How a value came about, rank by rank.
+// How a value is computed, rank by rank.
 (function (rp) {
   const { el, foreign, value } = rp.dom;
   const NEAR = 1e-4;
@@ -21,30 +21,29 @@
   }
 
   function command(measure, system, query) {
-    const [ranker, asked] = [quoted(system), quoted(query)];
-    return `rankproof explain RESULTS --system=${ranker} -m ${quoted(measure.name)} --query=${asked}`;
+    return `rankproof explain RESULTS --system=${quoted(system)} -m ${quoted(measure.name)} --query=${quoted(query)}`;
   }
 
-  function elsewhere(measure, system, query) {
-    const asked = el("code", {}, foreign(command(measure, system, query)));
-    return el("p", {}, "This measure is not taken apart on this page; this command does it: ", asked);
+  function commandHint(measure, system, query) {
+    const shown = el("code", {}, foreign(command(measure, system, query)));
+    return el("p", {}, "This page does not explain this measure; run this command: ", shown);
   }
 
-  // Added up in sight where a reader can follow it: not ones, not a hundred terms.
+  // Shows the terms of the sum if they are few and not all 1.
   function added(terms, sum) {
     const few = terms.length > 1 && terms.length <= MOST_TERMS && terms.some((term) => term.adds !== 1);
     return few ? "(" + terms.map((term) => value(term.adds, null, 4)).join(" + ") + ")" : value(sum, null, 4);
   }
 
   function sentence(measure, counted) {
-    const over = counted.over ? " / " + value(counted.whole, null, 4) + " (" + counted.over + ")" : "";
-    return measure.name + " = " + added(counted.terms, counted.sum) + over + " = " + value(counted.value, measure, 4);
+    const divided = counted.divisorName ? " / " + value(counted.divisor, null, 4) + " (" + counted.divisorName + ")" : "";
+    return measure.name + " = " + added(counted.terms, counted.sum) + divided + " = " + value(counted.value, measure, 4);
   }
 
   function idealLine(counted) {
     const grades = counted.ideal.slice(0, MOST_TERMS).map((one) => one.grade).join(", ");
     const more = counted.ideal.length > MOST_TERMS ? ", …" : "";
-    return el("p", {}, "The ideal list has the grades " + grades + more + ": its DCG is " + value(counted.whole, null, 4) + ".");
+    return el("p", {}, "The ideal ranking has the grades " + grades + more + ": its DCG is " + value(counted.divisor, null, 4) + ".");
   }
 
   function termRow(term, details, heads) {
@@ -80,26 +79,26 @@
   }
 
   function body(measure, counted, details, system, known) {
-    const said = [el("p", { class: "sum" }, sentence(measure, counted))];
+    const nodes = [el("p", { class: "sum" }, sentence(measure, counted))];
     if (counted.terms.length) {
-      said.push(termTable(measure, counted, details, "What adds to " + measure.name + " of " + system));
+      nodes.push(termTable(measure, counted, details, "Documents that add to " + measure.name + " of " + system));
     } else {
-      said.push(el("p", {}, "Nothing that the system ranked here adds to it."));
+      nodes.push(el("p", {}, "No retrieved document adds to it."));
     }
     if (counted.terms.length > MOST_ROWS) {
-      said.push(el("p", {}, "and " + (counted.terms.length - MOST_ROWS) + " more"));
+      nodes.push(el("p", {}, "and " + (counted.terms.length - MOST_ROWS) + " more"));
     }
     if (counted.ideal && counted.ideal.length) {
-      said.push(idealLine(counted));
+      nodes.push(idealLine(counted));
     }
     if (Math.abs(counted.value - known) > NEAR) {
-      const differs = "The result has " + value(known, measure, 4) + " here: this page counts differently.";
-      said.push(el("p", { class: "warning" }, differs));
+      const differs = "The results folder has " + value(known, measure, 4) + ", which differs from the value computed here.";
+      nodes.push(el("p", { class: "warning" }, differs));
     }
-    return said;
+    return nodes;
   }
 
-  // One system's value of the chosen measure, folded under its name.
+  // The explanation of one system's value of the chosen measure, folded under its name.
   function explained(model, view, details, system, query, open) {
     const measure = model.data.measures[view.measure];
     const known = model.valueOf(view, system, query);
@@ -109,9 +108,9 @@
     }
     const counted = rp.measures.counted(measure, details.ranked(system, query));
     const id = model.data.queries.ids[query];
-    const said = counted ? body(measure, counted, details, name, known) : [elsewhere(measure, name, id)];
+    const nodes = counted ? body(measure, counted, details, name, known) : [commandHint(measure, name, id)];
     const summary = el("summary", {}, foreign(name), " ", el("span", { class: "number" }, value(known, measure, 4)));
-    return el("details", { class: "explained", open }, summary, said);
+    return el("details", { class: "explained", open }, summary, nodes);
   }
 
   rp.explain = { explained };

@@ -1,17 +1,17 @@
 "use strict";
 
-// The rows of the table: only those in sight are in the document, and the one that has the focus.
+// The rows of the table: only visible rows and the active one are in the document.
 (function (rp) {
   const { el, fill } = rp.dom;
   const MARGIN = 6;
 
   function makeRow(columns, query, position, opened) {
     const cells = columns.map((column, at) => {
-      const said = { role: "gridcell", class: "cell " + column.kind, "aria-colindex": at + 1, "data-label": column.label };
-      return el("div", said, column.cell(query));
+      const attributes = { role: "gridcell", class: "cell " + column.kind, "aria-colindex": at + 1, "data-label": column.label };
+      return el("div", attributes, column.cell(query));
     });
-    const said = { role: "row", class: "row", "aria-rowindex": position + 2, "aria-selected": String(opened === query) };
-    return el("div", { ...said, tabindex: "-1" }, cells);
+    const attributes = { role: "row", class: "row", "aria-rowindex": position + 2, "aria-selected": String(opened === query) };
+    return el("div", { ...attributes, tabindex: "-1" }, cells);
   }
 
   function place(grid, row, position) {
@@ -28,15 +28,15 @@
     return row;
   }
 
-  function room(grid) {
+  function bodyHeight(grid) {
     return Math.max(0, grid.scroller.clientHeight - grid.headRow.offsetHeight);
   }
 
-  // The positions of the rows in sight and of the active one, in their order.
-  function inSight(grid) {
+  // The positions of the visible rows and of the active one, in order.
+  function visibleRows(grid) {
     const top = grid.scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / grid.height) - MARGIN);
-    const last = Math.min(grid.rows.length, Math.ceil((top + room(grid)) / grid.height) + MARGIN);
+    const last = Math.min(grid.rows.length, Math.ceil((top + bodyHeight(grid)) / grid.height) + MARGIN);
     const wanted = new Set([grid.active].filter((at) => at < grid.rows.length));
     for (let at = first; at < last; at += 1) {
       wanted.add(at);
@@ -53,9 +53,9 @@
     }
   }
 
-  // Rows stay in their order in the document, as a screen reader meets them.
+  // Rows keep their order in the document for screen readers.
   function draw(grid) {
-    const wanted = inSight(grid);
+    const wanted = visibleRows(grid);
     drop(grid, wanted);
     let before = null;
     for (const position of wanted) {
@@ -77,7 +77,7 @@
   }
 
   function show(grid, rows, columns, opened) {
-    const held = grid.body.contains(document.activeElement);
+    const hadFocus = grid.body.contains(document.activeElement);
     const same = rows.length === grid.rows.length && rows.every((query, at) => query === grid.rows[at]);
     Object.assign(grid, { rows, columns, opened });
     grid.active = same ? grid.active : Math.max(0, opened === null ? 0 : rows.indexOf(opened));
@@ -88,7 +88,7 @@
       grid.scroller.scrollTop = 0;
     }
     draw(grid);
-    if (held) {
+    if (hadFocus) {
       move(grid, grid.active);
     }
   }
@@ -97,8 +97,8 @@
     const top = position * grid.height;
     if (top < grid.scroller.scrollTop) {
       grid.scroller.scrollTop = top;
-    } else if (top + grid.height > grid.scroller.scrollTop + room(grid)) {
-      grid.scroller.scrollTop = top + grid.height - room(grid);
+    } else if (top + grid.height > grid.scroller.scrollTop + bodyHeight(grid)) {
+      grid.scroller.scrollTop = top + grid.height - bodyHeight(grid);
     }
   }
 
@@ -131,7 +131,7 @@
       show: (rows, columns, opened) => show(grid, rows, columns, opened),
       move: (position) => move(grid, position),
       choose: (position) => choose(grid, position),
-      page: () => Math.max(1, Math.floor(room(grid) / grid.height) - 1),
+      page: () => Math.max(1, Math.floor(bodyHeight(grid) / grid.height) - 1),
       at: () => grid.active,
       count: () => grid.rows.length,
     };

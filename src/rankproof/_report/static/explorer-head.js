@@ -1,6 +1,6 @@
 "use strict";
 
-// The head of the table: a button in each column sorts by it, and says which way it runs.
+// The head of the table: a button in each column sorts by it and shows the direction.
 (function (rp) {
   const { el, fill, spoken } = rp.dom;
 
@@ -25,7 +25,7 @@
     return el("div", { role: "columnheader", class: "cell " + column.kind, "aria-colindex": at + 1 }, button);
   }
 
-  // The same columns keep their buttons, so that the focus stays where it was.
+  // Unchanged columns keep their buttons and so the focus.
   function makeHead(row, onSort) {
     let shown = "";
     return function show(columns, view) {
@@ -42,7 +42,7 @@
     };
   }
 
-  // A text starts at A, a value where a reader looks first: at the worst, or at the largest difference.
+  // Texts sort from A first; values from the worst, differences from the largest.
   function afterClick(view, column, lowerIsBetter) {
     if (isSorted(view, column)) {
       return { down: !view.down };

@@ -1,6 +1,6 @@
 "use strict";
 
-// The keyboard: rows of the table, and documents in rankings that stand side by side.
+// Keyboard control of the rows of the table and of the documents in side-by-side rankings.
 (function (rp) {
   const STEPS = {
     ArrowDown: (grid) => grid.at() + 1,
@@ -50,7 +50,7 @@
     return undefined;
   }
 
-  // One stop for the Tab key; the arrows go from document to document.
+  // The rankings are one Tab stop; arrow keys move between documents.
   function onDocuments(board, columns) {
     board.addEventListener("keydown", (event) => {
       const column = columns.findIndex((docs) => docs.includes(document.activeElement));

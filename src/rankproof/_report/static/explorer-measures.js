@@ -1,6 +1,6 @@
 "use strict";
 
-// A value counted again from grades and ranks: the sum of what documents add, over a whole.
+// Computes a measure from grades and ranks: the sum of what documents add, divided by a divisor.
 (function (rp) {
   function worth(grade, gain) {
     const byHand = Array.isArray(gain) ? gain.find((pair) => pair[0] === grade) : null;
@@ -21,7 +21,7 @@
       .map((hit) => ({ ...hit, adds: hit.gain * hit.factor }));
   }
 
-  // The best list that the judgements allow.
+  // The ideal ranking.
   function ideal(judged, measure) {
     const gains = judged.map((one) => ({ ...one, gain: worth(one.grade, measure.gain) })).filter((one) => one.gain > 0);
     gains.sort((x, y) => y.gain - x.gain);
@@ -40,40 +40,40 @@
     return { ...hit, gain: at + 1, factor: 1 / hit.rank, adds: (at + 1) / hit.rank };
   }
 
-  const WAYS = {
+  const FORMULAS = {
     nDCG: (hits, judged, measure) => {
       const best = ideal(judged, measure);
-      return { terms: discounted(hits, measure), whole: total(best), over: "the DCG of the ideal list", ideal: best };
+      return { terms: discounted(hits, measure), divisor: total(best), divisorName: "the DCG of the ideal ranking", ideal: best };
     },
-    DCG: (hits, judged, measure) => ({ terms: discounted(hits, measure), whole: 1 }),
+    DCG: (hits, judged, measure) => ({ terms: discounted(hits, measure), divisor: 1 }),
     RR: (hits, judged, measure) => ({
       terms: relevant(hits, measure).slice(0, 1).map((hit) => ({ ...hit, gain: 1, factor: 1 / hit.rank, adds: 1 / hit.rank })),
-      whole: 1,
+      divisor: 1,
     }),
-    P: (hits, judged, measure) => ({ terms: each(relevant(hits, measure)), whole: measure.cutoff, over: "the cutoff" }),
+    P: (hits, judged, measure) => ({ terms: each(relevant(hits, measure)), divisor: measure.cutoff, divisorName: "the cutoff" }),
     R: (hits, judged, measure) => ({
       terms: each(relevant(hits, measure)),
-      whole: relevant(judged, measure).length,
-      over: "all relevant documents",
+      divisor: relevant(judged, measure).length,
+      divisorName: "all relevant documents",
     }),
     AP: (hits, judged, measure) => ({
       terms: relevant(hits, measure).map(precisionHere),
-      whole: relevant(judged, measure).length,
-      over: "all relevant documents",
+      divisor: relevant(judged, measure).length,
+      divisorName: "all relevant documents",
     }),
-    Success: (hits, judged, measure) => ({ terms: each(relevant(hits, measure).slice(0, 1)), whole: 1 }),
+    Success: (hits, judged, measure) => ({ terms: each(relevant(hits, measure).slice(0, 1)), divisor: 1 }),
   };
 
-  // `ranked` are the judged documents of a query with their ranks in a system, 0 for those that it has not.
+  // `ranked`: the judged documents of a query with their ranks in a system, 0 if not retrieved.
   function counted(measure, ranked) {
-    if (!measure.explained || !WAYS[measure.kind]) {
+    if (!measure.explained || !FORMULAS[measure.kind]) {
       return null;
     }
     const within = measure.cutoff || Infinity;
     const hits = ranked.filter((one) => one.rank > 0 && one.rank <= within).sort((x, y) => x.rank - y.rank);
-    const found = WAYS[measure.kind](hits, ranked, measure);
+    const found = FORMULAS[measure.kind](hits, ranked, measure);
     const sum = total(found.terms);
-    return { ...found, sum, value: found.whole ? sum / found.whole : 0 };
+    return { ...found, sum, value: found.divisor ? sum / found.divisor : 0 };
   }
 
   rp.measures = { counted };

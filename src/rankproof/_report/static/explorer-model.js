@@ -1,6 +1,6 @@
 "use strict";
 
-// The queries of a view: which of them, in which order.
+// The queries of a view, filtered and sorted.
 (function (rp) {
   const SAME = 5e-6;
 
@@ -32,7 +32,7 @@
     return data.measures.length > 0 && data.measures[view.measure].higher === false;
   }
 
-  // 1 where A is better, -1 where B is, 0 where they are equal, null where one has no value.
+  // 1 if A is better, -1 if B is, 0 if they are equal, null if one has no value.
   function outcome(data, view, query) {
     const gap = difference(data, view, query);
     if (gap === null) {
@@ -84,7 +84,7 @@
     return found;
   }
 
-  // Queries without a key come last whichever way the others run; equal ones keep the order of the data.
+  // Queries without a key come last in both directions; ties keep the order of the data.
   function sorted(queries, key, down) {
     const sign = down ? -1 : 1;
     const collator = new Intl.Collator("en", { numeric: true });
@@ -100,15 +100,15 @@
   }
 
   function makeModel(data) {
-    let kept = null;
+    let cached = null;
     const lines = (query) => {
-      kept = kept || data.queries.ids.map((id, at) => folded(id + " " + data.queries.texts[at]));
-      return kept[query];
+      cached = cached || data.queries.ids.map((id, at) => folded(id + " " + data.queries.texts[at]));
+      return cached[query];
     };
     function rows(view) {
       const all = data.queries.ids.map((_, at) => at);
-      const asked = tests(data, view, lines);
-      const chosen = asked.length ? all.filter((query) => asked.every((test) => test(query))) : all;
+      const filters = tests(data, view, lines);
+      const chosen = filters.length ? all.filter((query) => filters.every((test) => test(query))) : all;
       const key = keyOf(data, view);
       return key ? sorted(chosen, key, view.down) : chosen;
     }

@@ -27,7 +27,7 @@
     const measure = model.data.measures[view.measure];
     const order = [view.a, ...view.systems.filter((system) => system !== view.a)];
     return [
-      el("h4", {}, "How " + measure.name + " came about"),
+      el("h4", {}, "How " + measure.name + " is computed"),
       el("p", { class: "under" }, measure.title + ". " + measure.definition),
       order.map((system, at) => rp.explain.explained(model, view, details, system, query, at === 0)),
     ];

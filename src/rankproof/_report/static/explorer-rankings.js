@@ -82,7 +82,7 @@
     return el("div", {}, el("h5", {}, "Relevant, not in the top " + data.top), el("ul", {}, shown), more);
   }
 
-  function effort(details, system, query) {
+  function retrievalFacts(details, system, query) {
     const time = details.time(system, query);
     const retrieved = count(details.retrieved(system, query)) + " retrieved";
     return time ? retrieved + " · " + value(time, null, time < 10 ? 2 : 0) + " ms" : retrieved;
@@ -99,14 +99,14 @@
       "div",
       { class: "ranking", role: "group", "aria-label": name },
       el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
-      el("p", { class: "under" }, effort(details, system, query), baseline === null ? null : [el("br"), "ranks compared with ", foreign(baseline)]),
-      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, baseline))) : el("p", {}, "Nothing was retrieved."),
+      el("p", { class: "under" }, retrievalFacts(details, system, query), baseline === null ? null : [el("br"), "ranks compared with ", foreign(baseline)]),
+      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, baseline))) : el("p", {}, "No documents retrieved."),
       missedList(context, system)
     );
   }
 
-  // The same document lights up in every ranking.
-  function lightUp(board) {
+  // Highlights the same document in every ranking.
+  function highlightSame(board) {
     function mark(event) {
       const item = event.target.closest ? event.target.closest(".document") : null;
       board.querySelectorAll(".document.alike").forEach((one) => one.classList.remove("alike"));
@@ -131,7 +131,7 @@
       first.tabIndex = 0;
     }
     rp.keys.onDocuments(board, columns);
-    lightUp(board);
+    highlightSame(board);
     return board;
   }
 

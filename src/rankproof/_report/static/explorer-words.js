@@ -1,25 +1,25 @@
 "use strict";
 
-// The words of a query, marked in the texts of documents.
+// Marks the words of a query in the texts of documents.
 (function (rp) {
   const { el } = rp.dom;
   const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-  const SMALL = new Set(
+  const STOP_WORDS = new Set(
     ("a an and are as at be but by can do does for from has have how i if in into is it its me my not of on or so that the " +
       "their then there these they this to was what when where which who why will with you your").split(" ")
   );
 
-  // Case, accents and common endings of English do not tell words apart.
+  // Words are compared without case, accents and common English endings.
   function stem(word) {
     const plain = rp.model.folded(word);
     return plain.length > 4 ? plain.replace(/(ings?|ies|ed|es|s|e|y)$/, "") : plain;
   }
 
   function stemsOf(text) {
-    return new Set((text.match(WORD) || []).filter((word) => !SMALL.has(word.toLowerCase())).map(stem));
+    return new Set((text.match(WORD) || []).filter((word) => !STOP_WORDS.has(word.toLowerCase())).map(stem));
   }
 
-  // The text as nodes: plain runs, and a mark around each word of the query.
+  // The text as nodes, with a mark around each word of the query.
   function marked(text, stems) {
     const nodes = [];
     let end = 0;

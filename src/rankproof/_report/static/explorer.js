@@ -1,6 +1,6 @@
 "use strict";
 
-// Every query: the parts brought together, and the address kept in step.
+// The table of queries: connects its parts and keeps the page address up to date.
 (function (rp) {
   const { count, parsed } = rp.dom;
 
@@ -58,7 +58,7 @@
     panel.show(view, explorer.rows);
   }
 
-  // Another part of the page may be addressed meanwhile: the table stays as it is, an open query closes.
+  // If the address points at another section, the table stays as it is and an open query closes.
   function restore(explorer) {
     const elsewhere = window.location.hash !== "" && !rp.state.isHere();
     explorer.view = elsewhere ? { ...explorer.view, query: null } : rp.view.viewOf(rp.state.read(), explorer.data);

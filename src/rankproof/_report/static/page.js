@@ -1,6 +1,6 @@
 "use strict";
 
-// Folded parts are opened for print, and closed again after it.
+// Opens folded parts for print and closes them afterwards.
 (function () {
   const opened = [];
   window.addEventListener("beforeprint", function () {
@@ -16,7 +16,7 @@
   });
 })();
 
-// The contents show which part is being read.
+// Marks the current section in the contents.
 (function () {
   const links = new Map();
   for (const link of document.querySelectorAll(".contents a")) {
@@ -50,11 +50,11 @@
     centred(link);
   }
 
-  let asked = false;
+  let scheduled = false;
   window.addEventListener("scroll", function () {
-    if (!asked) {
-      asked = true;
-      window.requestAnimationFrame(function () { asked = false; marked(); });
+    if (!scheduled) {
+      scheduled = true;
+      window.requestAnimationFrame(function () { scheduled = false; marked(); });
     }
   }, { passive: true });
   marked();

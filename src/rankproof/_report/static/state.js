@@ -1,22 +1,22 @@
 "use strict";
 
-// What is looked at stands in the address, so that a view can be linked: #queries?measure=…&query=…
+// The page address contains the view, so that it can be linked: #queries?measure=…&query=…
 (function (rp) {
-  const PLACE = "#queries?";
+  const PREFIX = "#queries?";
 
-  // Without the question mark it is a link to the part of the page, which changes nothing in it.
-  function isOurs(hash) {
-    return hash.startsWith(PLACE);
+  // Without the question mark it is a plain link to the section.
+  function isView(hash) {
+    return hash.startsWith(PREFIX);
   }
 
-  // The parameters of the address; none where it points at another part of the page.
+  // The parameters of the address; empty if it points at another section.
   function read() {
     const hash = window.location.hash;
-    return new URLSearchParams(isOurs(hash) ? hash.slice(PLACE.length) : "");
+    return new URLSearchParams(isView(hash) ? hash.slice(PREFIX.length) : "");
   }
 
   function write(parameters, replace) {
-    const hash = PLACE + parameters.toString();
+    const hash = PREFIX + parameters.toString();
     if (hash === window.location.hash) {
       return;
     }
@@ -27,5 +27,5 @@
     }
   }
 
-  rp.state = { read, write, isHere: () => isOurs(window.location.hash) };
+  rp.state = { read, write, isHere: () => isView(window.location.hash) };
 })((window.rankproof = window.rankproof || {}));

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const parts = Object.fromEntries(
-  ["bar", "count", "said", "wrong", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done"]
+  ["bar", "count", "status", "error", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done"]
     .map((id) => [id, document.getElementById(id)])
 );
 const beginnings = new Set(data.beginnings);
@@ -14,7 +14,7 @@ const state = {
   busy: false,
 };
 
-/** The next pair without a grade: those not skipped first, in their order; null where all have one. */
+/** The next pair without a grade, skipped pairs last; null if all have one. */
 function next() {
   const open = data.pairs.map((_, at) => at).filter((at) => !state.grades.has(at));
   const fresh = open.find((at) => !state.skipped.has(at));
@@ -47,23 +47,23 @@ function count() {
   parts.count.textContent = `${done} of ${data.pairs.length} judged`;
 }
 
-/** Where reading goes on: a screen reader reads the pair from its beginning. */
-function attend() {
+/** Moves the focus, so that a screen reader reads the pair from its beginning. */
+function focusPair() {
   (state.at === null ? parts.done : parts.pair).focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }
 
-function say(words) {
-  parts.said.textContent = words;
-  parts.wrong.hidden = true;
+function showStatus(words) {
+  parts.status.textContent = words;
+  parts.error.hidden = true;
 }
 
-function complain(words) {
-  parts.wrong.textContent = words;
-  parts.wrong.hidden = false;
+function showError(words) {
+  parts.error.textContent = words;
+  parts.error.hidden = false;
 }
 
-/** One change at a time: a key that is pressed twice never grades a pair that nobody has read. */
+/** Sends one change at a time: a key pressed twice never grades the next pair. */
 async function change(url, body) {
   if (state.busy) return null;
   busy(true);
@@ -74,11 +74,11 @@ async function change(url, body) {
       body: JSON.stringify(body),
     });
     if (!reply.ok) throw new Error((await reply.text()).trim());
-    const told = await reply.json();
-    state.grades = new Map(Object.entries(told.grades).map(([at, grade]) => [Number(at), grade]));
-    return told;
+    const saved = await reply.json();
+    state.grades = new Map(Object.entries(saved.grades).map(([at, grade]) => [Number(at), grade]));
+    return saved;
   } catch (error) {
-    complain(`Not saved: ${error instanceof TypeError ? "the server does not answer" : error.message}`);
+    showError(`Not saved: ${error instanceof TypeError ? "the server does not respond" : error.message}`);
     return null;
   } finally {
     busy(false);
@@ -96,34 +96,34 @@ function busy(on) {
 async function judge(grade) {
   const at = state.at;
   if (at === null) return;
-  const [query, doc, asked, name] = data.pairs[at];
-  const told = await change(data.judge, { query, doc, grade });
-  if (told === null) return;
+  const [query, doc, queryName, name] = data.pairs[at];
+  const saved = await change(data.judge, { query, doc, grade });
+  if (saved === null) return;
   state.judged.push(at);
-  say(`Saved: ${grade} for ${name} and query ${asked}. It stands at: ${told.system_ranks}.`);
+  showStatus(`Saved: grade ${grade} for ${name}, query ${queryName}. Ranks: ${saved.system_ranks}.`);
   show(next());
-  attend();
+  focusPair();
 }
 
 async function undo() {
   const at = state.judged.at(-1);
   if (at === undefined) return;
   const [query, doc, , name] = data.pairs[at];
-  const told = await change(data.undo, { query, doc });
-  if (told === null) return;
+  const saved = await change(data.undo, { query, doc });
+  if (saved === null) return;
   state.judged.pop();
-  say(told.grade === null ? `Undone: ${name} has no grade.` : `Undone: ${name} has ${told.grade} again.`);
+  showStatus(saved.grade === null ? `Undone: ${name} has no grade.` : `Undone: ${name} has grade ${saved.grade} again.`);
   show(at);
-  attend();
+  focusPair();
 }
 
 function skip() {
   if (state.at === null || state.busy) return;
   const name = data.pairs[state.at][3];
   state.skipped.add(state.at);
-  say(`Skipped: ${name} comes again at the end.`);
+  showStatus(`Skipped: ${name} comes last.`);
   show(next());
-  attend();
+  focusPair();
 }
 
 function onKey(event) {
