@@ -70,7 +70,7 @@ def test_from_the_list_to_five_judgements_by_keyboard_alone(page: Any, served: V
     follow(page, "Compare")
     follow(page, "newer")
     assert page.inner_text("h1") == "older and newer"
-    assert "in nDCG@10" in page.inner_text(".lead")
+    assert "nDCG@10" in page.inner_text(".lead")
     follow(page, "All results")
     follow(page, "Judge older, folder old")
     expected = []

@@ -193,7 +193,7 @@ def test_two_experiments_on_the_same_data_are_compared(guest: Visitor) -> None:
     assert "Different data: fingerprints of judgements" in offered
     seen = guest.get(path)
     assert seen.status == 200
-    assert "newer/bm25 and small/bm25 are the same on every query in nDCG@10" in seen.text
+    assert "newer/bm25 and small/bm25 have the same nDCG@10 on every query" in seen.text
     assert "late vs dense" in seen.text
     assert "late vs rerank" not in seen.text
 
