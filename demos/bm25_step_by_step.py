@@ -1,7 +1,7 @@
-"""BM25 taken apart: two documents of a few letters first, then a real query of the built-in sample.
+"""BM25 explained: two small documents first, then a real query of the built-in sample.
 
-Every score is a sum over the query's words of idf x tf (k1 + 1) / (tf + k1 (1 - b + b length / mean length)). The demo writes
-each factor down, computes it by hand, and holds the sum against what rankproof's index gives.
+A score is the sum over the query's words of idf x tf (k1 + 1) / (tf + k1 (1 - b + b length / mean length)). The demo prints each
+factor, computes it by hand, and compares the sum with the score of rankproof's index.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def main() -> None:
 
 
 def worked_example() -> str:
-    """The two documents: every factor of every term, by hand and as the index has it."""
-    # "a" is an English stop word: with the usual list nothing would be left of it.
+    """The two documents: every factor of every term, by hand and from the index."""
+    # "a" is an English stop word, so stop words are off.
     searcher = rp.stages.BM25(K1, B, stop_words=False, stemming=False).index(corpus_of(LETTERS))
     lengths = {doc: len(text.split()) for doc, text in LETTERS.items()}
     mean = sum(lengths.values()) / len(lengths)
@@ -40,29 +40,29 @@ def worked_example() -> str:
             times = saturated(part.tf, lengths[doc] / mean)
             total += idf * times
             lines.append(
-                f"  {part.term}: in {part.df} of {len(LETTERS)} documents, idf {idf:.4f}; {part.tf} x here, "
+                f"  {part.term}: in {part.df} of {len(LETTERS)} documents, idf {idf:.4f}; occurs {part.tf} x, "
                 f"saturated to {times:.4f}; adds {idf * times:.4f}"
             )
         own = sum(part.weight for part in searcher.parts(QUERY, doc))
         lines.append(f"  by hand {total:.4f}, by rankproof {own:.4f}")
-    lines += ["", "The rare word decides: b stands in both documents and adds little to either.", ""]
+    lines += ["", "The rare word decides: b is in both documents and adds little to either.", ""]
     return "\n".join(lines)
 
 
 def saturated(tf: int, length: float = 1.0) -> float:
-    """What so many occurrences count, in a document so many times as long as the mean."""
+    """What tf occurrences count, in a document `length` times as long as the mean."""
     return tf * (K1 + 1) / (tf + K1 * (1 - B + B * length))
 
 
 def saturation() -> str:
-    """What a word adds the more often it stands there, in a document of mean length, and by length."""
+    """What a word adds by number of occurrences and by document length."""
     often = [f"{tf} x {saturated(tf):.2f}" for tf in (1, 2, 3, 5, 10, 100)]
     long = [f"{length:g} x the mean {saturated(1, length):.2f}" for length in (0.5, 1, 2, 4)]
     return "\n".join(
         [
-            f"Repeating a word saturates (factor of idf, in a document of mean length; never above k1 + 1 = {K1 + 1}):",
+            f"Repeated words saturate (factor of idf, in a document of mean length; at most k1 + 1 = {K1 + 1}):",
             f"  {', '.join(often)}",
-            "Length counts against a document (factor of idf for a word that stands there once):",
+            "Long documents are penalised (factor of idf for a word that occurs once):",
             f"  {', '.join(long)}",
             "",
         ]
@@ -78,9 +78,9 @@ def real_query() -> str:
     lines = [f"The sample's query {query.text!r} over {len(data.corpus)} documents, with stop words and stemming", ""]
     for doc, score in BM25Retriever().fit(data.corpus).rank(query.text, k=3):
         parts = [part for part in searcher.parts(query.text, doc) if part.tf]
-        told = ", ".join(f"{part.term} {part.weight:.3f} (idf {part.idf:.2f}, {part.tf} x)" for part in parts)
-        lines += [f"{score:.4f}  grade {data.qrels[query.id].get(doc, 0)}  {data.corpus[doc].title or doc}", f"        = {told}"]
-    lines += ["", "A code like E0 stands in few documents: its idf is the largest, and it finds the page."]
+        terms = ", ".join(f"{part.term} {part.weight:.3f} (idf {part.idf:.2f}, {part.tf} x)" for part in parts)
+        lines += [f"{score:.4f}  grade {data.qrels[query.id].get(doc, 0)}  {data.corpus[doc].title or doc}", f"        = {terms}"]
+    lines += ["", "A code like E0 is in few documents: its idf is the largest, and it finds the page."]
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
-"""Exponential and linear gain side by side: the same discounts, and another opinion of what a grade is worth.
+"""Linear and exponential gain compared: the same discounts, different gains.
 
-First the parts (gains, discounts, one document), then lists that the two gains put in opposite order, then real rankings of the
-built-in sample: whether the choice of gain changes which system is best there, and how many queries change sides.
+First the parts (gains, discounts, one document), then lists that the two gains order differently, then real rankings of the
+built-in sample: whether the gain changes the best system, and for how many queries it changes the better of two systems.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def lists() -> str:
     for name, ranking in RANKINGS.items():
         linear, exponential = (ndcg_at_k(ranking, GRADES, 3, method=method) for method in METHODS)
         lines.append(f"{name:<36}{linear:>8.3f}{exponential:>13.3f}")
-    lines += ["Two substitutes beat one exact hit by linear gain and lose by exponential gain: choose before looking.", ""]
+    lines += ["Two substitutes beat one exact hit with linear gain and lose with exponential gain: choose before you look.", ""]
     return "\n".join(lines)
 
 
 def real_systems() -> str:
-    """Four systems on the sample by both gains, and the queries on which the better of two systems changes."""
+    """Four systems on the sample with both gains, and the queries for which the better of two systems changes."""
     with sample_folder() as folder:
         data = rp.read_dataset(folder)
     runs = run_systems(data.queries, data.corpus, MODES, 10, model="wordllama")
@@ -70,19 +70,19 @@ def real_systems() -> str:
     lines += [f"{mode:<28}{means['linear'][mode]:>8.4f}{means['exponential'][mode]:>13.4f}" for mode in MODES]
     orders = {method: sorted(MODES, key=means[method].__getitem__, reverse=True) for method in METHODS}
     same = orders["linear"] == orders["exponential"]
-    lines += ["", f"The order of the systems is {'the same by both gains' if same else 'not the same by both gains'}:"]
+    lines += ["", f"The order of the systems is {'the same' if same else 'not the same'} with both gains:"]
     lines += [f"  {method:<12} {' > '.join(orders[method])}" for method in METHODS]
-    lines += ["Queries on which a pair of systems changes sides with the gain:"]
+    lines += ["Queries for which the better of two systems changes with the gain:"]
     for one, other in combinations(MODES, 2):
-        turned = sum(sides(runs[one][query], runs[other][query], grades) for query, grades in data.qrels.items())
-        lines.append(f"  {one} against {other}: {turned} of {len(data.qrels)}")
-    decides = "Here the choice decides no winner; with closer systems it can" if same else "Here the choice decides the order"
-    lines.append(f"{decides}. Say which gain a number is of; rankproof audit shows both.")
+        changed = sum(sides(runs[one][query], runs[other][query], grades) for query, grades in data.qrels.items())
+        lines.append(f"  {one} and {other}: {changed} of {len(data.qrels)}")
+    effect = "Here the gain does not change the winner; with closer systems it can" if same else "Here the gain changes the order"
+    lines.append(f"{effect}. State the gain with every value; rankproof audit shows both.")
     return "\n".join(lines)
 
 
 def sides(one: list[str], other: list[str], grades: Mapping[str, int]) -> bool:
-    """Whether the better of two rankings of a query is another by the other gain."""
+    """Whether the better of two rankings of a query depends on the gain."""
     linear, exponential = (ndcg_at_k(one, grades, 10, how) - ndcg_at_k(other, grades, 10, how) for how in METHODS)
     return linear * exponential < 0
 

@@ -1,4 +1,4 @@
-"""Runs the notebook anew and keeps its outputs: `python -m demos.execute`; what changes from run to run is left out."""
+"""Runs the notebook and stores its output, without what differs between runs: `python -m demos.execute`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).with_name("ladder.ipynb")
+NOTEBOOK = Path(__file__).with_name("systems.ipynb")
 _SECONDS = 120
 
 

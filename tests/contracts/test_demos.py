@@ -1,4 +1,4 @@
-"""The demos run from an installed rankproof, and what they show is what the package gives now."""
+"""The demos run from an installed rankproof, and the output of the notebook is up to date."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ DEMOS = ROOT / "demos"
 
 
 def test_bm25_step_by_step_adds_up_by_hand_and_by_the_index() -> None:
-    said = _output("bm25_step_by_step.py")
-    assert "by hand 1.0977, by rankproof 1.0977" in said
-    assert "by hand 0.2004, by rankproof 0.2004" in said
-    assert "adds 0.9304" in said
-    assert "adds 0.1673" in said
-    sums = re.findall(r"^(\d+\.\d+)  grade .*\n +=(.*)$", said, re.MULTILINE)
+    shown = _output("bm25_step_by_step.py")
+    assert "by hand 1.0977, by rankproof 1.0977" in shown
+    assert "by hand 0.2004, by rankproof 0.2004" in shown
+    assert "adds 0.9304" in shown
+    assert "adds 0.1673" in shown
+    sums = re.findall(r"^(\d+\.\d+)  grade .*\n +=(.*)$", shown, re.MULTILINE)
     assert len(sums) == 3
     for score, terms in sums:
         assert sum(map(float, re.findall(r"(\d+\.\d{3}) \(", terms))) == pytest.approx(float(score), abs=0.002)
 
 
 def test_the_comparison_of_gains_shows_both_on_lists_and_on_real_rankings() -> None:
-    said = _output("dcg_comparison.py")
-    assert "= 1.89, " in said
-    assert "= 4.42, 2.3 times" in said
+    shown = _output("dcg_comparison.py")
+    assert "= 1.89, " in shown
+    assert "= 4.42, 2.3 times" in shown
     with sample_folder() as folder:
         data = rp.read_dataset(folder)
     run = run_system(data.queries, data.corpus, "embed", 10, model="wordllama")
     values = [evaluate_all(run, data.qrels, 10, method)["NDCG@10"] for method in ("linear", "exponential")]
-    assert re.search(rf"^embed +{values[0]:.4f} +{values[1]:.4f}$", said, re.MULTILINE)
+    assert re.search(rf"^embed +{values[0]:.4f} +{values[1]:.4f}$", shown, re.MULTILINE)
 
 
 def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
-    said = _output("embeddings_with_prompts.py")
-    assert len(re.findall(r"nDCG@10 0\.\d{4}", said)) == 3
-    assert len(re.findall(r"95% interval -?\d+\.\d\d to -?\d+\.\d\d", said)) == 2
-    assert "wordllama was not trained with prompts" in said
+    shown = _output("embeddings_with_prompts.py")
+    assert len(re.findall(r"nDCG@10 0\.\d{4}", shown)) == 3
+    assert len(re.findall(r"95% interval -?\d+\.\d\d to -?\d+\.\d\d", shown)) == 2
+    assert "wordllama was not trained with prompts" in shown
 
 
 def test_the_notebook_runs_and_shows_what_was_committed() -> None:
@@ -58,7 +58,7 @@ def test_the_notebook_runs_and_shows_what_was_committed() -> None:
     assert [_shown(cell) for cell in executed(NOTEBOOK).cells] == shown
 
 
-def test_the_notebook_names_no_place_of_a_machine() -> None:
+def test_the_notebook_contains_no_path_of_a_machine() -> None:
     text = NOTEBOOK.read_text(encoding="utf-8")
     assert not re.search(r"/home/|/root/|/tmp/|/work/|site-packages|[A-Z]:\\\\", text)
     assert '"output_type": "error"' not in text
