@@ -30,6 +30,14 @@ def pytest_sessionstart() -> None:
         raise pytest.UsageError(f"there is no folder {SHARED}")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test with a real language model is slow."""
+    for item in items:
+        if "smollm2_weights" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def wordllama_weights(request: pytest.FixtureRequest) -> Path | None:
     """The folder of WordLlama's vectors, for all tests and workers."""

@@ -226,6 +226,7 @@ def test_machine_judgements_are_no_reference_for_a_judge(folder: Path, capsys: p
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_killed_judge_leaves_one_judgement_per_pair_and_repeats_only_open_requests(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.fuzz.kill_judge", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]

@@ -50,6 +50,7 @@ def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
     assert "wordllama was not trained with prompts" in shown
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_shows_what_was_committed() -> None:
     committed = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(committed)

@@ -40,6 +40,7 @@ def fences(page: Path) -> Iterator[Piece]:
     return (piece for piece in pieces_of(page.read_text(encoding="utf-8")) if not piece.is_prose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS, ids=named)
 def test_a_page_shows_what_its_examples_give(group: list[Path]) -> None:
     for page, text in fresh_pages(group, keep_times=True):

@@ -11,6 +11,7 @@ import pytest
 from support.paths import ROOT
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
 def test_a_run_killed_at_random_moments_finds_the_same_and_computes_no_finished_stage_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.fuzz.kill_run", "3", "--seed", "7", "--folder", str(tmp_path)]

@@ -53,6 +53,7 @@ def test_a_search_agrees_with_brute_force(store: Store, opened: Opener) -> None:
         assert_same(mine, theirs, dict(zip(ids, scores.tolist(), strict=True)))
 
 
+@pytest.mark.slow
 def test_ten_thousand_vectors_are_found_again(store: Store, opened: Opener, record_property: Callable[..., None]) -> None:
     vectors, queries, ids = like_text(10_000, 384, 3), like_text(30, 384, 4), [f"d{at}" for at in range(10_000)]
     with Memory().open("x", 384, "") as memory:
