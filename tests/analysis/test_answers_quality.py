@@ -48,13 +48,13 @@ def test_retrieval_and_answers_run_over_the_same_questions_and_the_parts_add_up(
     ]
     (row,) = tables(written(tmp_path, answers), capsys)["retrieval and answers"]["rows"]
     assert (row["n"], row["RR@10"], row["F1"]) == (2, 0.5, 0.5)
-    assert (row["given n"], row["given F1"], row["else n"], row["else F1"]) == (1, 1.0, 1, 0.0)
+    assert (row["n relevant"], row["F1 relevant"], row["n other"], row["F1 other"]) == (1, 1.0, 1, 0.0)
 
 
 def test_a_failed_answer_is_in_neither_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = [line("q1", "Paris", given=["d1"]), line("q2", "", state="failed")]
     (row,) = tables(written(tmp_path, answers), capsys)["retrieval and answers"]["rows"]
-    assert (row["n"], row["RR@10"], row["F1"], row["given n"], row["else n"]) == (1, 1.0, 1.0, 1, 0)
+    assert (row["n"], row["RR@10"], row["F1"], row["n relevant"], row["n other"]) == (1, 1.0, 1.0, 1, 0)
 
 
 def test_nothing_is_said_of_retrieval_where_only_some_answers_say_what_they_were_given(
@@ -62,7 +62,7 @@ def test_nothing_is_said_of_retrieval_where_only_some_answers_say_what_they_were
 ) -> None:
     found = tables(written(tmp_path, [line("q1", "Paris", given=["d1"]), line("q2", "Rome")]), capsys)["retrieval and answers"]
     (row,) = found["rows"]
-    assert (row["RR@10"], row["given n"], row["else n"]) == (None, None, None)
+    assert (row["RR@10"], row["n relevant"], row["n other"]) == (None, None, None)
     assert row["n"] == 3
     assert found["notes"] == ["mine: 1 of 2 answers do not say what they were given, so nothing is said of retrieval"]
 
@@ -82,7 +82,7 @@ def test_chunks_that_answers_cite_count_as_their_documents(tmp_path: Path, capsy
 def test_cited_ids_that_no_judgement_names_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = [line("q1", "Paris", cited=["d1", "d1#chapter", "u7"]), line("q2", "Rome", cited=["d9"])]
     notes = tables(written(tmp_path, answers), capsys)["answer measures"]["notes"]
-    assert "mine: 2 cited ids are named by no judgement and count as not relevant: d1#chapter, u7" in notes
+    assert "mine: 2 cited ids have no judgement and count as not relevant: d1#chapter, u7" in notes
 
 
 def test_no_interval_leaves_the_range_of_its_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,5 +133,5 @@ def test_one_is_not_said_to_be_several(tmp_path: Path, capsys: pytest.CaptureFix
     said = " ".join((found.out + found.err).split())
     assert "1 document has no word in title and text" in said
     assert "over the query whose answer is known" in said
-    assert "Of 1 answer 1 has an F1 under 0.4" in said
+    assert "Of 1 answer, 1 has an F1 under 0.4" in said
     assert not re.search(r"(?<![\d.,])1 (queries|documents|answers|replies|pairs|calls|judgements)\b", said)

@@ -16,10 +16,10 @@ from rankproof._analysis.audit.tools import (
     DEFAULT_MEASURES,
     ValueRange,
     audit_tools,
+    hits_by_tool,
     judged_queries,
     systems_with_unknown_queries,
     tool_counterparts,
-    tool_hits,
     tool_value,
     winners,
 )
@@ -48,7 +48,7 @@ def _collection(seed: int, *, ties: bool, missing: bool, queries: int = 8) -> tu
 
 def _ours(convention: Convention, qrels: Grades, run: Scores, cutoff: int = 10) -> float | None:
     inputs = input_of(qrels, {"a": run}, ["nDCG@10"])
-    hits = tool_hits(convention.tool, inputs, judged_queries(inputs), "a")
+    hits = hits_by_tool(convention.tool, inputs, judged_queries(inputs), "a")
     return tool_value(convention, hits, cutoff, 1, has_unknown_queries=systems_with_unknown_queries(inputs)["a"])
 
 
@@ -136,7 +136,7 @@ def test_a_tool_that_does_not_define_ties_has_bounds_where_they_matter_and_names
     row = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (row["tied"], row["plain"]) == ("0.3333 to 1.0000", 1.0)
     assert (row["winner"], row["winner changes"]) == (None, None)
-    assert "(1 more with ties undefined)" in table.sentences[0]
+    assert "(1 more with undefined ties)" in table.sentences[0]
 
 
 def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> None:
@@ -173,7 +173,7 @@ def test_the_winner_that_changes_is_marked_and_told() -> None:
     assert changed == {f"{tool} recip_rank" for tool in ("trec_eval 9", "trec_eval 10", "pytrec_eval")}
     assert {str(table.records()[at]["convention"]) for at in table.highlighted} == changed
     assert table.sentences[0].startswith(
-        "The winner changes by 3 of 6 conventions (1 more with a run refused): trec_eval 10 recip_rank: half;"
+        "The winner changes by 3 of 6 conventions (1 more with a refused run): trec_eval 10 recip_rank: half;"
     )
     refusing = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (refusing["whole"], refusing["half"], refusing["winner changes"]) == (0.75, "refuses", None)
@@ -202,14 +202,14 @@ def test_measures_with_and_without_a_cutoff_have_their_own_rows(name: str) -> No
     assert {"trec_eval 9", "trec_eval 10", "pytrec_eval", "ir_measures"} <= tools
     runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
     table = audit_tools(input_of({"q": {"a": 1, "x": 0}}, runs, [name]))
-    assert table.sentences[0] == f"None of {len(table.rows) - 1} conventions of other tools changes the winner."
+    assert table.sentences[0] == f"The winner is the same by all {len(table.rows) - 1} conventions of other tools."
 
 
 def test_the_value_furthest_from_ours_is_named_with_what_makes_it_so() -> None:
     qrels, runs = {"q1": {"a": 1}, "q2": {"a": 1}}, {"half": {"q1": {"a": 1.0}}}
     table = audit_tools(input_of(qrels, runs, ["R@10"]))
     assert table.sentences == (
-        "Furthest from ours: trec_eval 10 recall.10 of half, 1.0000 for 0.5000: missing queries left out.",
+        "Largest difference: trec_eval 10 recall.10 of half is 1.0000, ours is 0.5000: missing queries left out.",
     )
 
 
@@ -247,9 +247,9 @@ def test_a_choice_shows_that_part_alone_and_no_choice_shows_all(files: list[str]
         return [table["name"] for table in json.loads(capsys.readouterr().out)["tables"]]
 
     assert names("--ties") == ["audit-ties"]
-    assert names("--unjudged") == ["audit-holes", "audit-pool"]
+    assert names("--unjudged") == ["audit-unjudged", "audit-pool"]
     assert names("--judge-next", "2", "--tools") == ["audit-tools", "audit-judge-next"]
-    assert names() == ["audit-tools", "audit-ties", "audit-holes", "audit-pool", "audit-judge-next"]
+    assert names() == ["audit-tools", "audit-ties", "audit-unjudged", "audit-pool", "audit-judge-next"]
 
 
 def test_the_pairs_to_judge_are_written_in_the_format_asked_for_whatever_the_file_is_called(
@@ -271,12 +271,12 @@ def test_a_sum_is_passed_over_for_what_to_judge_next_unless_it_is_asked_for(
     table = json.loads(capsys.readouterr().out)["tables"][-1]
     assert (table["name"], table["facts"]["measure"]) == ("audit-judge-next", "RR")
     assert main(["audit", *files, "-m", "NumRelRet,RR", "--judge-next", "2"]) == 2
-    assert capsys.readouterr().err.startswith("NumRelRet is no mean over queries")
+    assert capsys.readouterr().err.startswith("NumRelRet is not a mean over queries")
 
 
 def test_where_missing_queries_are_left_out_each_systems_n_is_told() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs: dict[str, Scores] = {"whole": {query: {"a": 1.0} for query in qrels}, "half": {"q1": {"a": 1.0}}}
     table = audit_tools(input_of(qrels, runs, ["RR@10"], skip_missing=True))
-    assert table.sentences[-1] == "Queries that a system lacks are left out of its means: n = whole 2, half 1."
+    assert table.sentences[-1] == "A system's means leave out the queries that its run lacks: n = whole 2, half 1."
     assert table.facts == {"n": 2, "n_by_system": {"whole": 2, "half": 1}}

@@ -33,8 +33,8 @@ def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None
     table, overview = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title", FULL_TEXT: "full"})
     random, title, full, best = table.records()
     assert random["value"] == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 200)
-    assert [title["pp/full"], title["%/full"]] == pytest.approx([-50.0, -2 / 3])
-    assert [full["pp/title"], full["%/title"]] == pytest.approx([50.0, 2.0])
+    assert [title["pp vs full"], title["% vs full"]] == pytest.approx([-50.0, -2 / 3])
+    assert [full["pp vs title"], full["% vs title"]] == pytest.approx([50.0, 2.0])
     assert [full["pool"], full["pp left"]] == pytest.approx([1.0, 25.0])
     assert (title["pool"], best["value"]) == (0.5, 1.0)
     assert [row["measure"] for row in overview.records()] == ["RR@10", "Success@5"]
@@ -54,7 +54,7 @@ def test_a_gain_over_a_baseline_says_what_tells_whether_it_is_more_than_chance()
     runs = {"title": ranked_at({"q1": 2}), "mine": ranked_at({"q1": 1})}
     inputs = input_of(one_target(["q1"]), runs, measures=["RR@10"])
     table, _ = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title"})
-    assert table.sentences[0].endswith("over title-only BM25 (.500) (whether that is more than chance: rankproof compare).")
+    assert table.sentences[0].endswith("over title-only BM25 (.500) (`rankproof compare` tests significance).")
     bare, _ = baselines(inputs, ["RR@10"], {})
     assert "rankproof compare" not in bare.sentences[0]
 
@@ -88,8 +88,8 @@ def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_o
     random, everything, easy, oracle = table.records()
     hard, simple = 0.1, 1 - comb(90, 10) / comb(100, 10)
     assert random["value"] == pytest.approx((hard + simple) / 2)
-    assert everything["pp/random"] == pytest.approx(100 * (1 - (hard + simple) / 2))
-    assert easy["pp/random"] == pytest.approx(100 * (1 - simple))
+    assert everything["pp vs random"] == pytest.approx(100 * (1 - (hard + simple) / 2))
+    assert easy["pp vs random"] == pytest.approx(100 * (1 - simple))
     assert [row["n"] for row in table.records()] == [2, 2, 1, 2]
     assert table.title == "Baselines of Success@10: n = 1 to 2 queries, 100 documents"
     assert overview.records()[0]["n"] == 2
@@ -107,14 +107,14 @@ def test_bands_have_the_n_of_each_system_where_missing_queries_are_left_out() ->
 def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
     table, _ = baselines(inputs)
-    assert [row["system"] for row in table.records()] == ["one", "oracle"]
+    assert [row["system"] for row in table.records()] == ["one", "ideal ranking"]
     assert "pass --documents N" in table.notes[0]
 
 
 def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
     table, _ = baselines(replace(inputs, read_options=ReadOptions(judged_only=True)))
-    assert [row["system"] for row in table.records()] == ["one", "oracle"]
+    assert [row["system"] for row in table.records()] == ["one", "ideal ranking"]
     assert table.notes == ("unjudged documents were removed, so there is no comparison with a random ranking",)
 
 

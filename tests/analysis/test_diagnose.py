@@ -31,7 +31,7 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
     table, rules = systems_tables(at_ranks(1, *(4,) * 8, 11))
     (row,) = table.records()
     assert row["diagnosis"] == "ranking, not coverage"
-    assert [row["rule"] for row in rules.records() if row["fired for"] == "one"] == ["ranking, not coverage"]
+    assert [row["rule"] for row in rules.records() if row["systems"] == "one"] == ["ranking, not coverage"]
     assert "(Success@1 below .500, Success@5 at least .700)" in table.sentences[0]
     assert table.sentences[0].endswith("So with one (Success@1 .100, Success@5 .900, Success@10 .900).")
 
@@ -41,7 +41,7 @@ def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_n
     (row,) = table.records()
     assert row["near thresholds"] == "Success@5 .710: .700 ± .090"
     assert table.sentences[-1] == (
-        "Near a bound, so that other queries could give another diagnosis: one (Success@5 .710: .700 ± .090)."
+        "Within sampling error of a threshold, so the diagnosis is uncertain: one (Success@5 .710: .700 ± .090)."
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
     assert sure.records()[0]["near thresholds"] is None
@@ -83,7 +83,7 @@ def test_every_segment_has_its_own_diagnosis_unless_it_is_small() -> None:
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
     (table,) = segments_tables(inputs, group_queries(inputs, "kind"))
     found = {row["kind"]: (row["n"], row["diagnosis"]) for row in table.records()}
-    assert found == {"b": (12, "retrieval"), "a": (10, "perfect"), "c": (1, "too few queries (under 10)")}
+    assert found == {"b": (12, "retrieval"), "a": (10, "perfect"), "c": (1, "too few queries (fewer than 10)")}
 
 
 def test_failed_queries_come_with_the_rank_of_the_target_and_what_stands_there_instead() -> None:
@@ -91,8 +91,8 @@ def test_failed_queries_come_with_the_rank_of_the_target_and_what_stands_there_i
     found = failures(inputs, "one", 10)
     assert [(each.query, each.rank) for each in found.failed] == [("q2", None), ("q1", 12)]
     first, second = failed_table(inputs, found, 10, 5).records()
-    assert (first["rank"], first["relevant"], first["its text"]) == (None, "target", "the right text")
-    assert (second["first instead"], second["that one's text"]) == ("x1", "the first text")
+    assert (first["rank"], first["relevant"], first["relevant text"]) == (None, "target", "the right text")
+    assert (second["top result"], second["top result text"]) == ("x1", "the first text")
     (row,) = failures_table({"one": found}, 10).records()
     assert (row["n"], row["failed"], row["found deeper"], row["not retrieved"]) == (4, 2, 1, 1)
 
@@ -105,7 +105,7 @@ def test_where_no_query_fails_a_first_screen_says_so() -> None:
     deeper = at_ranks(1, 12, None)
     (said,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
     assert said.startswith(
-        "A relevant document stands further down for 1 of them, which a better order could mend, and nowhere for 1,"
+        "1 of them have a relevant document at a lower rank, which a reranker could fix; 1 have none"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
     fine = replace(inputs, system_runs=(*inputs.system_runs[:-1], late))
     most = upper_bounds(fine, ["nDCG@10"])["nDCG@10"]
     table = moves_table(fine, "nDCG@10", most, 10)
-    assert any("late reorders hybrid, adding and losing none" in said for said in table.sentences)
+    assert any("late reranks hybrid: it promotes" in said for said in table.sentences)
     other = input_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
     with pytest.raises(InputError, match="late reorders hybrid, but has other documents for query q1"):
         moves_table(replace(fine, runs={**fine.runs, "late": other}), "nDCG@10", most, 10)
@@ -159,7 +159,7 @@ def test_the_whole_diagnosis_names_its_n_in_every_table_with_values(skip_missing
     tables = diagnose(inputs, [group_queries(inputs, "category")], rules=True)
     names = [table.name for table in tables]
     assert names[:2] == ["diagnosis", "rules"]
-    assert {"ladder", "moves", "stages", "failures", "failed queries"} <= set(names)
+    assert {"gains", "moves", "stages", "failures", "failed queries"} <= set(names)
     silent = [
         table.name
         for table in tables
@@ -269,7 +269,7 @@ def test_reasons_are_counted_over_all_answers() -> None:
     records = [AnswerRecord("q1", "paris", ["paris"]), AnswerRecord("q2", "", ["rome"]), AnswerRecord("q3", "", ["rome"])]
     table = reasons_table(records)
     assert {row["answers"]: row["n"] for row in table.records() if row["n"]} == {"fine": 1, "empty": 2}
-    assert table.sentences == ("Of 3 answers 2 have an F1 under 0.4; the most common reason: empty (2).",)
+    assert table.sentences == ("Of 3 answers, 2 have an F1 under 0.4; the most common cause: empty (2).",)
     down = AnswerRecord("q4", "", ["rome"], failed=True)
     assert reason_of(down) == "failed"
     assert reasons_table([*records, down]).sentences == (*table.sentences, "1 of 4 answers failed and are not measured.")

@@ -31,7 +31,7 @@ def test_the_tutorials_gap_example_is_ranking_and_not_coverage() -> None:
     values = {"Success@1": 0.45, "Success@5": 0.78, "Success@10": 0.85}
     assert diagnosis(values) == "ranking, not coverage"
     (said,) = rule_sentences({"it": values})
-    assert said.endswith("So with it (Success@1 .450, Success@5 .780, Success@10 .850).")
+    assert said.endswith("Systems: it (Success@1 .450, Success@5 .780, Success@10 .850).")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> Non
     assert said == "retrieval is Poor, answers are Moderate: retrieval is the bottleneck"
     assert (
         bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
-        == "retrieval is Fair, answers are Fair: neither holds the other back"
+        == "retrieval is Fair, answers are Fair: neither is the bottleneck"
     )
 
 

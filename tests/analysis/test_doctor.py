@@ -14,7 +14,7 @@ from rankproof._analysis.doctor.check import Check, all_checks, doctor_input_fro
 from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
 from rankproof._analysis.doctor.checks.leakage import near_pairs
 from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
-from rankproof._analysis.doctor.example import DENSE_FACTS, Example, clean_example, subject_of
+from rankproof._analysis.doctor.example import DENSE_FACTS, Example, clean_example, example_input
 from rankproof._analysis.inputs import input_from_results
 from rankproof._data.table import Table
 from rankproof._experiment.run import run_experiment
@@ -35,21 +35,21 @@ def broken(name: str, example: Example | None = None) -> Example:
 
 
 def said(example: Example, code: str) -> str:
-    table = run_checks(subject_of(example))
+    table = run_checks(example_input(example))
     return next(sentence for sentence in table.sentences if f": {code}: " in sentence)
 
 
 def test_a_clean_subject_has_no_finding_though_every_check_ran() -> None:
-    table = run_checks(subject_of(clean_example()))
+    table = run_checks(example_input(clean_example()))
     assert table.rows == ()
-    assert table.title == "example: no finding"
+    assert table.title == "example: no findings"
     assert table.facts["ran"] == NAMES
     assert table.sentences == (f"{len(NAMES)} of {len(NAMES)} checks ran; {len(NAMES)} found nothing.",)
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.name)
 def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Check) -> None:
-    table = run_checks(subject_of(check.broken(clean_example())))
+    table = run_checks(example_input(check.broken(clean_example())))
     assert codes_of(table) == {check.name, *check.also}
     (finding,) = [one for one in table.facts["findings"] if one["check"] == check.name]
     assert finding["count"] >= 1
@@ -61,16 +61,16 @@ def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Chec
 
 def test_severe_findings_come_first_and_stand_out() -> None:
     both = broken("dangling-documents", broken("near-empty-documents"))
-    table = run_checks(subject_of(both))
+    table = run_checks(example_input(both))
     assert [record["severity"] for record in table.records()] == ["severe", "hint"]
     assert table.highlighted == {0}
     assert table.title == "example: 2 findings (1 severe, 1 hint)"
 
 
 def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example() -> None:
-    whole = subject_of(clean_example())
+    whole = example_input(clean_example())
     table = run_checks(replace(whole, parts=whole.parts - {"stages", "training queries", "training judgements"}))
-    lacking = table.facts["could_not_run"]
+    lacking = table.facts["skipped"]
     assert {code for code, part in lacking.items() if part == "stages"} == {
         "embedding-collapse",
         "untrained-encoder",
@@ -85,14 +85,14 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example
 
 def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
     words = said(broken("reversed-grades"), "reversed-grades")
-    assert "bm25 in 12 of 12 queries that can tell" in words
+    assert "bm25 in 12 of 12 queries without a tie" in words
     assert "dense in 12 of 12 queries" in words
 
 
 def test_one_system_in_the_right_order_clears_the_grades() -> None:
     swapped = broken("reversed-grades")
     honest = {query: {doc: -score for doc, score in docs.items()} for query, docs in swapped.runs["dense"].items()}
-    table = run_checks(subject_of(replace(swapped, runs={**swapped.runs, "dense": honest})))
+    table = run_checks(example_input(replace(swapped, runs={**swapped.runs, "dense": honest})))
     assert "reversed-grades" not in codes_of(table)
 
 
@@ -106,20 +106,20 @@ def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
 def test_random_level_is_no_matter_where_even_a_perfect_ranking_could_be_luck() -> None:
     faulty = broken("random-level")
     few = replace(faulty, judgements={"q01": faulty.judgements["q01"]})
-    assert "random-level" not in codes_of(run_checks(subject_of(few)))
+    assert "random-level" not in codes_of(run_checks(example_input(few)))
 
 
 def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
-    subject = subject_of(broken("random-level"))
+    subject = example_input(broken("random-level"))
     bare = replace(subject, corpus=Corpus(()), parts=subject.parts - {"documents"})
     assert "random-level" in codes_of(run_checks(bare))
     unknown = run_checks(replace(bare, size=0, parts=bare.parts - {"corpus size"}))
-    assert unknown.facts["could_not_run"]["random-level"] == "corpus size"
+    assert unknown.facts["skipped"]["random-level"] == "corpus size"
 
 
 def test_copies_that_are_judged_differently_are_counted() -> None:
     words = said(broken("duplicate-documents"), "duplicate-documents")
-    assert "groups of copies: 1, judged as if the copies differed: 1 (d01 = e1)" in words
+    assert "groups of copies: 1, with different judgements: 1 (d01 = e1)" in words
 
 
 def test_near_copies_of_training_queries_are_told_from_exact_ones() -> None:
@@ -144,7 +144,7 @@ def test_no_near_copy_is_overlooked(bags: list[frozenset[str]], data: st.DataObj
 
 def test_hostile_ids_are_shown_and_not_obeyed() -> None:
     evil = "\x1b[31m" + "x" * 500
-    table = run_checks(subject_of(replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})))
+    table = run_checks(example_input(replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})))
     assert codes_of(table) == {"empty-documents"}
     assert all("\x1b" not in sentence and len(sentence) < 400 for sentence in table.sentences)
 
@@ -166,9 +166,9 @@ def test_the_prompts_of_every_family_are_asked_for_and_suffice(family: PromptedE
     source = MODELS[family.name]
     assert prompted_encoders_of(source) is family
     bare = replace(clean_example(), facts={**DENSE_FACTS, "model": {"source": source}})
-    assert codes_of(run_checks(subject_of(bare))) == {"missing-prompt"}
+    assert codes_of(run_checks(example_input(bare))) == {"missing-prompt"}
     prompted = replace(bare, facts={**bare.facts, **family.prompts()})
-    assert codes_of(run_checks(subject_of(prompted))) == set()
+    assert codes_of(run_checks(example_input(prompted))) == set()
 
 
 @pytest.mark.parametrize("source", ["BAAI/bge-m3", "sentence-transformers/all-MiniLM-L6-v2", "thenlper/gte-base", ""])
@@ -178,7 +178,7 @@ def test_a_model_without_prompts_is_left_alone(source: str) -> None:
 
 def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
     facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
-    assert "the model brings prompts (query) and none is used" in said(replace(clean_example(), facts=facts), "missing-prompt")
+    assert "the model has prompts (query) and none is used" in said(replace(clean_example(), facts=facts), "missing-prompt")
 
 
 def test_a_reranker_tells_of_its_scorer() -> None:
@@ -187,7 +187,7 @@ def test_a_reranker_tells_of_its_scorer() -> None:
 
 
 def test_real_stages_tell_what_the_checks_read() -> None:
-    whole = subject_of(clean_example())
+    whole = example_input(clean_example())
     dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
     stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)
     found = run_experiment(Experiment({"first": stage}, dataset), RunOptions(cache=None))

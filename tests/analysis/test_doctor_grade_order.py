@@ -21,7 +21,7 @@ from rankproof._analysis.inputs import input_from_runs
 UNJUDGED = None
 
 
-def subject_of(*rankings: Sequence[int | None]) -> DoctorInput:
+def example_input(*rankings: Sequence[int | None]) -> DoctorInput:
     """One system; each ranking lists, best first, the grades of its documents, None for one without a judgement."""
     named = {
         f"q{at:02}": [(f"d{len(grades) - rank}", grade) for rank, grade in enumerate(grades)]
@@ -35,7 +35,7 @@ def subject_of(*rankings: Sequence[int | None]) -> DoctorInput:
 
 def test_every_pair_of_grades_is_counted_once_by_its_order() -> None:
     # 0 2 1 0: the first 0 is above 2 and 1; 2 is above 1 and 0; 1 is above 0.     1 0 2: 1 above 0; 1 and 0 above 2.
-    subject = subject_of([0, UNJUDGED, 2, 1, -1, 0], [1, 0, 2], [UNJUDGED, 1])
+    subject = example_input([0, UNJUDGED, 2, 1, -1, 0], [1, 0, 2], [UNJUDGED, 1])
     order = order_of(subject.hits["own"], 1)
     assert order.above.tolist() == [3, 1, 0]
     assert order.below.tolist() == [2, 2, 0]
@@ -50,7 +50,7 @@ def test_every_pair_of_grades_is_counted_once_by_its_order() -> None:
 
 def test_only_grades_from_the_relevance_level_on_are_relevant() -> None:
     # At level 2 the 1s are neither relevant nor of grade 0.
-    order = order_of(subject_of([0, 2, 1, 0], [1, 0, 2]).hits["own"], 2)
+    order = order_of(example_input([0, 2, 1, 0], [1, 0, 2]).hits["own"], 2)
     assert order.relevant_above.tolist() == [1, 0]
     assert order.zero_above.tolist() == [1, 1]
     assert order.above.tolist() == [3, 1]
@@ -59,22 +59,22 @@ def test_only_grades_from_the_relevance_level_on_are_relevant() -> None:
 def test_reversed_grades_count_queries_and_pairs() -> None:
     # Against the grades: 9 queries with 1 pair and 1 with 2; for them: 1 with 1 pair; undecided: 1 with a pair of each kind.
     # 10 of the 11 decided queries are against, by 12 of 14 pairs; 10 - 1 is over 2.576 x sqrt(11) = 8.54.
-    found = reversed_grades(subject_of(*[[0, 1]] * 9, [0, 0, 1], [1, 0], [1, 0, 1]))
+    found = reversed_grades(example_input(*[[0, 1]] * 9, [0, 0, 1], [1, 0], [1, 0, 1]))
     assert (found.count, found.of) == (10, 11)
-    assert found.sentence.endswith("own in 10 of 11 queries that can tell, 86% of 14 pairs")
+    assert found.sentence.endswith("own in 10 of 11 queries without a tie, 86% of 14 pairs")
 
 
 def test_one_query_less_may_be_chance() -> None:
     # 9 against and 1 for: 8 is under 2.576 x sqrt(10) = 8.15.
-    assert reversed_grades(subject_of(*[[0, 1]] * 9, [1, 0])).count == 0
+    assert reversed_grades(example_input(*[[0, 1]] * 9, [1, 0])).count == 0
 
 
 def test_zeros_on_top_are_told_from_reversed_grades_by_twenty_pairs_in_order() -> None:
     # 0 2 1 1: three pairs with 0 above, two of 2 above 1. Ten such queries have 20 pairs of 2 and 1 in order, nine have 18.
-    ten, nine = subject_of(*[[0, 2, 1, 1]] * 10), subject_of(*[[0, 2, 1, 1]] * 9)
+    ten, nine = example_input(*[[0, 2, 1, 1]] * 10), example_input(*[[0, 2, 1, 1]] * 9)
     assert reversed_grades(ten).count == 0
-    assert zeros_on_top(ten).sentence.endswith("own in 10 of 10 queries that can tell, 100% of 30 pairs")
-    assert reversed_grades(nine).sentence.endswith("own in 9 of 9 queries that can tell, 60% of 45 pairs")
+    assert zeros_on_top(ten).sentence.endswith("own in 10 of 10 queries without a tie, 100% of 30 pairs")
+    assert reversed_grades(nine).sentence.endswith("own in 9 of 9 queries without a tie, 60% of 45 pairs")
     assert zeros_on_top(nine).count == 0
 
 

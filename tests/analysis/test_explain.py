@@ -111,19 +111,19 @@ def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_l
         *((1, "d3", 0), (2, "d1", 2), (3, "x", UNJUDGED_TEXT), (4, "d2", 1)),
     ]
     assert [row["gain"] for row in rows] == [None, 2.0, None, 1.0]
-    assert ranking.facts["sum"] / ranking.facts["whole"] == ranking.facts["value"]
-    assert [(row["document"], row["stands at"]) for row in ideal.records()] == [("d1", 2), ("d2", 4)]
+    assert ranking.facts["sum"] / ranking.facts["denominator"] == ranking.facts["value"]
+    assert [(row["document"], row["system rank"]) for row in ideal.records()] == [("d1", 2), ("d2", 4)]
 
 
 def test_a_relevant_document_that_was_not_retrieved_is_told() -> None:
     ranking, relevant = explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q3")
-    assert "retrieved nothing" in " ".join(ranking.sentences)
-    assert relevant.records() == [{"document": "d9", "grade": 1, "stands at": "not retrieved"}]
+    assert "retrieved no document" in " ".join(ranking.sentences)
+    assert relevant.records() == [{"document": "d9", "grade": 1, "system rank": "not retrieved"}]
 
 
 def test_a_measure_that_is_no_sum_is_said_to_be_none() -> None:
     inputs = input_of(QRELS, {"a": RUN}, ["infAP", "GMAP"])
-    assert "cannot be taken apart by rank" in explain_query(inputs, "a", "infAP", "q1")[0].sentences[0]
+    assert "has no parts by rank" in explain_query(inputs, "a", "infAP", "q1")[0].sentences[0]
     assert "cannot be taken apart" in explain_mean(inputs, "a", "GMAP").sentences[0]
     with pytest.raises(UsageError, match="geometric"):
         explain_difference(inputs, "a", "a", "GMAP")
@@ -251,7 +251,7 @@ def test_the_json_of_a_query_holds_the_parts_at_full_precision(
     ("argv", "message"),
     [
         (["--doc", "d1"], "--doc needs a query"),
-        (["--query", "q1", "--doc", "d1"], "a run file does not say how its scores came about"),
+        (["--query", "q1", "--doc", "d1"], "a run file does not explain its scores"),
         (["--system", "b"], "no system is called b; choose from: a"),
         (["--against", "b"], "no system is called b; choose from: a"),
         (["--answer", "x"], "--answer and --reference go together, without files"),
@@ -279,7 +279,7 @@ def test_the_terms_of_a_score_come_from_the_dataset_that_was_searched_and_from_n
     assert main([*asked, "--dataset", other]) == 2
     assert "other is not the dataset of" in capsys.readouterr().err
     assert main(asked) == 2
-    assert "need the documents; name them with --dataset" in capsys.readouterr().err
+    assert "need the documents; pass the dataset with --dataset" in capsys.readouterr().err
 
 
 def test_a_system_is_explained_over_the_queries_that_it_has() -> None:

@@ -36,7 +36,7 @@ def test_the_blessed_system_passes_its_own_gate() -> None:
     gate = gate_of(SAME, SAME)
     assert gate.passed
     assert sentences(gate, "drop") == ["s: RR is the same on every query, 0.7500 (n = 40): nothing changed."]
-    assert sentences(gate, "queries") == ["s: all 40 queries that the baseline answers are there."]
+    assert sentences(gate, "queries") == ["s: all 40 queries of the baseline are present."]
 
 
 def test_a_significant_drop_fails_with_its_numbers() -> None:
@@ -49,14 +49,14 @@ def test_a_drop_that_chance_may_explain_passes_and_is_told() -> None:
     gate = gate_of(SAME, SLIGHTLY_WORSE)
     assert gate.passed
     (sentence,) = sentences(gate, "drop")
-    assert sentence == "s: RR fell from 0.7500 to 0.7375 (-0.0125, n = 40): a drop that chance may explain (p = 1.0000)."
+    assert sentence == "s: RR fell from 0.7500 to 0.7375 (-0.0125, n = 40): a drop, not significant (p = 1.0000)."
     assert sentence in " ".join(gate_table(gate, GateOptions()).sentences)
 
 
 def test_an_improvement_is_told() -> None:
     gate = gate_of(CLEARLY_WORSE, SAME)
     assert gate.passed
-    assert "rose from 0.4167 to 0.7500 (+0.3333, n = 40): an improvement (p < 0.0001)" in sentences(gate, "drop")[0]
+    assert "rose from 0.4167 to 0.7500 (+0.3333, n = 40): a significant gain (p < 0.0001)" in sentences(gate, "drop")[0]
 
 
 def test_a_measure_of_which_less_is_better_drops_when_it_rises() -> None:
@@ -78,7 +78,7 @@ def test_more_than_the_allowed_drop_fails_though_chance_may_explain_it() -> None
 
 
 def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"P@5 was not blessed.*choose from: RR"):
+    with pytest.raises(UsageError, match=r"P@5 is not in the baseline.*choose from: RR"):
         gate_of(SAME, SAME, GateOptions(max_drops={"P@5": 0.1}))
 
 
@@ -88,7 +88,7 @@ def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
 def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
     gate = decide(gate_input({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
     assert gate.passed is passes
-    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40), ")
+    assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40) and ")
     assert gate_table(gate, GateOptions()).records()[0]["n"] == 40
 
 
@@ -118,7 +118,7 @@ def test_queries_that_went_missing_fail_the_gate_whatever_the_mean() -> None:
     now = gate_input({"s": places}, left_out=["q08"])
     gate = decide(now, blessed(gate_input({"s": SAME})), GateOptions())
     assert not gate.passed
-    assert sentences(gate, "queries") == ["s: 1 of 40 queries that the baseline answers went missing: q08."]
+    assert sentences(gate, "queries") == ["s: 1 of 40 queries of the baseline are missing: q08."]
 
 
 def test_queries_that_were_missing_before_may_stay_so() -> None:
@@ -131,31 +131,31 @@ def test_a_system_that_is_gone_fails_and_a_new_one_is_noted() -> None:
     old = blessed(gate_input({"a": SAME, "b": SAME}))
     gate = decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions())
     assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
-    assert gate.notes == ("c is new: there is nothing blessed to measure it against",)
+    assert gate.notes == ("c is not in the baseline and is not compared",)
     assert decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
 
 
 def test_one_system_is_measured_against_the_only_blessed_one_under_any_name() -> None:
     gate = decide(gate_input({"new": CLEARLY_WORSE}), blessed(gate_input({"old": SAME})), GateOptions())
     assert not gate.passed
-    assert gate.notes == ("new is measured against old, the only system that was blessed",)
+    assert gate.notes == ("new is compared with old, the only system of the baseline",)
 
 
 def test_no_system_in_common_is_refused() -> None:
     old = blessed(gate_input({"a": SAME, "b": SAME}))
-    with pytest.raises(UsageError, match="no system has the name of a blessed one"):
+    with pytest.raises(UsageError, match="no system has the name of a system in the baseline"):
         decide(gate_input({"c": SAME, "d": SAME}), old, GateOptions())
 
 
 def test_nothing_measured_is_refused_and_no_pass() -> None:
     old = blessed(gate_input({"s": SAME}))
-    with pytest.raises(UsageError, match="nothing of the baseline is measured; measure some of: RR"):
+    with pytest.raises(UsageError, match="no measure of the baseline was evaluated; evaluate some of: RR"):
         decide(gate_input({"s": SAME}, measures=["P@5"]), old, GateOptions())
 
 
 def test_other_data_is_refused() -> None:
     old = blessed(gate_input({"s": SAME}, fingerprint="b" * 64))
-    with pytest.raises(UsageError, match="is about other data"):
+    with pytest.raises(UsageError, match="was saved with other data"):
         decide(gate_input({"s": SAME}), old, GateOptions())
 
 
@@ -167,7 +167,7 @@ def test_what_is_not_known_of_the_data_refuses_nothing() -> None:
 
 def test_other_judgements_are_refused_though_the_dataset_is_said_to_be_the_same() -> None:
     old = blessed(gate_input({"s": SAME[:20]}, queries=QUERIES[:20]))
-    with pytest.raises(UsageError, match=r"is about other data than cases \(fingerprints of judgements: "):
+    with pytest.raises(UsageError, match=r"was saved with other data than cases \(fingerprints of judgements: "):
         decide(gate_input({"s": SAME}), old, GateOptions())
 
 
@@ -178,7 +178,7 @@ def test_the_table_says_how_changes_were_tested() -> None:
         new, blessed(gate_input({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
     )
     assert gate_table(gate, settings).sentences[-1] == (
-        "How: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
+        "Method: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
         " drops and over 4 tests of segments; seed 7."
     )
 
@@ -197,7 +197,7 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
 
 
 def test_another_rel_is_refused() -> None:
-    with pytest.raises(UsageError, match="made with --rel 2, this is 1"):
+    with pytest.raises(UsageError, match="saved with --rel 2, this run has --rel 1"):
         decide(gate_input({"s": SAME}), blessed(gate_input({"s": SAME}, rel=2)), GateOptions())
 
 
@@ -231,7 +231,7 @@ def test_p_is_what_compare_finds_for_the_same_tests() -> None:
 def test_sums_are_left_out_and_said_so() -> None:
     old = blessed(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
     gate = decide(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
-    assert gate.notes == ("not tested, being no means that can be better or worse: NumRet",)
+    assert gate.notes == ("not tested, as they are not means that can be better or worse: NumRet",)
 
 
 @pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
@@ -240,7 +240,7 @@ def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
     gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
     assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
     assert sentences(gate, "test") == [
-        "Cannot be judged: with 3 queries no drop could be significant: the least p that this test can give is 0.25, and one test"
+        "Not testable: with 3 queries no drop can be significant: the least p that this test can give is 0.25, and one test"
         " may need 0.05; take more queries: at least 6; or use --max-drop."
     ]
 
@@ -252,7 +252,7 @@ def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
     old, new = (gate_input({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
     gate = decide(new, blessed(old), GateOptions(samples=100))
     assert sentences(gate, "test") == [
-        "Cannot be judged: with 40 queries no drop could be significant: the least p that this test can give is 0.0099, and one"
+        "Not testable: with 40 queries no drop can be significant: the least p that this test can give is 0.0099, and one"
         " test may need 0.0083; take more samples: at least 119; or use --max-drop."
     ]
     enough = decide(new, blessed(old), GateOptions(samples=119))
@@ -274,12 +274,12 @@ def by_first(one: AnalysisInput, first: int) -> Grouping:
 def test_segments_that_cannot_fail_are_told_of() -> None:
     old, new = gate_input({"s": SAME}), gate_input({"s": CLEARLY_WORSE})
     gate = decide(new, blessed(old), GateOptions(), groupings=[by_first(new, 5)])
-    assert gate.notes == ("1 of 2 tests of segments have too few queries to fail alone: fewer than 7",)
+    assert gate.notes == ("1 of 2 segment tests have too few queries for a significant drop: fewer than 7",)
     none = decide(new, blessed(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
     assert none.notes == ()
     assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]
     assert sentences(none, "test") == [
-        "Cannot be judged: with 35 queries no drop in a segment could be significant: the least p that this test can give is"
+        "Not testable: with 35 queries no drop in a segment can be significant: the least p that this test can give is"
         " 0.0099, and one test may need 0.005; take more samples: at least 199; or leave the segments out."
     ]
 

@@ -51,15 +51,15 @@ def test_a_baseline_says_what_it_is() -> None:
     [
         ("", "not JSON"),
         ("[]", "the document is not an object"),
-        ("{}", "this is no baseline; name a file that `rankproof save-baseline` wrote"),
-        ('{"format": "rankproof-results"}', "this is no baseline"),
+        ("{}", "this is not a baseline; pass a file that `rankproof save-baseline` wrote"),
+        ('{"format": "rankproof-results"}', "this is not a baseline"),
         (
             '{"format": "rankproof-baseline", "schema": 1}',
             "the file has format version 1, this version of rankproof reads 2; run rankproof save-baseline again",
         ),
         (
             '{"format": "rankproof-baseline", "schema": 2}',
-            "systems is missing; the file is damaged or was changed: bless a baseline",
+            "systems is missing; the file is damaged or was edited: save the baseline",
         ),
     ],
 )
@@ -100,13 +100,13 @@ def put(plain: Any, path: str, value: Any) -> str:
     ],
 )
 def test_a_baseline_that_was_changed_is_refused(path: str, value: Any) -> None:
-    with pytest.raises(InputError, match=r"b\.json: .*bless a baseline again"):
+    with pytest.raises(InputError, match=r"b\.json: .*save the baseline again"):
         parse_baseline(put(json.loads(baseline_json(baseline())), path, value), "b.json")
 
 
 def test_infinity_in_disguise_is_refused() -> None:
     text = baseline_json(baseline()).replace('"q01": 0.5', '"q01": 1e999', 1)
-    with pytest.raises(InputError, match="no finite number"):
+    with pytest.raises(InputError, match="not a finite number"):
         parse_baseline(text, "b.json")
 
 

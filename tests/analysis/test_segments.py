@@ -261,12 +261,12 @@ def test_the_order_of_the_judgements_changes_no_bit(order: list[int]) -> None:
     assert rows == others
 
 
-def test_deals_too_few_to_tell_anything_are_said_to_be() -> None:
+def test_too_few_permutations_for_any_significance_are_noted() -> None:
     inputs = weak_and_strong(systems=("one", "two", "three"))
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=100, resamples=100))
     assert last.notes == (
-        "no segment can be significantly different from the rest: the least p that this test can give is 0.0099, and one test may need 0.0083;"
-        " take more samples: at least 119",
+        "no segment can be significantly different from the rest: the least p that this test can give is 0.0099,"
+        " and one test may need 0.0083; take more samples: at least 119",
     )
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=119, resamples=100))
     assert last.notes == ()

@@ -72,8 +72,8 @@ def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.Mon
     exact = audit_ties(inputs).records()[0]
     monkeypatch.setattr(ties_expected, "MAX_ORDERS", 1)
     first, second = (audit_ties(inputs).records()[0] for _ in range(2))
-    assert exact["how"] == "all orders"
-    assert first["how"] == "200 sampled orders in 1 queries, seed 0; else all"
+    assert exact["method"] == "all orders"
+    assert first["method"] == "200 sampled orders in 1 queries, seed 0; else all"
     assert first == second
     assert first["expected"] == pytest.approx(exact["expected"], abs=0.05)
     assert (first["worst"], first["best"]) == (exact["worst"], exact["best"])
@@ -93,7 +93,7 @@ def test_tied_documents_of_equal_worth_leave_nothing_open() -> None:
 def test_a_measure_whose_ties_are_not_worked_out_is_named() -> None:
     assert not can_tie(parse_measure("infAP"))
     table = audit_ties(input_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0}}}, ["infAP"]))
-    assert "Ties are not worked out for infAP." in table.sentences
+    assert "Not computed for infAP." in table.sentences
 
 
 def _many(random: Random) -> tuple[Grades, Scores]:

@@ -95,7 +95,7 @@ def test_judged_share_and_bounds_stand_in_the_table() -> None:
     rows = {str(row["system"]): row for row in table.records()}
     assert (rows["a"]["judged"], rows["a"]["lowest"], rows["a"]["highest"]) == (0.5, 1.0, 1.0)
     assert (rows["b"]["judged"], rows["b"]["lowest"], rows["b"]["highest"]) == (0.5, 0.5, 1.0)
-    assert table.sentences[0] == "By RR@2, a leads whatever grades the unjudged documents retrieved here have."
+    assert table.sentences[0] == "By RR@2, a leads for all possible grades of the unjudged documents."
     assert "There are no bounds for infAP." in table.sentences
     assert table.facts["n"] == 1
 
@@ -156,7 +156,7 @@ def test_systems_that_tie_are_not_said_to_lead() -> None:
     unjudged_docs = find_unjudged(inputs)
     assert audit_unjudged(inputs, unjudged_docs).sentences[0] == "By RR, a and b tie at 1.0000."
     said = judge_next(unjudged_docs, "RR", 3).sentences[1]
-    assert said == "a and b tie; none of the listed pairs favours b."
+    assert said == "a and b tie; no listed pair favours b."
 
 
 def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
@@ -164,7 +164,7 @@ def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"x": 3.0, "y": 2.0, "d": 1.0}}}
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     said = audit_unjudged(inputs, find_unjudged(inputs)).sentences
-    assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other."
+    assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other system."
     assert said[1].startswith("Each bound is taken for its system alone,")
     for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
@@ -227,7 +227,7 @@ def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() 
 
 def test_lists_that_are_judged_in_full_leave_nothing_to_judge() -> None:
     table = judge_next(find_unjudged(input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])), "RR", 3)
-    assert (table.rows, table.sentences) == ((), ("Nothing within the cutoff is unjudged.",))
+    assert (table.rows, table.sentences) == ((), ("No document within the cutoff is unjudged.",))
 
 
 LACKING: dict[str, Scores] = {
@@ -264,20 +264,20 @@ def test_a_pair_changes_the_mean_over_the_queries_that_the_system_has(name: str)
 
 def test_a_pool_that_nobody_loses_by_is_said_to_be_one() -> None:
     inputs = input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 1.0}}}, ["RR"])
-    assert audit_pool(inputs, find_unjudged(inputs)).sentences == ("No system loses by it.",)
+    assert audit_pool(inputs, find_unjudged(inputs)).sentences == ("No system loses.",)
 
 
 def test_the_system_that_loses_most_is_named_in_visible_characters() -> None:
     runs: dict[str, Scores] = {"a\x1b": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
     inputs = input_of(TWO, runs, ["RR"])
     (said,) = audit_pool(inputs, find_unjudged(inputs)).sentences
-    assert said == "A system judged without its own finds loses at most 0.5000 here (RR of a\\x1b)."
+    assert said == "The largest loss without a system's own documents is 0.5000 (RR of a\\x1b)."
 
 
 @pytest.mark.parametrize("name", ["NumRelRet", "GMAP"])
 def test_what_is_no_mean_says_nothing_of_what_to_judge_next(name: str) -> None:
     unjudged_docs = find_unjudged(input_of(TWO, LACKING, [name]))
-    with pytest.raises(UsageError, match=f"{name} is no mean over queries"):
+    with pytest.raises(UsageError, match=f"{name} is not a mean over queries"):
         judge_next(unjudged_docs, name, 2)
 
 

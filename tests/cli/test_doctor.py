@@ -13,7 +13,7 @@ import pytest
 
 from rankproof import Dataset
 from rankproof._analysis.doctor.check import all_checks
-from rankproof._analysis.doctor.example import Example, clean_example, subject_of
+from rankproof._analysis.doctor.example import Example, clean_example, example_input
 from rankproof._cli.inputs import FORMATS
 from rankproof._cli.main import main
 from rankproof._formats.read import write_folder
@@ -30,13 +30,13 @@ def broken(name: str) -> Example:
 
 
 def folder_of(example: Example, path: Path) -> str:
-    subject = subject_of(example)
+    subject = example_input(example)
     write_folder(Dataset("example", subject.corpus, subject.queries, subject.qrels), str(path))
     return str(path)
 
 
 def runs_of(example: Example, path: Path) -> list[str]:
-    for name, run in subject_of(example).runs.items():
+    for name, run in example_input(example).runs.items():
         write_run(run, str(path / f"{name}.run"), "trec")
     return [str(path / f"{name}.run") for name in example.runs]
 
@@ -54,7 +54,7 @@ def codes_of(table: dict[str, Any]) -> list[str]:
 def test_a_dataset_alone_gets_the_checks_that_it_allows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = findings(capsys, folder_of(clean_example(), tmp_path / "data"))
     assert codes_of(table) == []
-    assert set(table["facts"]["could_not_run"].values()) == {"rankings", "stages", "training queries", "training judgements"}
+    assert set(table["facts"]["skipped"].values()) == {"rankings", "stages", "training queries", "training judgements"}
 
 
 def test_a_dataset_with_runs_is_examined_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +69,7 @@ def test_judgements_with_runs_are_examined_without_documents(tmp_path: Path, cap
     runs = runs_of(broken("constant-scores"), tmp_path)
     table = findings(capsys, f"{folder}/qrels/test.tsv", *runs, "-m", "nDCG@10")
     assert "constant-scores" in codes_of(table)
-    assert table["facts"]["could_not_run"]["empty-documents"] == "documents"
+    assert table["facts"]["skipped"]["empty-documents"] == "documents"
 
 
 def test_a_results_folder_is_examined_with_its_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ def test_the_built_in_dataset_is_examined_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert set(findings(capsys, "sample")["facts"]["could_not_run"].values()) == {
+    assert set(findings(capsys, "sample")["facts"]["skipped"].values()) == {
         *("rankings", "stages", "training queries", "training judgements"),
     }
     Path("own.run").write_text("q001 Q0 nowhere 1 1.0 own\n")

@@ -50,7 +50,7 @@ def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pyt
     assert main(["gate", folder, "--threshold", "RR@10>=0.3"]) == 0
     assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0"]) == 3
     assert (
-        "failed: s: Success(rel=2)@1 is 0.0000 (n = 12), which misses the bound (Success(rel=2)@1 > 0)."
+        "failed: s: Success(rel=2)@1 is 0.0000 (n = 12), which misses the threshold (Success(rel=2)@1 > 0)."
         in capsys.readouterr().out
     )
 
@@ -117,7 +117,7 @@ def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, 
     folder, baseline = save_results(small_results(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
     assert main(["save-baseline", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
     assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 3
-    assert "failed: Cannot be judged: with 3 queries no drop could be significant" in capsys.readouterr().out
+    assert "failed: Not testable: with 3 queries no drop can be significant" in capsys.readouterr().out
     assert main(["gate", folder, "--baseline", baseline, "--max-drop", "RR@10=0.1"]) == 0
 
 
@@ -137,7 +137,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
         (["gate", "{folder}"], "no requirement; name a baseline (--baseline) or a bound (--threshold)"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
         (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),
-        (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is no baseline; name a file"),
+        (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is not a baseline; pass a file"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--by", "colour"],
             "no query has a field colour; choose from: category",
@@ -149,7 +149,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             "drop RR says nothing; write it like nDCG@10=0.02",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "-m", "P@5"], "nothing of the baseline is measured; measure some of:"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--rel", "1"], "the baseline was made with --rel 2, this is 1"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--rel", "1"], "the baseline was saved with --rel 2, this run has --rel 1"),
         (["gate", "{folder}", "--baseline", "{baseline}", "--depth", "3"], "the baseline was made with rankings read otherwise"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--junit", "{baseline}"],

@@ -15,7 +15,7 @@ from rankproof import Run, fuse, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
 from rankproof._analysis.doctor.check import all_checks, check
 from rankproof._analysis.doctor.doctor import run_checks
-from rankproof._analysis.doctor.example import clean_example, subject_of
+from rankproof._analysis.doctor.example import clean_example, example_input
 from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.completion import all_commands
@@ -175,8 +175,8 @@ def test_explain_takes_a_score_of_the_added_method_apart() -> None:
 @pytest.mark.usefixtures("added")
 def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str]) -> None:
     own = all_checks()[-1]
-    assert run_checks(subject_of(clean_example())).rows == ()
-    assert [row[:4] for row in run_checks(subject_of(own.broken(clean_example()))).rows] == [("shouting-queries", "hint", 1, 12)]
+    assert run_checks(example_input(clean_example())).rows == ()
+    assert [row[:4] for row in run_checks(example_input(own.broken(clean_example()))).rows] == [("shouting-queries", "hint", 1, 12)]
     assert main(["doctor", "--list", "--format", "json"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert table["title"] == "34 checks"

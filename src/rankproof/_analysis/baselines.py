@@ -1,4 +1,4 @@
-"""Baselines()."""
+"""`baselines`: each system beside a random ranking, BM25, its best reranking and the ideal ranking."""
 
 from __future__ import annotations
 
@@ -31,36 +31,39 @@ from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import NAMED_GAINS, GainScheme, gains
 from rankproof.measures._parse import parse_measure
 
+RANDOM, IDEAL = "random ranking", "ideal ranking"
+TITLE_ONLY, FULL_TEXT = "title-only BM25", "full-text BM25"
+
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The most that a measure can reach: by each system's own documents, and by all judged ones."""
+    """The highest value of a measure: by the best reranking of each system, and by the ideal ranking."""
 
     by_system: Mapping[str, float]
     ideal: float
 
 
 def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, UpperBound]:
-    """The ceiling of each measure; the rankings are put in order once for all measures that agree what is best."""
+    """The upper bound of each measure; measures with the same gains share one reranking."""
     found: dict[str, UpperBound] = {}
     for gain in dict.fromkeys(map(_gain_scheme, measures)):
         names = [name for name in measures if _gain_scheme(name) == gain]
-        pools = measure_results(inputs, names, {system: best_reranking(inputs, system, gain) for system in inputs.systems})
-        (best,) = measure_results(inputs, names, {"oracle": ideal_ranking(inputs, gain)}).values()
+        reranked = measure_results(inputs, names, {system: best_reranking(inputs, system, gain) for system in inputs.systems})
+        (best,) = measure_results(inputs, names, {IDEAL: ideal_ranking(inputs, gain)}).values()
         found |= {
-            name: UpperBound({system: each[name].value for system, each in pools.items()}, best[name].value) for name in names
+            name: UpperBound({system: each[name].value for system, each in reranked.items()}, best[name].value) for name in names
         }
     return {name: found[name] for name in measures}
 
 
 def _gain_scheme(measure: str) -> GainScheme:
-    """What orders the best list: grades, or gains by hand where the measure has some."""
+    """The gains that order the best list: grades, or the measure's own gains."""
     gain: GainScheme = parse_measure(measure).parameters().get("gain", "linear")
     return "linear" if gain in NAMED_GAINS else gain
 
 
 def best_reranking(inputs: AnalysisInput, system: str, gain: GainScheme = "linear") -> Run:
-    """The documents that the system retrieved, in the best order; those worth nothing keep theirs behind."""
+    """The system's documents in the best order; documents without gain keep their order at the end."""
     pool = {query: ranked_list.docs for query, ranked_list in ranked_lists(inputs, system).items()}
     return _best_order(inputs, pool, system, gain)
 
@@ -68,7 +71,7 @@ def best_reranking(inputs: AnalysisInput, system: str, gain: GainScheme = "linea
 def ideal_ranking(inputs: AnalysisInput, gain: GainScheme = "linear") -> Run:
     """Every judged document in the best order."""
     everything = {query: tuple(inputs.qrels[query]) for query in inputs.result.queries}
-    return _best_order(inputs, everything, "oracle", gain)
+    return _best_order(inputs, everything, IDEAL, gain)
 
 
 def _best_order(inputs: AnalysisInput, pool: Mapping[str, Sequence[str]], name: str, gain: GainScheme) -> Run:
@@ -77,18 +80,18 @@ def _best_order(inputs: AnalysisInput, pool: Mapping[str, Sequence[str]], name: 
 
 
 def _ranking(docs: Sequence[str], grades: Mapping[str, int], gain: GainScheme) -> tuple[list[str], FloatArray]:
-    """The documents in the best order, and scores that fall by one from rank to rank."""
-    worth = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
-    order = np.argsort(-worth, kind="stable").tolist()
+    """The documents in the best order, with scores that fall by one per rank."""
+    values = gains(np.array([grades.get(doc, 0) for doc in docs], dtype=np.int64), gain)
+    order = np.argsort(-values, kind="stable").tolist()
     return [docs[at] for at in order], -np.arange(len(order), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRow:
-    """One measure's numbers: chance, the systems that are baselines by their part, all systems, and the ceilings.
+    """One measure: the value of a random ranking, of the reference systems by role, of all systems, and the upper bounds.
 
-    `chance` is over the queries that all means run over, `chances` over each system's own; `luck` is how likely a random ranking
-    is to find as little as the system.
+    `chance` is over the common queries, `chance_by_system` over the queries of each system; `below_chance_p` is the probability
+    that a random ranking has as few successes as the system.
     """
 
     measure: str
@@ -103,12 +106,12 @@ class BaselineRow:
 
     @property
     def best_names(self) -> list[str]:
-        """The best system, or all that tie."""
+        """The best system, or all systems that tie."""
         return [name for name, value in self.systems.items() if abs(value - self.systems[self.best]) <= TIE_TOLERANCE]
 
     @property
     def describe_best(self) -> str:
-        """Who has the best value, in words."""
+        """Which systems have the best value, as text."""
         names = [for_message(name) for name in self.best_names]
         if len(self.systems) == 1:
             return f"{names[0]} has {self.measure}"
@@ -116,7 +119,7 @@ class BaselineRow:
 
     @property
     def references(self) -> dict[str, float]:
-        """Baseline to value."""
+        """Role of a reference system to its value."""
         return {role: self.systems[name] for role, name in self.roles.items()}
 
     @property
@@ -126,9 +129,9 @@ class BaselineRow:
 
 
 def baseline_rows(inputs: AnalysisInput, measures: Sequence[str], roles: Mapping[str, str]) -> dict[str, BaselineRow]:
-    """What there is to compare each measure's values with."""
-    values, most = measure_results(inputs, measures), upper_bounds(inputs, measures)
-    counts, luck = query_counts(inputs), p_below_chance(inputs)
+    """The reference values of each measure."""
+    values, bounds = measure_results(inputs, measures), upper_bounds(inputs, measures)
+    counts, below_chance = query_counts(inputs), p_below_chance(inputs)
     found = {}
     for name in measures:
         ones = {system: each[name] for system, each in values.items()}
@@ -140,31 +143,30 @@ def baseline_rows(inputs: AnalysisInput, measures: Sequence[str], roles: Mapping
             counts=counts,
             chance=chances.get(counts.common),
             chance_by_system={system: chances[queries] for system, queries in counts.queries.items() if queries in chances},
-            below_chance_p=luck,
+            below_chance_p=below_chance,
             roles=roles,
             systems={system: one.value for system, one in ones.items()},
-            upper_bound=most[name],
+            upper_bound=bounds[name],
             best=best_system(ones),
         )
     return found
 
 
-TITLE_ONLY, FULL_TEXT = "title-only BM25", "full-text BM25"
-
-
 def check_documents(inputs: AnalysisInput) -> None:
-    """The corpus must have room for what is relevant to one query, and for what was retrieved for it."""
+    """Checks that the corpus is at least as large as the relevant or retrieved documents of any query."""
     if inputs.documents is None:
         return
     judged = max(sum(grade > 0 for grade in inputs.qrels[query].values()) for query in inputs.result.queries)
     longest = max(int(np.diff(run.offsets).max(initial=0)) for run in inputs.runs.values())
     if max(judged, longest) > inputs.documents:
-        what = f"{inputs.documents} documents are fewer than a query's relevant ({judged}) or retrieved ones ({longest})"
+        what = (
+            f"{inputs.documents} documents are fewer than the relevant ({judged}) or retrieved ({longest}) documents of a query"
+        )
         raise UsageError(what, fix="pass the number of documents in the whole corpus: --documents N")
 
 
 def reference_systems(inputs: AnalysisInput) -> dict[str, str]:
-    """Baseline to the system that is one: BM25 over titles alone, and over the text."""
+    """Role to system: BM25 over titles only, and BM25 over the full text."""
     found: dict[str, str] = {}
     for system_run in inputs.system_runs:
         if role := _baseline_role(system_run):
@@ -182,33 +184,32 @@ def _baseline_role(system_run: SystemRun) -> str | None:
     return TITLE_ONLY if fields == ["title"] else FULL_TEXT if "text" in fields else None
 
 
-RANDOM, ORACLE = "random ranking", "oracle"
 _RANDOM = Column("random", "value", "expected value of a random ranking")
-_POINTS_ABOVE_RANDOM = Column("pp/random", "points", "percentage points above the expected value of a random ranking")
+_POINTS_ABOVE_RANDOM = Column("pp vs random", "points", "percentage points above the expected value of a random ranking")
 
 
 def baselines(
     inputs: AnalysisInput, measures: Sequence[str] | None = None, references: Mapping[str, str] | None = None
 ) -> list[Table]:
-    """A table for each of the measures (the first, where none is named), then one with a row for each measure of all.
+    """A table for each of the measures (by default the first), then an overview with a row for every measure.
 
-    `references` names the systems that are baselines; without it they are found among the rungs.
+    `references` maps roles to systems; by default BM25 systems are found by their stage.
     """
     check_documents(inputs)
     roles = reference_systems(inputs) if references is None else dict(references)
-    asked = [check_fraction(inputs, name) for name in measures or [main_measure(inputs)]]
-    standings = baseline_rows(inputs, list(dict.fromkeys([*asked, *fraction_measures(inputs)])), roles)
-    return [*(_table(standings[name], inputs) for name in asked), _overview(list(standings.values()), len(asked))]
+    chosen = [check_fraction(inputs, name) for name in measures or [main_measure(inputs)]]
+    rows = baseline_rows(inputs, list(dict.fromkeys([*chosen, *fraction_measures(inputs)])), roles)
+    return [*(_table(rows[name], inputs) for name in chosen), _overview(list(rows.values()), len(chosen))]
 
 
 def _table(baseline_row: BaselineRow, inputs: AnalysisInput) -> Table:
     rows = [_row(name, value, baseline_row) for name, value in baseline_row.systems.items()]
     chance = [] if baseline_row.chance is None else [_row(RANDOM, baseline_row.chance, baseline_row)]
-    last = _row(ORACLE, baseline_row.upper_bound.ideal, baseline_row)
-    size = "unknown" if inputs.documents is None else str(inputs.documents)
+    last = _row(IDEAL, baseline_row.upper_bound.ideal, baseline_row)
+    size = "corpus size unknown" if inputs.documents is None else f"{inputs.documents} documents"
     return Table(
         name=f"baselines {baseline_row.measure}",
-        title=f"Baselines of {baseline_row.measure}: {baseline_row.counts}, {size} documents",
+        title=f"Baselines of {baseline_row.measure}: {baseline_row.counts}, {size}",
         columns=_columns(baseline_row),
         rows=(*chance, *rows, last),
         sentences=(*_below_random(baseline_row), *_sentences(baseline_row), _legend(baseline_row)),
@@ -223,20 +224,20 @@ def _table(baseline_row: BaselineRow, inputs: AnalysisInput) -> Table:
 
 
 def _columns(baseline_row: BaselineRow) -> tuple[Column, ...]:
-    over = [
+    gains_over = [
         column
         for role in baseline_row.roles
         for column in (
-            Column(f"pp/{_short(role)}", "points", f"percentage points above {role}"),
-            Column(f"%/{_short(role)}", "share", f"the gain relative to {role}'s value"),
+            Column(f"pp vs {_short(role)}", "points", f"percentage points above {role}"),
+            Column(f"% vs {_short(role)}", "share", f"gain relative to the value of {role}"),
         )
     ]
     return (
-        *(Column("system"), *baseline_row.counts.column, Column("value", "value", f"the mean {baseline_row.measure}")),
+        *(Column("system"), *baseline_row.counts.column, Column("value", "value", f"mean {baseline_row.measure}")),
         *([] if baseline_row.chance is None else [_POINTS_ABOVE_RANDOM]),
-        *over,
-        Column("pool", "value", "the value if what it retrieved stood in the best order"),
-        Column("pp left", "points", "what the best order of its pool would add, in percentage points"),
+        *gains_over,
+        Column("best reranking", "value", "the value of the retrieved documents in the best order"),
+        Column("pp to gain", "points", "gain of the best reranking, in percentage points"),
     )
 
 
@@ -245,71 +246,71 @@ def _short(role: str) -> str:
 
 
 def _legend(baseline_row: BaselineRow) -> str:
-    over = [f"{_short(role)}: {role} ({for_message(name)})" for role, name in baseline_row.roles.items()]
+    roles = [f"{_short(role)}: {role} ({for_message(name)})" for role, name in baseline_row.roles.items()]
     chance = [] if baseline_row.chance is None else ["random: the expected value of a random ranking"]
-    bases = f"pp/X: percentage points gained over X; %/X: the same relative to X's value; {'; '.join([*chance, *over])}. "
+    gains_over = f"pp vs X: percentage points above X; % vs X: gain relative to X; {'; '.join([*chance, *roles])}. "
     return (
-        f"{bases if chance or over else ''}pool: the best order of the"
-        " documents that the system retrieved; pp left: what that order would add; oracle: the best order of all judged."
+        f"{gains_over if chance or roles else ''}best reranking: the retrieved documents in the best order;"
+        f" pp to gain: what it would add; {IDEAL}: all judged documents in the best order."
     )
 
 
 def _row(name: str, value: float, baseline_row: BaselineRow) -> tuple[CellValue, ...]:
-    pool = baseline_row.upper_bound.by_system.get(name)
-    over: list[CellValue] = []
+    bound = baseline_row.upper_bound.by_system.get(name)
+    gained: list[CellValue] = []
     if baseline_row.chance is not None:
-        over.append(None if name == RANDOM else Gain(value, baseline_row.chance_by_system.get(name, baseline_row.chance)).points)
+        gained.append(
+            None if name == RANDOM else Gain(value, baseline_row.chance_by_system.get(name, baseline_row.chance)).points
+        )
     for system in baseline_row.roles.values():
         gain = None if name in (RANDOM, system) else Gain(value, baseline_row.systems[system])
-        over += [None, None] if gain is None else [gain.points, gain.relative]
+        gained += [None, None] if gain is None else [gain.points, gain.relative]
     n = baseline_row.counts.cell(name if name in baseline_row.systems else None)
-    return (name, *n, value, *over, pool, None if pool is None else Gain(pool, value).points)
+    return (name, *n, value, *gained, bound, None if bound is None else Gain(bound, value).points)
 
 
 def _below_random(baseline_row: BaselineRow) -> list[str]:
-    said = []
+    sentences = []
     for name in baseline_row.below_chance:
-        value, chance, luck = (
-            baseline_row.systems[name],
-            baseline_row.chance_by_system[name],
-            baseline_row.below_chance_p.get(name),
-        )
+        value, chance = baseline_row.systems[name], baseline_row.chance_by_system[name]
+        p = baseline_row.below_chance_p.get(name)
         numbers = f"{for_message(name)} has {baseline_row.measure} {format_value(value)}, a random ranking {format_value(chance)}"
-        said.append(f"{below_chance_verdict(luck)}: {numbers} ({baseline_row.counts.of(name)}{describe_below_chance(luck)}).")
-    return said
+        sentences.append(f"{below_chance_verdict(p)}: {numbers} ({baseline_row.counts.of(name)}{describe_below_chance(p)}).")
+    return sentences
 
 
 def _sentences(baseline_row: BaselineRow) -> tuple[str, str]:
-    best, value, pool = (
-        baseline_row.best,
-        baseline_row.systems[baseline_row.best],
-        baseline_row.upper_bound.by_system[baseline_row.best],
-    )
+    best = baseline_row.best
+    value, bound = baseline_row.systems[best], baseline_row.upper_bound.by_system[best]
     chance = baseline_row.chance_by_system.get(best)
-    said = [f"{value / chance:.3g} times a random ranking ({format_value(chance)})"] if chance else []
-    said += [
+    gains_over = [
         f"{Gain(value, base)} over {role} ({format_value(base)})"
         for role, base in baseline_row.references.items()
         if baseline_row.roles[role] != best
     ]
-    beside = f", {'; '.join(said)}" if said else ""
-    beside += " (whether that is more than chance: rankproof compare)" if any(" over " in each for each in said) else ""
-    order, more = Gain(pool, value).points, Gain(baseline_row.upper_bound.ideal, pool).points
+    ratio = [f"{value / chance:.3g} times a random ranking ({format_value(chance)})"] if chance else []
+    beside = "".join(f"{'; ' if at else ', '}{text}" for at, text in enumerate([*ratio, *gains_over]))
+    beside += " (`rankproof compare` tests significance)" if gains_over else ""
+    order, more = Gain(bound, value).points, Gain(baseline_row.upper_bound.ideal, bound).points
     return (
         f"{baseline_row.describe_best}: {format_value(value)}{beside}.",
-        f"The best order of what {for_message(best)} retrieved would give {format_value(pool)}: {order:+.1f} pp lie in the order of its"
-        f" documents, {more:+.1f} pp in documents that it did not retrieve.",
+        f"The best reranking of {for_message(best)} has {format_value(bound)}: {order:+.1f} pp from a better order,"
+        f" {more:+.1f} pp more from documents that it did not retrieve.",
     )
 
 
-def _overview(baseline_rows: Sequence[BaselineRow], told: int) -> Table:
-    """One row a measure; what is worse than random is said for those measures that have no table of their own."""
+def _overview(baseline_rows: Sequence[BaselineRow], described: int) -> Table:
+    """A row per measure; the first `described` measures have tables of their own and get no sentence here."""
     roles = list(baseline_rows[0].roles)
     columns = (
-        *(Column("measure"), Column("n", "count", "queries of the best system's mean, and of random"), _RANDOM),
+        *(Column("measure"), Column("n", "count", "queries of the best system and of the random ranking"), _RANDOM),
         *(Column(role, "value") for role in roles),
-        *(Column("best system"), Column("its value", "value"), Column("pool", "value", "the best order of its documents")),
-        Column("oracle", "value", "the best order of all judged documents"),
+        *(
+            Column("best system"),
+            Column("best value", "value"),
+            Column("best reranking", "value", "its documents in the best order"),
+        ),
+        Column(IDEAL, "value", "all judged documents in the best order"),
     )
     rows = [
         (
@@ -324,5 +325,5 @@ def _overview(baseline_rows: Sequence[BaselineRow], told: int) -> Table:
         )
         for each in baseline_rows
     ]
-    worse = [said for each in baseline_rows[told:] for said in _below_random(each)]
-    return Table("baselines", "Every measure beside its baselines", columns, tuple(rows), tuple(worse))
+    worse = [sentence for each in baseline_rows[described:] for sentence in _below_random(each)]
+    return Table("baselines", "Every measure with its baselines", columns, tuple(rows), tuple(worse))

@@ -137,7 +137,7 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts) -> JudgingQueue
     every = find_unjudged(inputs)
     unjudged_docs = most_contested(every, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)
     rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS).records()
-    found = list(_queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["stands at"])) for row in rows]))
+    found = list(_queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
     items = {one.pair: one for one in found}
     left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
     return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest)

@@ -1,1 +1,1 @@
-"""What is known of answers: how good they are, why they are not better, and what they have to do with retrieval."""
+"""Analysis of answers: quality, causes of low F1, and the relation to retrieval."""

@@ -1,4 +1,4 @@
-"""Why F1 is low; bottleneck."""
+"""Causes of a low answer F1, and whether retrieval or generation is the bottleneck."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rankproof.measures._answers import shared_words, token_set_f1
 
 Reason = Literal["fine", "failed", "empty", "verbose", "context missing", "paraphrased or wrong"]
 LOW_F1 = 0.40
-"""Below Moderate, by the rag profile's bands of answer F1."""
-_MOST = 0.5
-"""What counts as most of the reference's words; rankproof's own choice."""
+"""The lower bound of Moderate in the bands of answer F1 of the profile rag."""
+_MIN_COVERAGE = 0.5
+"""The share of the reference's words that counts as most of them."""
 _STOP_WORDS = frozenset(
     {
         *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is"),
@@ -26,20 +26,20 @@ _STOP_WORDS = frozenset(
 )
 REASON_TEXTS: dict[Reason, str] = {
     "fine": f"F1 of at least {LOW_F1}",
-    "failed": "no reply of use came: there is no answer to measure, and it is left out of the means",
-    "empty": "there is no answer",
-    "verbose": "most of the reference's words are in the answer, among many others",
-    "context missing": "what was retrieved lacks the reference's words, or none of it is relevant: they could not be known",
-    "paraphrased or wrong": "the answer was there and is not in these words: compare the meaning",
+    "failed": "the model gave no usable reply; left out of the means",
+    "empty": "the answer is empty",
+    "verbose": "the answer has most words of the reference, and many more",
+    "context missing": "the retrieved passages lack the words of the reference, or none is relevant",
+    "paraphrased or wrong": "the context had the answer, but the words differ from the reference: compare the meaning",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer, what it should have been, and the retrieved texts it was made from (None where they are not known).
+    """An answer, its references, and the retrieved texts that it was generated from (None if unknown).
 
-    `found` says whether a relevant passage was among them, None where nobody judged; it counts where the texts are not known.
-    `failed` says that something went wrong before there was an answer.
+    `found` says whether a relevant passage was among them (None if unjudged); it is used if the texts are unknown. `failed` means
+    that there is no answer because generation failed.
     """
 
     query: str
@@ -56,7 +56,7 @@ def f1_of(record: AnswerRecord) -> float:
 
 
 def reason_of(record: AnswerRecord) -> Reason:
-    """Why the answer scores as it does, by the reference that it is nearest to."""
+    """The cause of a low F1 against the best of the references."""
     if record.failed:
         return "failed"
     if f1_of(record) >= LOW_F1:
@@ -64,26 +64,30 @@ def reason_of(record: AnswerRecord) -> Reason:
     if not record.answer.strip():
         return "empty"
     reference = max(record.references, key=lambda each: token_set_f1(record.answer, each), default="")
-    if _word_coverage(reference, record.answer) >= _MOST:
+    if _word_coverage(reference, record.answer) >= _MIN_COVERAGE:
         return "verbose"
-    lacks = _word_coverage(reference, " ".join(record.context)) < _MOST if record.context is not None else record.found is False
+    lacks = (
+        _word_coverage(reference, " ".join(record.context)) < _MIN_COVERAGE
+        if record.context is not None
+        else record.found is False
+    )
     if lacks:
         return "context missing"
     return "paraphrased or wrong"
 
 
 def _word_coverage(reference: str, text: str) -> float:
-    """The part of the reference's words that the text has; words that every text has count only where there are no others."""
+    """The share of the reference's words in the text, without stop words unless there are no others."""
     both = shared_words(text, reference)
     wanted = both.reference - _STOP_WORDS or both.reference
     return len(wanted & both.answer) / len(wanted) if wanted else 0.0
 
 
 def reasons_tables(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
-    """The same for several systems side by side, and what each kind that there is means."""
+    """The number of answers of each kind by system, and the meaning of each kind."""
     counts = {system: Counter(map(reason_of, each)) for system, each in records.items()}
     rows = tuple((name, *(counts[system][name] for system in counts)) for name in REASON_TEXTS)
-    said = [
+    sentences = [
         f"{for_message(system)}: {sentence}"
         for system, each in records.items()
         for sentence in reasons_table(each, system).sentences
@@ -94,57 +98,57 @@ def reasons_tables(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
     columns = (Column("answers"), *(Column(system, "count") for system in counts))
     return Table(
         "reasons",
-        f"Why answer F1 is low: n = {pluralise(n, 'answer')} a system",
+        f"Causes of low answer F1: n = {pluralise(n, 'answer')} per system",
         columns,
         rows,
-        (*said, *met),
+        (*sentences, *met),
         facts={"n": sizes},
     )
 
 
 def reasons_table(records: Iterable[AnswerRecord], system: str = "") -> Table:
-    """How many answers of a system there are of each kind."""
+    """The number of answers of one system of each kind."""
     found = [reason_of(record) for record in records]
     counts = Counter(found)
     rows = tuple((name, counts[name], counts[name] / max(len(found), 1), about) for name, about in REASON_TEXTS.items())
-    columns = (Column("answers"), Column("n", "count"), Column("share", "share"), Column("what it means"))
+    columns = (Column("answers"), Column("n", "count"), Column("share", "share"), Column("meaning"))
     whose = f" of {for_message(system)}" if system else ""
-    title = f"Why answer F1{whose} is low: n = {pluralise(len(found), 'answer')}"
+    title = f"Causes of low answer F1{whose}: n = {pluralise(len(found), 'answer')}"
     return Table("answers", title, columns, rows, tuple(_describe_low(counts)), facts={"n": len(found), "system": system})
 
 
 def _describe_low(counts: Counter[Reason]) -> Iterator[str]:
-    """How many answers are low and mostly why, and how many there are not."""
+    """How many answers have a low F1, the most common cause, and how many failed."""
     measured = counts.total() - counts["failed"]
     low = measured - counts["fine"]
     if low:
         reasons = [(name, counts[name]) for name in REASON_TEXTS if name not in ("fine", "failed")]
         worst, times = max(reasons, key=lambda each: each[1])
         have = f"{low} {'has' if low == 1 else 'have'} an F1 under {LOW_F1}"
-        yield f"Of {pluralise(measured, 'answer')} {have}; the most common reason: {worst} ({times})."
+        yield f"Of {pluralise(measured, 'answer')}, {have}; the most common cause: {worst} ({times})."
     if counts["failed"]:
-        yield f"{counts['failed']} of {counts.total()} answers failed and are not measured."
+        yield f"{counts['failed']} of {counts.total()} answers failed and are left out."
 
 
 def bottleneck(values: Mapping[str, float], profile: BandProfile) -> str | None:
-    """The verdict for measures of retrieval and of answers by the profile's bands; None where one of the two is missing.
+    """The bottleneck by the profile's bands; None if measures of retrieval or of answers are missing.
 
-    Retrieval counts by the lowest band of its measures, and so do answers; the one with the lower band holds the other back.
+    The lowest band of the measures counts for each; the one with the lower band is the bottleneck.
     """
     answers = _lowest({name: value for name, value in values.items() if is_answer_measure(name)}, profile)
     retrieval = _lowest({name: value for name, value in values.items() if not is_answer_measure(name)}, profile)
     if answers is None or retrieval is None:
         return None
-    said = f"retrieval is {retrieval[1].name}, answers are {answers[1].name}"
+    bands = f"retrieval is {retrieval[1].name}, answers are {answers[1].name}"
     if answers[0] < retrieval[0]:
-        return f"{said}: generation is the bottleneck"
+        return f"{bands}: generation is the bottleneck"
     if answers[0] > retrieval[0]:
-        return f"{said}: retrieval is the bottleneck"
-    return f"{said}: neither holds the other back"
+        return f"{bands}: retrieval is the bottleneck"
+    return f"{bands}: neither is the bottleneck"
 
 
 def _lowest(values: Mapping[str, float], profile: BandProfile) -> tuple[int, QualityBand] | None:
-    """The lowest band and its place among the measure's bands."""
+    """The lowest band and its index among the bands of its measure."""
     found = []
     for name, value in values.items():
         band = profile.band(name, value)

@@ -1,4 +1,4 @@
-"""AnswerAnalysisInput."""
+"""The input of answer analyses: answers with references, from a results folder or from files."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ UNJUDGED_CITATIONS = "unjudged-citations"
 
 
 def chunk_to_judged_document(answers: Iterable[Answers], qrels: Qrels) -> dict[str, str]:
-    """From an id that is written as our chunks are (d1#c1) to the judged document that it is of."""
+    """Chunk id (d1#c1) to its judged document."""
     return cited_documents((one for each in answers for one in each.values()), _judged_docs(qrels))
 
 
 def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
-    """The same for any known documents; what is none of their chunks is not in it."""
-    mark = chunk_separator(known)
+    """Chunk id of given or cited passages to its document, for chunks of the known documents."""
+    separator = chunk_separator(known)
     passages = {doc for one in answers for doc in (*one.given, *one.cited)} - known
-    wholes = {passage: document_of_chunk(passage, mark) for passage in sorted(passages) if passage.rpartition(mark)[2].isdigit()}
-    return {passage: whole for passage, whole in wholes.items() if whole in known}
+    chunks = [passage for passage in sorted(passages) if passage.rpartition(separator)[2].isdigit()]
+    documents = {chunk: document_of_chunk(chunk, separator) for chunk in chunks}
+    return {chunk: document for chunk, document in documents.items() if document in known}
 
 
 def unjudged_citations(answers: Answers, qrels: Qrels, judged_documents: Mapping[str, str]) -> tuple[Note, ...]:
-    """The ids that a system cites and no judgement names, not even of another query: perhaps they are ids of something else."""
+    """A note on cited ids that no judgement of any query has: they may be ids of another corpus."""
     judged = _judged_docs(qrels)
     cited = dict.fromkeys(judged_documents.get(doc, doc) for one in answers.values() for doc in one.cited)
-    strange = [doc for doc in cited if doc not in judged]
-    if not strange:
+    unknown = [doc for doc in cited if doc not in judged]
+    if not unknown:
         return ()
-    told = "is named by no judgement and counts" if len(strange) == 1 else "are named by no judgement and count"
+    verb = "has no judgement and counts" if len(unknown) == 1 else "have no judgement and count"
     return (
         Note(
             UNJUDGED_CITATIONS,
-            len(strange),
-            f"{pluralise(len(strange), 'cited id')} {told} as not relevant: {first_ids(strange)}",
+            len(unknown),
+            f"{pluralise(len(unknown), 'cited id')} {verb} as not relevant: {first_ids(unknown)}",
         ),
     )
 
@@ -59,14 +60,14 @@ def _judged_docs(qrels: Qrels) -> set[str]:
 
 
 RETRIEVAL_MEASURES = ("RR@10", "R@10")
-"""What retrieval is judged by beside answers, as the rag profile has bands for both."""
+"""The measures of retrieval in answer analyses; the profile rag has bands for both."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnswerInput:
-    """`evidence` has the values of answers, `retrieval` those of what they were made from, None where nobody judged it.
+    """Answers with their values, references, and values of the retrieval that they were generated from (None if unjudged).
 
-    `wholes` is the judged document of a passage where that is another.
+    `judged_documents` maps a passage to its judged document if the ids differ.
     """
 
     inputs: AnalysisInput
@@ -76,7 +77,7 @@ class AnswerInput:
     judged_documents: Mapping[str, str]
 
     def records(self, system: str) -> Iterator[AnswerRecord]:
-        """Every question that has an answer, and what the system said to it."""
+        """The answer of the system to every query that has a reference answer."""
         given = self.answers[system]
         for query, reference in self.references.items():
             if reference.answers:
@@ -86,7 +87,7 @@ class AnswerInput:
                 yield AnswerRecord(query, text, reference.answers, found=self.found(system, query), failed=failed)
 
     def found(self, system: str, query: str) -> bool | None:
-        """Whether a relevant passage was among those that the answer was made from; None where that is not known."""
+        """Whether a relevant passage was given to the answer; None if unknown."""
         one = self.answers[system].get(query)
         judged = self.inputs.qrels.get(query, {})
         relevant = {doc for doc, grade in judged.items() if grade >= self.inputs.rel}
@@ -98,11 +99,12 @@ class AnswerInput:
 def answer_input_from_results(
     results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None, encode: Encode | None = None
 ) -> AnswerInput:
-    """The answers of a climb, under the measures asked for or those it has, and the least grade that counts or its own."""
+    """The answers of an experiment under its own measures and relevance threshold, or under given ones."""
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
     if not answers:
         raise UsageError(
-            f"no system of {results.name} answers", fix="add a system with the stage answer or extract, and run again"
+            f"no system of {results.name} generates answers",
+            fix="add a system with the stage answer or extract, and run the experiment again",
         )
     references = references_from_queries(results.texts)
     result = results.answers
@@ -111,9 +113,15 @@ def answer_input_from_results(
         asked = asked or (None if result is None else list(result.systems[0].measures))
         results, result = replace(results, rel=rel), None
     if result is None or any(name not in result.systems[0].measures for name in asked or ()):
-        whole = results.judged_documents
+        judged_documents = results.judged_documents
         result = evaluate_answers(
-            answers, references, results.qrels, asked, encode, rel=results.rel, document=lambda doc: whole.get(doc, doc)
+            answers,
+            references,
+            results.qrels,
+            asked,
+            encode,
+            rel=results.rel,
+            document=lambda doc: judged_documents.get(doc, doc),
         )
     chosen = asked or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
@@ -134,35 +142,38 @@ def answer_input_from_files(
     rel: int = 1,
     encode: Encode | None = None,
 ) -> AnswerInput:
-    """Answers from elsewhere; what each was `given` is its ranking, where all say so and there are judgements."""
+    """Answers from files; the passages that each was given are its ranking if all are known and judged."""
     references = references_from_queries(queries)
     judged = qrels or Qrels.from_dict({})
-    wholes = chunk_to_judged_document(answers.values(), judged)
-    result = evaluate_answers(answers, references, qrels, measures, encode, rel=rel, document=lambda doc: wholes.get(doc, doc))
+    judged_documents = chunk_to_judged_document(answers.values(), judged)
+    result = evaluate_answers(
+        answers, references, qrels, measures, encode, rel=rel, document=lambda doc: judged_documents.get(doc, doc)
+    )
     if qrels is not None:
         noted = (
-            replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, wholes))) for one in result.systems
+            replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, judged_documents)))
+            for one in result.systems
         )
         result = replace(result, systems=tuple(noted))
-    runs = {system: _passage_run(system, each, wholes) for system, each in answers.items() if _has_passages(each)}
+    runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
     inputs = AnalysisInput(name, "", judged, runs, result, rel=rel, texts=queries)
     retrieval = _retrieval_values(inputs, references) if len(runs) == len(answers) else None
-    return AnswerInput(inputs, retrieval, answers, references, wholes)
+    return AnswerInput(inputs, retrieval, answers, references, judged_documents)
 
 
 def _has_passages(answers: Answers) -> bool:
-    """Whether it is known what each answer was made from."""
+    """Whether the given passages of every answer are known."""
     return answers.given_known and any(one.given for one in answers.values())
 
 
 def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, str]) -> Run:
-    """What each answer was given as a ranking of documents, each at the place of its first passage."""
+    """The given passages of each answer as a ranking of documents, each at the rank of its first passage."""
     docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in one.given)) for one in answers.values()]
     return Run.from_rankings(system, list(answers), [(each, -np.arange(len(each), dtype=np.float64)) for each in docs])
 
 
 def _retrieval_values(inputs: AnalysisInput, references: References) -> MeasureResults | None:
-    """The rankings over the questions that have an answer and a relevant document."""
+    """The values of the rankings over the queries with a reference answer and a relevant document."""
     able = tuple(query for query in inputs.result.queries if references[query].answers and _has_relevant(inputs, query))
     if not able or not inputs.runs:
         return None

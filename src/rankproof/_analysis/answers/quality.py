@@ -1,4 +1,4 @@
-"""Means, retrieval link, findings."""
+"""Quality of answers: means, the relation to retrieval, and findings."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class RankCorrelation:
     interval: tuple[float, float]
 
     def describe(self) -> str:
-        """What it says."""
+        """The correlation in one clause."""
         low, high = self.interval
-        told = f"Spearman {format_value(self.rho)}, 95% interval [{format_value(low)}, {format_value(high)}], n = {self.n}"
+        numbers = f"Spearman {format_value(self.rho)}, 95% interval [{format_value(low)}, {format_value(high)}], n = {self.n}"
         if low <= 0 <= high:
-            return f"whether good retrieval goes with good answers cannot be told ({told})"
-        return f"good retrieval goes with {'good' if low > 0 else 'bad'} answers ({told})"
+            return f"no significant correlation of retrieval and answers ({numbers})"
+        return f"retrieval and answers are {'positively' if low > 0 else 'negatively'} correlated ({numbers})"
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:
-    """Whether two values rise together; None for few questions, or where one of the two is the same for all."""
+    """The rank correlation of two values; None for few queries or a constant value."""
     n = len(one)
     if n < _MIN_QUERIES or len(set(one)) < 2 or len(set(other)) < 2:
         return None
@@ -57,80 +57,82 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> RankCorrel
 
 
 def _ranks(values: Sequence[float]) -> FloatArray:
-    """Ranks from 1, equal values sharing the mean of theirs."""
+    """Ranks from 1; equal values share their mean rank."""
     _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[places], dtype=np.float64)
 
 
-def retrieval_table(subject: AnswerInput, profile: BandProfile) -> Table:
-    """A row a system: retrieval, answers, answers with and without a relevant passage; the verdict in words."""
+def retrieval_table(answer_input: AnswerInput, profile: BandProfile) -> Table:
+    """A row per system: retrieval, answers, and answers with and without a relevant passage."""
     columns = (
         Column("system"),
-        Column("n", "count", "questions with an answer, a relevant document where retrieval is known, and no failure"),
-        *(Column(name, "value", "of what the answers were made from") for name in RETRIEVAL_MEASURES),
-        Column("F1", "value", f"{TOKEN_SET_F1}, over the same questions"),
-        *(Column("given n", "count", "questions for which a relevant passage was given"), Column("given F1", "value")),
-        *(Column("else n", "count", "questions for which none was"), Column("else F1", "value")),
+        Column("n", "count", "queries with a reference answer and no failure, and a relevant document if retrieval is known"),
+        *(Column(name, "value", "of the passages given to the answers") for name in RETRIEVAL_MEASURES),
+        Column("F1", "value", f"{TOKEN_SET_F1} over the same queries"),
+        *(Column("n relevant", "count", "queries with a relevant passage given"), Column("F1 relevant", "value")),
+        *(Column("n other", "count", "queries without one"), Column("F1 other", "value")),
     )
-    rows = [_row(subject, system) for system in subject.answers]
-    said = [sentence for system in subject.answers for sentence in answer_verdicts(subject, system, profile)]
-    n = pluralise(max(len(f1_by_query(subject, system)) for system in subject.answers), "question")
-    title = f"What answers have to do with retrieval: n = {n}"
-    return Table("retrieval and answers", title, columns, tuple(rows), tuple(said), tuple(_passage_notes(subject)))
+    rows = [_row(answer_input, system) for system in answer_input.answers]
+    sentences = [sentence for system in answer_input.answers for sentence in answer_verdicts(answer_input, system, profile)]
+    n = pluralise(max(len(f1_by_query(answer_input, system)) for system in answer_input.answers), "query", "queries")
+    title = f"Answers and retrieval: n = {n}"
+    return Table("retrieval and answers", title, columns, tuple(rows), tuple(sentences), tuple(_passage_notes(answer_input)))
 
 
-def _passage_notes(subject: AnswerInput) -> Iterator[str]:
-    """Systems whose answers say only here and there what they were made from."""
-    for system, answers in subject.answers.items():
+def _passage_notes(answer_input: AnswerInput) -> Iterator[str]:
+    """A note for each system with given passages for only some answers."""
+    for system, answers in answer_input.answers.items():
         silent = sum(not one.given for one in answers.values())
         if not answers.given_known and silent < len(answers):
             count = f"{silent} of {pluralise(len(answers), 'answer')}"
-            yield f"{for_message(system)}: {count} do not say what they were given, so nothing is said of retrieval"
+            yield f"{for_message(system)}: {count} lack the given passages, so retrieval is not analysed"
 
 
-def f1_by_query(subject: AnswerInput, system: str) -> dict[str, float]:
-    """F1(tokens='set') of the questions with an answer, and a relevant document where retrieval is known, but for failures."""
-    able = None if subject.retrieval is None else set(subject.retrieval[system][RETRIEVAL_MEASURES[0]].query_ids)
-    records = (record for record in subject.records(system) if able is None or record.query in able)
+def f1_by_query(answer_input: AnswerInput, system: str) -> dict[str, float]:
+    """F1(tokens='set') by query with a reference answer and no failure, and a relevant document if retrieval is known."""
+    able = None if answer_input.retrieval is None else set(answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].query_ids)
+    records = (record for record in answer_input.records(system) if able is None or record.query in able)
     return {record.query: f1_of(record) for record in records if not record.failed}
 
 
-def answer_verdicts(subject: AnswerInput, system: str, profile: BandProfile) -> list[str]:
-    """Which half holds the system back, and whether the two go together."""
-    said = []
-    scores = f1_by_query(subject, system)
-    retrieved = retrieval_means(subject, system)
+def answer_verdicts(answer_input: AnswerInput, system: str, profile: BandProfile) -> list[str]:
+    """The bottleneck of the system, and the correlation of retrieval and answers."""
+    sentences = []
+    scores = f1_by_query(answer_input, system)
+    retrieved = retrieval_means(answer_input, system)
     if retrieved and scores:
-        told = bottleneck({**retrieved, TOKEN_SET_F1: _mean(list(scores.values()))}, profile)
-        if told is not None:
+        verdict = bottleneck({**retrieved, TOKEN_SET_F1: _mean(list(scores.values()))}, profile)
+        if verdict is not None:
             numbers = ", ".join(f"{name} {format_value(value)}" for name, value in retrieved.items())
             mean = f"F1 {format_value(_mean(list(scores.values())))}"
-            said.append(f"{for_message(system)}: {told}, by the bands of {profile.name} ({numbers}; {mean}; n = {len(scores)}).")
-    if subject.retrieval is not None:
-        ranks = subject.retrieval[system][RETRIEVAL_MEASURES[0]].per_query
+            sentences.append(
+                f"{for_message(system)}: {verdict}, by the bands of {profile.name} ({numbers}; {mean}; n = {len(scores)})."
+            )
+    if answer_input.retrieval is not None:
+        ranks = answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].per_query
         found = rank_correlation([ranks[query] for query in scores], list(scores.values()))
         if found is not None:
-            said.append(f"{for_message(system)}: {found.describe()}.")
-    return said
+            sentences.append(f"{for_message(system)}: {found.describe()}.")
+    return sentences
 
 
-def retrieval_means(subject: AnswerInput, system: str) -> dict[str, float]:
-    """The means of retrieval over the questions that F1 runs over."""
-    scores = f1_by_query(subject, system)
-    if subject.retrieval is None or not scores:
+def retrieval_means(answer_input: AnswerInput, system: str) -> dict[str, float]:
+    """The means of retrieval over the queries of F1."""
+    scores = f1_by_query(answer_input, system)
+    if answer_input.retrieval is None or not scores:
         return {}
-    ranked = {name: one.per_query for name, one in subject.retrieval[system].items()}
+    ranked = {name: one.per_query for name, one in answer_input.retrieval[system].items()}
     return {name: _mean([values[query] for query in scores]) for name, values in ranked.items()}
 
 
-def _row(subject: AnswerInput, system: str) -> tuple[CellValue, ...]:
-    scores = f1_by_query(subject, system)
+def _row(answer_input: AnswerInput, system: str) -> tuple[CellValue, ...]:
+    scores = f1_by_query(answer_input, system)
     mean = _mean(list(scores.values())) if scores else None
-    if subject.retrieval is None:
+    if answer_input.retrieval is None:
         return (system, len(scores), *[None] * len(RETRIEVAL_MEASURES), mean, *[None] * 4)
-    parts = [[scores[query] for query in scores if subject.found(system, query) is way] for way in (True, False)]
-    retrieved = retrieval_means(subject, system)
+    parts = [[scores[query] for query in scores if answer_input.found(system, query) is way] for way in (True, False)]
+    retrieved = retrieval_means(answer_input, system)
     return (
         *(system, len(scores), *(retrieved.get(name) for name in RETRIEVAL_MEASURES), mean),
         *(item for part in parts for item in (len(part), _mean(part) if part else None)),
@@ -146,25 +148,31 @@ _SAMPLES = 10_000
 
 
 def answer_findings_from_results(results: ExperimentResult, profile: BandProfile) -> list[str]:
-    """The findings of a climb; none where nothing was answered or no answer is known."""
+    """The findings of an experiment; none without evaluated answers."""
     return [] if results.answers is None else list(answer_findings(answer_input_from_results(results), profile))
 
 
-def answer_findings(subject: AnswerInput, profile: BandProfile) -> Iterator[str]:
-    """Who retrieves best, who answers best, what holds each back, why F1 is low, and what the two have to do with each other."""
-    if subject.retrieval is not None:
+def answer_findings(answer_input: AnswerInput, profile: BandProfile) -> Iterator[str]:
+    """The best system in retrieval and in answers, and for each system its bottleneck, correlation and causes of low F1."""
+    if answer_input.retrieval is not None:
         for name in RETRIEVAL_MEASURES:
-            yield from _describe_best({system: subject.retrieval[system][name] for system in subject.answers}, name, "Retrieval")
-    for name, one in subject.inputs.result.systems[0].measures.items():
+            yield from _describe_best(
+                {system: answer_input.retrieval[system][name] for system in answer_input.answers}, name, "Retrieval"
+            )
+    for name, one in answer_input.inputs.result.systems[0].measures.items():
         if one.measure.name == "F1" and one.queries:
-            yield from _describe_best({each.name: each.measures[name] for each in subject.inputs.result.systems}, name, "Answers")
-    for system in subject.answers:
-        yield from answer_verdicts(subject, system, profile)
-        yield from (f"{for_message(system)}: {sentence}" for sentence in reasons_table(subject.records(system), system).sentences)
+            yield from _describe_best(
+                {each.name: each.measures[name] for each in answer_input.inputs.result.systems}, name, "Answers"
+            )
+    for system in answer_input.answers:
+        yield from answer_verdicts(answer_input, system, profile)
+        yield from (
+            f"{for_message(system)}: {sentence}" for sentence in reasons_table(answer_input.records(system), system).sentences
+        )
 
 
 def _describe_best(values: Mapping[str, MeasureResult], measure: str, what: str) -> Iterator[str]:
-    """The system of the highest mean, or those that tie, and whether its lead over each of the others is more than chance."""
+    """The systems with the highest mean, and whether their lead over the others is significant."""
     values = {system: one for system, one in values.items() if one.queries}
     if not values:
         return
@@ -186,12 +194,12 @@ def _describe_best(values: Mapping[str, MeasureResult], measure: str, what: str)
 
 
 def _common_queries(values: Mapping[str, MeasureResult]) -> set[str]:
-    """The questions that every system has a value for."""
+    """The queries with a value for every system."""
     return set.intersection(*(set(one.query_ids) for one in values.values()))
 
 
 def means_table(inputs: AnalysisInput, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0) -> Table:
-    """A row for each system and measure; the notes of the evaluation beside it."""
+    """The mean and interval of each system and measure, with the notes of the evaluation."""
     rows: list[tuple[CellValue, ...]] = []
     sizes: list[int] = []
     for system in inputs.result.systems:
@@ -199,15 +207,15 @@ def means_table(inputs: AnalysisInput, *, level: float = 0.95, resamples: int = 
             interval = _interval(one, level, resamples, seed)
             rows.append((system.name, name, one.queries, one.value if one.queries else None, interval))
             sizes.append(one.queries)
-    n = pluralise(len(inputs.result.queries), "question")
+    n = pluralise(len(inputs.result.queries), "query", "queries")
     return Table(
         name="answer measures",
-        title=f"Answers against their references: n = {n} with a reference",
+        title=f"Answers compared with their references: n = {n} with a reference",
         columns=(
             Column("system"),
             Column("measure"),
-            Column("n", "count", "questions that the mean runs over"),
-            Column("value", "value", "the mean"),
+            Column("n", "count", "queries of the mean"),
+            Column("value", "value", "mean"),
             Column(f"{level:.0%} interval", "interval", describe_interval_method("bca", resamples, min(sizes), max(sizes))),
         ),
         rows=tuple(rows),
@@ -223,7 +231,7 @@ def _interval(one: MeasureResult, level: float, resamples: int, seed: int) -> In
 
 
 def _notes(inputs: AnalysisInput) -> tuple[str, ...]:
-    """Each note once, after the names of the systems that have it."""
+    """Each note once, after the names of its systems."""
     owners: dict[str, list[str]] = {}
     for system in inputs.result.systems:
         for note in system.notes:

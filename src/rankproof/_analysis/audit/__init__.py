@@ -1,1 +1,1 @@
-"""Audit: the same runs by other tools' conventions."""
+"""Audit of results: conventions of other tools, ties, unjudged documents and pool bias."""

@@ -1,7 +1,6 @@
-"""What other tools do with gain, cutoff, ideal list, ties, missing queries and denominators, as rows of data.
+"""Conventions of other tools: gain, cutoff, ideal ranking, ties, missing queries and denominators.
 
-`docs/audit.md` has the sources. `checked` says how a row is known: "run" where tests run the tool itself, "read" where its
-source was read.
+`docs/audit.md` has the sources. `checked` is "run" if tests run the tool, "read" if its source was read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Special = Callable[[Hits, int], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool's ways that hold for all its measures."""
+    """The conventions of a tool for all its measures."""
 
     name: str
     missing: Missing
@@ -37,10 +36,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """One tool's counterpart of one of our measures: what it is called there and which of ours computes it.
+    """A tool's counterpart of one of our measures: its name in the tool, and our measure that computes it.
 
-    `ours` is the measure's name, followed by `@` where it has a cutoff, which is `{k}`. `special` computes
-    what none of ours does, of the hits and the cutoff.
+    `ours` is the name of our measure, followed by `@` if it has a cutoff `{k}`. `special` computes from hits and cutoff what no
+    measure of ours does.
     """
 
     tool: Tool
@@ -52,13 +51,13 @@ class Convention:
 
 
 def _quepid_ndcg(hits: Hits, cutoff: int) -> FloatArray:
-    """Exponential gain in the top k over that of all rated documents, which Quepid does not cut."""
+    """Exponential gain in the top k divided by the ideal gain of all judged documents, which Quepid does not cut."""
     ideal = ideal_list(hits.judged, "exp", hits.judged.grades.size).sums()
     return discounted_gains(hits, "exp", cutoff, ideal).values()
 
 
 def _quepid_precision(hits: Hits, cutoff: int) -> FloatArray:
-    """Relevant in the top k over what there is of it."""
+    """Relevant documents in the top k divided by min(k, retrieved)."""
     return ratio(relevant_found(hits, 1).count_within(cutoff), np.minimum(hits.retrieved, cutoff))
 
 
@@ -81,7 +80,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(RANX, "nDCG@", "ndcg@{k}", "nDCG@{k}"),
     Convention(RANX, "nDCG@", "ndcg_burges@{k}", "nDCG(gain='exp')@{k}", "gain 2^grade - 1"),
     Convention(BEIR, "nDCG@", "NDCG@{k}", "nDCG@{k}"),
-    Convention(QUEPID, "nDCG@", "NDCG@{k}", "", "gain 2^grade - 1, ideal list not cut", _quepid_ndcg),
+    Convention(QUEPID, "nDCG@", "NDCG@{k}", "", "gain 2^grade - 1, ideal ranking not cut", _quepid_ndcg),
     Convention(TREC_10, "RR@", "recip_rank", "RR", _UNCUT),
     Convention(TREC_9, "RR@", "recip_rank", "RR", _UNCUT),
     Convention(PYTREC, "RR@", "recip_rank", "RR", _UNCUT),

@@ -1,4 +1,4 @@
-"""Pairs to judge next."""
+"""Unjudged pairs to judge next: those that could change the comparison of systems most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnjudgedPairs:
-    """Unjudged pairs, the grades that they could have, and by how much each system's mean changes (grade x system x pair)."""
+    """Unjudged pairs, their possible grades, and the change of each system's mean (grade x system x pair)."""
 
     pairs: tuple[tuple[str, str], ...]
     grades: tuple[int, ...]
@@ -30,24 +30,24 @@ class UnjudgedPairs:
 
     @property
     def spreads(self) -> FloatArray:
-        """The most that each grade of each pair changes the difference of two means, or the one mean where there is one."""
+        """The largest change of a difference of two means (or of the one mean) by each grade of each pair."""
         if self.changes.shape[1] == 1:
             return np.asarray(np.abs(self.changes[:, 0]))
         return np.asarray(self.changes.max(axis=1) - self.changes.min(axis=1))
 
     @property
     def spread(self) -> FloatArray:
-        """The same by each pair's own strongest grade."""
+        """The largest change by any grade of each pair."""
         return np.asarray(self.spreads.max(axis=0))
 
     @property
     def strongest(self) -> IntArray:
-        """The place of each pair's strongest grade, the lowest of equals."""
+        """The index of each pair's grade with the largest change, the lowest of equal ones."""
         return np.asarray(np.argmax(self.spreads, axis=0))
 
 
 def grades_for(unjudged_docs: UnjudgedDocuments, measure: Measure) -> tuple[int, ...]:
-    """The grades that a pair could have, up to the highest in use, as far as the measure tells them apart."""
+    """The possible grades of a pair up to the highest in use; two for a binary measure."""
     highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
     if isinstance(measure, BinaryMeasure):
         return (0, top_grade(measure, highest))
@@ -55,7 +55,7 @@ def grades_for(unjudged_docs: UnjudgedDocuments, measure: Measure) -> tuple[int,
 
 
 def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> UnjudgedPairs:
-    """Every unjudged pair within the cutoff of some system, in the order of queries and ids."""
+    """Every unjudged pair within the cutoff of a system, sorted by query and id."""
     depth = min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH)
     pairs = [
         (query, doc)
@@ -72,7 +72,7 @@ def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> Unjudg
 def _changes(
     unjudged_docs: UnjudgedDocuments, measure: Measure, system: str, pairs: list[tuple[str, str]], grade: int
 ) -> FloatArray:
-    """What each pair adds to the system's mean; a query that it lacks is worth 0 however it is judged."""
+    """The change of the system's mean by each pair; a query missing from the run stays 0."""
     hits = unjudged_docs.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
     at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
@@ -95,7 +95,7 @@ def hits_with_grades(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _PossibleChanges:
-    """Means and what pairs could change of them (grade x system x pair), turned so that more is better."""
+    """Means and possible changes (grade x system x pair), with signs such that higher is better."""
 
     unjudged_docs: UnjudgedDocuments
     measure: Measure
@@ -105,27 +105,27 @@ class _PossibleChanges:
 
 
 def has_pair_changes(measure: Measure) -> bool:
-    """Whether a pair's part of the summary is known: that of a mean."""
+    """Whether the effect of one pair on the summary is known, which holds for means."""
     return measure.summary == "mean"
 
 
 def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table:
-    """The `count` pairs that could change most by one measure, each with what it could change."""
+    """The `count` unjudged pairs that could change a comparison most under one measure."""
     inputs = unjudged_docs.inputs
     measure = inputs.result.systems[0].measures[name].measure
     if not has_pair_changes(measure):
-        raise UsageError(f"{name} is no mean over queries", fix="name a measure that is one first, as in -m nDCG@10")
+        raise UsageError(f"{name} is not a mean over queries", fix="choose a mean as the first measure, such as -m nDCG@10")
     found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
-    outlook = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)
+    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)
     order = np.argsort(-found.spread, kind="stable")[:count].tolist()
     counts = query_counts(inputs)
     return Table(
         name="audit-judge-next",
-        title=f"Judge these {len(order)} pairs next ({name}, {counts})",
+        title=f"{len(order)} pairs to judge next ({name}, {counts})",
         columns=_COLUMNS,
-        rows=tuple(_row(outlook, at) for at in order),
-        sentences=(*_sentences(outlook, order), *counts.describe),
+        rows=tuple(_row(changes, at) for at in order),
+        sentences=(*_sentences(changes, order), *counts.describe),
         facts={**counts.facts, "measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
         summary=TableSummary(("query", "document", "could change", "with grade", "for", "against"), tuple(range(len(order)))),
         verdict_first=True,
@@ -135,34 +135,30 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table
 _COLUMNS = (
     Column("query"),
     Column("document"),
-    Column(
-        "could change",
-        "value",
-        "the difference of two systems' means, by at most this, with any grade in use",
-    ),
-    Column("with grade", "count", "the grade that changes it so"),
+    Column("could change", "value", "largest possible change of a difference between two systems' means"),
+    Column("with grade", "count", "the grade with the largest change"),
     Column("for", about="the system that gains most"),
     Column("against", about="the system that gains least"),
-    Column("new winner", "flag", "whether some grade of this pair alone puts another system ahead"),
-    Column("stands at", about="its rank in each system"),
+    Column("new winner", "flag", "whether a grade of this pair alone makes another system the best"),
+    Column("ranks", about="rank in each system"),
 )
 
 
-def _row(outlook: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
-    systems, found = outlook.unjudged_docs.inputs.systems, outlook.found
+def _row(possible: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
+    systems, found = possible.unjudged_docs.inputs.systems, possible.found
     strongest = int(found.strongest[at])
-    gains = outlook.gains[strongest, :, at]
+    gains = possible.gains[strongest, :, at]
     query, doc = found.pairs[at]
-    where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(outlook.unjudged_docs, query, doc))
+    where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(possible.unjudged_docs, query, doc))
     up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
-    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(outlook, at), where)
+    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
 
 
-def _new_winner(outlook: _PossibleChanges, at: int) -> bool:
-    """Whether some grade of the pair puts a system ahead of all that lead now."""
-    means = outlook.means
+def _new_winner(possible: _PossibleChanges, at: int) -> bool:
+    """Whether a grade of the pair makes another system the best."""
+    means = possible.means
     leads = means >= means.max() - TIE_TOLERANCE
-    after = means + outlook.gains[:, :, at]
+    after = means + possible.gains[:, :, at]
     return bool(not leads.all() and (after[:, ~leads].max(axis=1) > after[:, leads].max(axis=1) + TIE_TOLERANCE).any())
 
 
@@ -171,36 +167,36 @@ def _places(unjudged_docs: UnjudgedDocuments, query: str, doc: str) -> list[tupl
     return [(system, docs.index(doc) + 1) for system, docs in lists if doc in docs]
 
 
-def _sentences(outlook: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
-    found, means = outlook.found, outlook.means
+def _sentences(possible: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
+    found, means = possible.found, possible.means
     if not len(found.pairs):
-        return ("Nothing within the cutoff is unjudged.",)
-    what = f"Each could have a grade up to {found.grades[-1]}; {len(found.pairs)} pairs within the cutoff are unjudged."
+        return ("No document within the cutoff is unjudged.",)
+    what = f"{len(found.pairs)} pairs within the cutoff are unjudged; each could have any grade up to {found.grades[-1]}."
     if len(means) < 2:
         return (what,)
     first, second = np.argsort(-means, kind="stable")[:2].tolist()
-    best, next_one = (for_message(outlook.unjudged_docs.inputs.systems[at]) for at in (first, second))
+    best, next_one = (for_message(possible.unjudged_docs.inputs.systems[at]) for at in (first, second))
     lead = float(means[first] - means[second])
     now = f"{best} and {next_one} tie" if lead <= TIE_TOLERANCE else f"{best} leads {next_one} by {format_difference(lead)}"
-    favour = outlook.gains[:, second] - outlook.gains[:, first]
+    favour = possible.gains[:, second] - possible.gains[:, first]
     helpful = {
         found.pairs[at]: found.grades[int(np.argmax(favour[:, at]))] for at in order if favour[:, at].max() > TIE_TOLERANCE
     }
     if not helpful:
-        return (what, f"{now}; none of the listed pairs favours {next_one}.")
-    lead = _lead_after(outlook, (first, second), helpful)
+        return (what, f"{now}; no listed pair favours {next_one}.")
+    lead = _lead_after(possible, (first, second), helpful)
     after = (
         f"{next_one} would lead by {format_difference(-lead)}"
         if lead < -TIE_TOLERANCE
         else f"{best} would still lead by {format_difference(lead)}"
     )
     after = "they would tie" if abs(lead) <= TIE_TOLERANCE else after
-    return (what, f"{now}; had the {len(helpful)} listed that favour {next_one} the grades that favour it most, {after}.")
+    return (what, f"{now}; with the grades that favour {next_one} most on {len(helpful)} listed pairs, {after}.")
 
 
-def _lead_after(outlook: _PossibleChanges, systems: tuple[int, int], grades: dict[tuple[str, str], int]) -> float:
-    """The first system's lead over the second if all these pairs had these grades."""
-    unjudged_docs, measure = outlook.unjudged_docs, outlook.measure
+def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: dict[tuple[str, str], int]) -> float:
+    """The lead of the first system over the second if all these pairs had these grades."""
+    unjudged_docs, measure = possible.unjudged_docs, possible.measure
     by_query: dict[str, dict[str, int]] = {}
     for (query, doc), grade in grades.items():
         by_query.setdefault(query, {})[doc] = grade

@@ -1,4 +1,4 @@
-"""Pool bias: what each system would be worth had it not taken part in the pool."""
+"""Pool bias: the value of each system without the judgements of documents that only it retrieved."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _COLUMNS = (
     Column("judged alone", "count", "judged documents that no other system retrieved"),
     Column("relevant", "count", "of them"),
     Column("value", "value"),
-    Column("without", "value", "the value if those had not been judged"),
+    Column("without", "value", "the value if they were unjudged"),
     Column("change", "difference"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _PoolRow:
-    """One measure of one system with and without what it alone retrieved; the fields are the table's columns."""
+    """One measure of one system with and without the documents that only it retrieved; fields are columns."""
 
     measure: str
     system: str
@@ -39,14 +39,14 @@ class _PoolRow:
 
 
 def audit_pool(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
-    """Each system valued without the judgements of documents that it alone retrieved."""
+    """The value of each system without the judgements of documents that only it retrieved."""
     measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
     rows = [row for system in inputs.systems for row in _rows(inputs, unjudged_docs, system)] if len(inputs.systems) > 1 else []
     rows.sort(key=lambda row: list(measures).index(row.measure))
     counts = query_counts(inputs)
     return Table(
         name="audit-pool",
-        title=f"Pool: each system without the judged documents that it alone retrieved, {counts}",
+        title=f"Pool bias: each system without the judged documents that only it retrieved, {counts}",
         columns=(*_COLUMNS, *counts.column),
         rows=tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
         sentences=(_describe_pool(rows, measures),),
@@ -65,7 +65,7 @@ def _rows(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments, system: str) 
 
 
 def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, frozenset[str]]:
-    """Per query, the judged documents that only this system retrieved."""
+    """Query to the judged documents that only this system retrieved."""
     alone = {}
     for query, ranked_list in unjudged_docs.lists[system].items():
         others = {
@@ -77,7 +77,7 @@ def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, fro
 
 
 def _values_without(inputs: AnalysisInput, system: str, alone: dict[str, frozenset[str]]) -> dict[str, float]:
-    """The values when those documents count as unjudged; a query keeps its place though all its judgements go."""
+    """The values if those documents are unjudged; a query stays evaluated even without judgements."""
     grades = {
         query: {doc: _UNJUDGED if doc in alone.get(query, ()) else grade for doc, grade in docs.items()}
         for query, docs in inputs.qrels.items()
@@ -100,6 +100,6 @@ def _describe_pool(rows: list[_PoolRow], measures: dict[str, Measure]) -> str:
 
     most = max(rows, key=loss)
     if loss(most) <= 0:
-        return "No system loses by it."
+        return "No system loses."
     where = f"{most.measure} of {for_message(most.system)}"
-    return f"A system judged without its own finds loses at most {loss(most):.4f} here ({where})."
+    return f"The largest loss without a system's own documents is {loss(most):.4f} ({where})."

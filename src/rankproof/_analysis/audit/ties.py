@@ -1,4 +1,4 @@
-"""Tied scores."""
+"""Tied scores: expected, worst and best values over the orders of tied documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GainOfGrades = Callable[[IntArray], FloatArray]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TieGroup:
-    """Documents that share a score: the rank of the first, how many there are, and the places of those that are hits."""
+    """Documents with the same score: the rank of the first, their number, and the indices of the judged ones."""
 
     start: int
     size: int
@@ -35,12 +35,12 @@ class TieGroup:
 
     @property
     def ranks(self) -> range:
-        """The ranks that its documents share."""
+        """The ranks of its documents."""
         return range(self.start, self.start + self.size)
 
 
 def tie_groups(hits: Hits, query: int, ranked_list: RankedList) -> list[TieGroup]:
-    """The groups of a query's list that hold a hit, from the top; a document that shares its score with none is one."""
+    """The groups of a query's list with a judged document, from the top; a single document is a group too."""
     ranks, _ = query_hits(hits, query)
     starts = np.flatnonzero(np.concatenate(([True], ranked_list.keys[1:] != ranked_list.keys[:-1]))) + 1
     ends = np.append(starts[1:], len(ranked_list.keys) + 1)
@@ -51,7 +51,7 @@ def tie_groups(hits: Hits, query: int, ranked_list: RankedList) -> list[TieGroup
 
 
 def gain_for(measure: Measure) -> GainOfGrades:
-    """What makes a document better than another in the eyes of a measure."""
+    """The function from grades to gains by which the measure prefers documents."""
     if isinstance(measure, BinaryMeasure):
         return lambda grades: (grades >= measure.least).astype(np.float64)
     if measure.name == "Judged":
@@ -59,19 +59,19 @@ def gain_for(measure: Measure) -> GainOfGrades:
     return lambda grades: gains(grades, getattr(measure, "gain", "linear"))
 
 
-def order_matters(group: TieGroup, worth: FloatArray) -> bool:
-    """Whether the order within the group can matter: its documents, the unjudged ones too, are not all worth the same."""
-    own = worth[group.members]
+def order_matters(group: TieGroup, gain_values: FloatArray) -> bool:
+    """Whether the order of the group matters: its documents, unjudged ones included, differ in gain."""
+    own = gain_values[group.members]
     lowest = 0.0 if len(own) < group.size else float(own.min())
     return group.size > 1 and float(own.max()) != lowest
 
 
-def extreme_order(hits: Hits, query: int, groups: list[TieGroup], worth: FloatArray, *, best: bool) -> Rearrangement:
-    """The hits with the best of each group first, or last."""
+def extreme_order(hits: Hits, query: int, groups: list[TieGroup], gain_values: FloatArray, *, best: bool) -> Rearrangement:
+    """The hits with the best documents of each group first, or last."""
     ranks, grades = query_hits(hits, query)
     moved = ranks.copy()
     for group in groups:
-        order = group.members[np.argsort(-worth[group.members] if best else worth[group.members], kind="stable")]
+        order = group.members[np.argsort(-gain_values[group.members] if best else gain_values[group.members], kind="stable")]
         first = group.start if best else group.start + group.size - len(order)
         moved[order] = np.arange(first, first + len(order))
     return Rearrangement(query, moved, grades)
@@ -85,7 +85,7 @@ ClosedForm = Callable[[list[TieGroup], FloatArray, int, int], float]
 
 
 def expected_sum(measure: Measure, hits: Hits, query: int, groups: list[TieGroup]) -> float:
-    """A sum over documents: each hit's term averaged over the ranks of its group."""
+    """The expected value of a sum over documents: each hit's term averaged over the ranks of its group."""
     _, grades = query_hits(hits, query)
     each = [(group, grades[at : at + 1]) for group in groups for at in group.members.tolist()]
     spread = [Rearrangement(query, np.array([rank]), grade) for group, grade in each for rank in group.ranks]
@@ -93,10 +93,10 @@ def expected_sum(measure: Measure, hits: Hits, query: int, groups: list[TieGroup
     return math.fsum((rearranged_values(measure, hits, spread) * shares).tolist())
 
 
-def reciprocal_rank(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
-    """1 / rank of the first relevant one, over where it may stand in the first group that has any."""
+def reciprocal_rank(groups: list[TieGroup], gain_values: FloatArray, depth: int, total: int) -> float:
+    """The expected 1 / rank of the first relevant document over the orders of its group."""
     for group in groups:
-        relevant = int(worth[group.members].sum())
+        relevant = int(gain_values[group.members].sum())
         if relevant:
             ways = math.comb(group.size, relevant)
             chances = ((place, math.comb(group.size - place - 1, relevant - 1) / ways) for place in range(group.size))
@@ -104,21 +104,21 @@ def reciprocal_rank(groups: list[TieGroup], worth: FloatArray, depth: int, total
     return 0.0
 
 
-def success(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
-    """1 less the chance that the part of the group above the cutoff has no relevant one."""
+def success(groups: list[TieGroup], gain_values: FloatArray, depth: int, total: int) -> float:
+    """1 minus the probability that the part of the group within the cutoff has no relevant document."""
     for group in groups:
-        relevant = int(worth[group.members].sum())
+        relevant = int(gain_values[group.members].sum())
         above = max(0, min(group.size, depth - group.start + 1))
         if relevant:
             return 1 - math.comb(group.size - relevant, above) / math.comb(group.size, above)
     return 0.0
 
 
-def average_precision(groups: list[TieGroup], worth: FloatArray, depth: int, total: int) -> float:
-    """Each rank's chance to be relevant, times the precision expected there if it is."""
+def average_precision(groups: list[TieGroup], gain_values: FloatArray, depth: int, total: int) -> float:
+    """The sum over ranks of the probability of a relevant document times its expected precision."""
     before, terms = 0, []
     for group in groups:
-        relevant = int(worth[group.members].sum())
+        relevant = int(gain_values[group.members].sum())
         others = (relevant - 1) / (group.size - 1) if group.size > 1 else 0.0
         for place in range(group.size if relevant else 0):
             rank = group.start + place
@@ -131,14 +131,14 @@ def average_precision(groups: list[TieGroup], worth: FloatArray, depth: int, tot
 CLOSED_FORMS: dict[str, ClosedForm] = {"RR": reciprocal_rank, "Success": success, "AP": average_precision}
 
 
-def closed_form(measure: Measure, hits: Hits, query: int, groups: list[TieGroup], worth: FloatArray) -> float:
-    """The closed form of a measure that has one."""
+def closed_form(measure: Measure, hits: Hits, query: int, groups: list[TieGroup], gain_values: FloatArray) -> float:
+    """The expected value by the measure's closed form."""
     total = int(relevant_counts(hits.judged, getattr(measure, "least", 1))[query])
-    return CLOSED_FORMS[measure.name](groups, worth, getattr(measure, "depth", 0), total)
+    return CLOSED_FORMS[measure.name](groups, gain_values, getattr(measure, "depth", 0), total)
 
 
 def tie_orders(hits: Hits, query: int, groups: list[TieGroup]) -> tuple[list[Rearrangement], bool]:
-    """All arrangements of a query's hits, or a sample of them that its id and the seed decide; and whether they are all."""
+    """All orders of a query's hits, or a sample seeded by the query id; and whether they are all."""
     ranks, grades = query_hits(hits, query)
     count = math.prod(math.perm(group.size, len(group.members)) for group in groups)
     chosen = _all_orders(groups) if count <= MAX_ORDERS else _sampled_orders(groups, hits.queries[query])
@@ -156,17 +156,17 @@ def _all_orders(groups: list[TieGroup]) -> Iterator[tuple[tuple[int, ...], ...]]
 
 
 def _sampled_orders(groups: list[TieGroup], query: str) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Orders drawn for the query's own id, so that no other query and no order of lines changes them."""
+    """Random orders seeded by the query id, so that neither other queries nor the input order change them."""
     key = stream_key(_id_seed(query) ^ SEED, "orders")
     ends = np.cumsum([group.size for group in groups]).tolist()
     for sample in range(SAMPLES):
-        drawn = random_words(key, sample * ends[-1], ends[-1])
-        parts = zip(groups, np.split(drawn, ends[:-1]), strict=True)
+        words = random_words(key, sample * ends[-1], ends[-1])
+        parts = zip(groups, np.split(words, ends[:-1]), strict=True)
         yield tuple(tuple(np.argsort(part, kind="stable")[: len(group.members)].tolist()) for group, part in parts)
 
 
 def _id_seed(query: str) -> int:
-    """64 bits that stand for an id."""
+    """A 64-bit hash of an id."""
     return int.from_bytes(blake2b(query.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
@@ -175,18 +175,18 @@ ENUMERATED_MEASURES = ("ERR", "bpref")
 _COLUMNS = (
     Column("measure"),
     Column("system"),
-    Column("value", "value", "ties settled by id, as everywhere"),
-    Column("expected", "value", "over all orders of tied documents"),
+    Column("value", "value", "ties broken by document id"),
+    Column("expected", "value", "mean over all orders of tied documents"),
     Column("worst", "value"),
     Column("best", "value"),
-    Column("queries", "count", "whose value the order of ties can change"),
-    Column("how", about="how the expected value was found"),
+    Column("queries", "count", "queries whose value depends on the order of ties"),
+    Column("method", about="how the expected value was computed"),
 )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TieReport:
-    """One measure of one system under ties, per query; `open` counts the queries that the order can change."""
+    """One measure of one system under ties, per query; `open_queries` counts queries whose value depends on the order."""
 
     expected: FloatArray
     worst: FloatArray
@@ -197,7 +197,7 @@ class TieReport:
 
 @dataclass(frozen=True, slots=True)
 class _TieRow:
-    """One measure of one system under ties, summarised; the fields are the table's columns."""
+    """One measure of one system under ties, summarised; fields are columns."""
 
     measure: str
     system: str
@@ -214,7 +214,7 @@ class _TieRow:
 
 
 def audit_ties(inputs: AnalysisInput) -> Table:
-    """A row for each measure and system whose value depends on the order of ties."""
+    """A row for each measure and system whose value depends on the order of tied documents."""
     hits = all_hits(inputs)
     lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
     rows: list[_TieRow] = []
@@ -231,19 +231,19 @@ def audit_ties(inputs: AnalysisInput) -> Table:
 
 
 def can_tie(measure: Measure) -> bool:
-    """Whether ties are worked out for the measure."""
+    """Whether the expected value under ties is computed for the measure."""
     return measure.summary == "mean" and (measure.additive or measure.name in (*CLOSED_FORMS, *ENUMERATED_MEASURES))
 
 
 def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> TieReport:
-    """Expected, worst and best value of each query."""
+    """The expected, worst and best value of each query."""
     plain = measure.values(hits)
     expected, worst, best = plain.copy(), plain.copy(), plain.copy()
-    worth, touched, sampled = gain_for(measure), 0, 0
+    gain_values, touched, sampled = gain_for(measure), 0, 0
     for query, name in enumerate(hits.queries):
         if name not in lists or not len(query_hits(hits, query)[0]):
             continue
-        value = worth(query_hits(hits, query)[1])
+        value = gain_values(query_hits(hits, query)[1])
         groups = tie_groups(hits, query, lists[name])
         if not any(order_matters(group, value) for group in groups):
             continue
@@ -254,8 +254,8 @@ def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> Ti
         elif measure.name in CLOSED_FORMS:
             expected[query] = closed_form(measure, hits, query, groups, value)
         else:
-            arranged, everything = tie_orders(hits, query, groups)
-            expected[query] = float(np.mean(rearranged_values(measure, hits, arranged)))
+            orders, everything = tie_orders(hits, query, groups)
+            expected[query] = float(np.mean(rearranged_values(measure, hits, orders)))
             sampled += not everything
         touched += bool(worst[query] != best[query])
     return TieReport(expected, worst, best, touched, _how(measure, sampled))
@@ -275,20 +275,20 @@ def _row(one: MeasureResult, ties: TieReport, hits: Hits, system: str) -> _TieRo
 
 def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: list[str]) -> Table:
     counts = query_counts(inputs)
-    said = [f"Ties can change {len(rows)} of {checked} values of {len(inputs.systems)} systems over {counts}."]
+    sentences = [f"Ties can change {len(rows)} of {checked} values of {len(inputs.systems)} systems over {counts}."]
     if rows:
         widest = max(rows, key=lambda row: row.spread)
-        said.append(
-            f"The widest: {widest.measure} of {for_message(widest.system)}, by {widest.spread:.4f} between worst and best."
+        sentences.append(
+            f"The largest spread: {widest.measure} of {for_message(widest.system)}, {widest.spread:.4f} between worst and best."
         )
     if skipped:
-        said.append(f"Ties are not worked out for {', '.join(skipped)}.")
+        sentences.append(f"Not computed for {', '.join(skipped)}.")
     return Table(
         "audit-ties",
-        f"Ties: values over the orders of tied documents, {counts}",
+        f"Ties: values over all orders of tied documents, {counts}",
         (*_COLUMNS, *counts.column),
         tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
-        tuple(said),
+        tuple(sentences),
         facts=counts.facts,
         verdict_first=True,
         summary=TableSummary(
@@ -301,11 +301,11 @@ def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: li
 def value_range(measure: Measure, hits: Hits, lists: Mapping[str, RankedList]) -> tuple[FloatArray, FloatArray]:
     """The worst and the best value of each query."""
     worst, best = (measure.values(hits).copy() for _ in range(2))
-    worth = gain_for(measure)
+    gain_values = gain_for(measure)
     for query, name in enumerate(hits.queries):
         _, grades = query_hits(hits, query)
         groups = tie_groups(hits, query, lists[name]) if name in lists and len(grades) else []
-        value = worth(grades)
+        value = gain_values(grades)
         if any(order_matters(group, value) for group in groups):
             ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]
             worst[query], best[query] = rearranged_values(measure, hits, ends)

@@ -1,4 +1,4 @@
-"""Values under each tool."""
+"""Values of the same runs by the conventions of other tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS, _REFUSES = "rankproof", "refuses"
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """Between what a tool that does not define the order of ties may give."""
+    """The range of values of a tool that does not define the order of ties."""
 
     worst: float
     best: float
@@ -35,12 +35,12 @@ class ValueRange:
 
 
 ToolMean = float | ValueRange | None
-"""What a tool gives: a value, one between two, or None where it refuses."""
+"""The value of a tool: a number, a range, or None if the tool refuses the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class LargestDeviation:
-    """The value that is furthest from ours: whose it is, theirs and ours."""
+    """The value with the largest difference to ours, with its system."""
 
     system: str
     theirs: float
@@ -48,13 +48,13 @@ class LargestDeviation:
 
     @property
     def distance(self) -> float:
-        """How far they are apart."""
+        """The absolute difference."""
         return abs(self.theirs - self.ours)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolValue:
-    """One tool's values of one measure; `changes` is None where there is no winner to change."""
+    """The values of one measure by one tool; `changes` is None if there is no winner."""
 
     convention: str
     measure: str
@@ -66,25 +66,25 @@ class ToolValue:
     deviation: LargestDeviation | None = None
 
     def cells(self) -> tuple[CellValue, ...]:
-        """The row as the table has it."""
+        """The row of the table."""
         values = (_REFUSES if value is None else str(value) if isinstance(value, ValueRange) else value for value in self.values)
         return (self.convention, self.measure, *values, self.winner, self.changes, self.differs, self.checked)
 
 
 def largest_deviation(systems: Sequence[str], theirs: Sequence[ToolMean], ours: Sequence[float]) -> LargestDeviation | None:
-    """The value that is furthest, of those that the tool gives."""
+    """The known value with the largest difference to ours."""
     every = zip(systems, theirs, ours, strict=True)
     known = [LargestDeviation(system, value, own) for system, value, own in every if isinstance(value, float)]
     return max(known, key=lambda each: each.distance, default=None)
 
 
 def judged_queries(inputs: AnalysisInput) -> JudgedQueries:
-    """The judgements, made ready once for all systems and tools."""
+    """The judgements, prepared once for all systems and tools."""
     return prepare_judgements(inputs.qrels, inputs.options)
 
 
 def tool_value(convention: Convention, hits: Hits, cutoff: int, rel: int, *, has_unknown_queries: bool = False) -> float | None:
-    """The mean as the tool takes it; None where the tool refuses, having queries without a ranking or (strangers) the reverse."""
+    """The mean by the tool; None if it refuses runs with missing or unknown queries and this is one."""
     tool = convention.tool
     if convention.special is not None:
         values = convention.special(hits, cutoff)
@@ -103,7 +103,7 @@ def _tool_measure(convention: Convention, cutoff: int, rel: int) -> Measure:
 
 
 def tool_value_range(convention: Convention, inputs: AnalysisInput, hits: Hits, cutoff: int, system: str) -> ValueRange | None:
-    """Between which values the mean of a tool that does not define ties lies; None where ties cannot change it."""
+    """The range of the mean of a tool that does not define the order of ties; None if ties do not change it."""
     if convention.tool.ties != "not defined" or not hits.alignment_counts.tied:
         return None
     worst, best = value_range(_tool_measure(convention, cutoff, inputs.rel), hits, ranked_lists(inputs, system))
@@ -112,8 +112,8 @@ def tool_value_range(convention: Convention, inputs: AnalysisInput, hits: Hits, 
     return ValueRange(*(math.fsum(values.tolist()) / len(values) for values in (worst, best)))
 
 
-def tool_hits(tool: Tool, inputs: AnalysisInput, judged: JudgedQueries, system: str) -> Hits:
-    """The hits in the order in which the tool would put the documents."""
+def hits_by_tool(tool: Tool, inputs: AnalysisInput, judged: JudgedQueries, system: str) -> Hits:
+    """The hits in the tool's order of documents."""
     run, read_options = inputs.runs[system], inputs.read_options
     if tool.drops_own_id:
         run = _without_own_ids(run)
@@ -124,13 +124,13 @@ def tool_hits(tool: Tool, inputs: AnalysisInput, judged: JudgedQueries, system: 
 
 
 def systems_with_unknown_queries(inputs: AnalysisInput) -> Mapping[str, bool]:
-    """Which systems have queries that nobody judged."""
+    """Which systems have queries without judgements."""
     known = frozenset(inputs.qrels)
     return {name: any(query not in known for query in inputs.runs[name].queries) for name in inputs.systems}
 
 
 def _in_listed_order(run: Run, read_options: ReadOptions, ties: Ties) -> Run:
-    """The run with scores that say the order outright, ties being settled by id upwards or by the order of rows."""
+    """The run with new scores that fix the order; ties are broken by ascending id or by the order of rows."""
     groups, _ = resolve_duplicates(run, read_options)
     rows = []
     for query, group in groups.items():
@@ -141,61 +141,63 @@ def _in_listed_order(run: Run, read_options: ReadOptions, ties: Ties) -> Run:
 
 
 def _without_own_ids(run: Run) -> Run:
-    """The run without documents that have their query's id."""
+    """The run without documents whose id is the query id."""
     if not any(row.query == row.doc for row in run.rows()):
         return run
     return Run.from_rows((row for row in run.rows() if row.query != row.doc), name=run.name, queries=run.queries)
 
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "P@10", "AP")
-"""Measures that every tool has."""
+"""The default measures, which most tools have."""
 
 
 def audit_sentences(inputs: AnalysisInput, rows: list[ToolValue], unknown: list[str]) -> list[str]:
-    """Whether the winner changes, which value is furthest from ours, and the measures that no other tool has."""
+    """Whether the winner changes, the largest difference to ours, and the measures without counterparts."""
     theirs = [row for row in rows if row.deviation is not None]
-    said = _verdict(rows) if len(inputs.systems) > 1 else []
+    sentences = _verdict(rows) if len(inputs.systems) > 1 else []
     if theirs:
         row = max(theirs, key=lambda row: row.deviation.distance if row.deviation else 0.0)
         assert row.deviation is not None
         value, ours = (f"{each:.4f}" for each in (row.deviation.theirs, row.deviation.ours))
         why = f": {row.differs}" if row.differs else ""
-        said.append(f"Furthest from ours: {row.convention} of {for_message(row.deviation.system)}, {value} for {ours}{why}.")
+        sentences.append(
+            f"Largest difference: {row.convention} of {for_message(row.deviation.system)} is {value}, ours is {ours}{why}."
+        )
     if unknown:
-        known = f"; ask for {', '.join(DEFAULT_MEASURES)}" if len(unknown) == len(inputs.result.systems[0].measures) else ""
-        said.append(f"No other tool's convention is known here for {', '.join(unknown)}{known}.")
-    return said
+        known = f"; try {', '.join(DEFAULT_MEASURES)}" if len(unknown) == len(inputs.result.systems[0].measures) else ""
+        sentences.append(f"No convention of another tool is known for {', '.join(unknown)}{known}.")
+    return sentences
 
 
 def _verdict(rows: list[ToolValue]) -> list[str]:
-    """Whether the winner changes, of the rows that have one; nothing where there is none."""
+    """Whether the winner changes by a convention; empty if no convention has a winner."""
     others = [row for row in rows if not row.convention.startswith(f"{OURS} ")]
-    telling = [row for row in others if row.changes is not None]
-    changed = [f"{row.convention}: {row.winner}" for row in telling if row.changes]
+    decided = [row for row in others if row.changes is not None]
+    changed = [f"{row.convention}: {row.winner}" for row in decided if row.changes]
     refused = _without_winner([row for row in others if row.changes is None])
     if changed:
-        return [f"The winner changes by {len(changed)} of {len(telling)} conventions{refused}: {'; '.join(changed)}."]
-    return [f"None of {len(telling)} conventions of other tools{refused} changes the winner."] if telling else []
+        return [f"The winner changes by {len(changed)} of {len(decided)} conventions{refused}: {'; '.join(changed)}."]
+    return [f"The winner is the same by all {len(decided)} conventions of other tools{refused}."] if decided else []
 
 
 def _without_winner(rows: list[ToolValue]) -> str:
-    """How many conventions name no winner, and why."""
+    """How many conventions have no winner, and why."""
     refused = sum(None in row.values for row in rows)
-    counts = {"with a run refused": refused, "with ties undefined": len(rows) - refused}
-    told = ", ".join(f"{count} more {why}" for why, count in counts.items() if count)
-    return f" ({told})" if told else ""
+    counts = {"with a refused run": refused, "with undefined ties": len(rows) - refused}
+    reasons = ", ".join(f"{count} more {why}" for why, count in counts.items() if count)
+    return f" ({reasons})" if reasons else ""
 
 
 def audit_tools(inputs: AnalysisInput) -> Table:
-    """One row for each tool's counterpart of each measure of the evidence, ours before them."""
-    seen = _ToolHits(inputs)
+    """A row for each tool's counterpart of each measure, after a row of ours."""
+    tool_hits = _ToolHits(inputs)
     measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
-    rows = [row for name, measure in measures.items() for row in _rows(seen, inputs, name, measure)]
+    rows = [row for name, measure in measures.items() for row in _rows(tool_hits, inputs, name, measure)]
     unknown = [name for name, measure in measures.items() if not tool_counterparts(measure)]
     return _table(inputs, rows, unknown)
 
 
-def _rows(seen: _ToolHits, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
+def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measure) -> Iterator[ToolValue]:
     counterparts = tool_counterparts(measure)
     if not counterparts:
         return
@@ -203,15 +205,15 @@ def _rows(seen: _ToolHits, inputs: AnalysisInput, name: str, measure: Measure) -
     winner = winners(inputs.systems, ours)
     yield ToolValue(f"{OURS} {name}", name, ours, winner)
     for convention in counterparts:
-        values = tuple(seen.value(convention, measure, system) for system in inputs.systems)
+        values = tuple(tool_hits.value(convention, measure, system) for system in inputs.systems)
         theirs = winners(inputs.systems, values)
         changes = None if theirs is None else theirs != winner
-        called, furthest = _name_in_tool(convention, measure), largest_deviation(inputs.systems, values, ours)
-        yield ToolValue(called, name, values, theirs, changes, _differs(convention), convention.tool.checked, furthest)
+        name_in_tool, deviation = _name_in_tool(convention, measure), largest_deviation(inputs.systems, values, ours)
+        yield ToolValue(name_in_tool, name, values, theirs, changes, _differs(convention), convention.tool.checked, deviation)
 
 
 def tool_counterparts(measure: Measure) -> list[Convention]:
-    """What other tools have of a measure."""
+    """The counterparts of a measure in other tools."""
     if not isinstance(getattr(measure, "gain", "linear"), str):
         return []
     ours = measure.name if getattr(measure, "cutoff", None) is None else f"{measure.name}@"
@@ -219,7 +221,7 @@ def tool_counterparts(measure: Measure) -> list[Convention]:
 
 
 def winners(systems: Sequence[str], values: Sequence[ToolMean]) -> str | None:
-    """The names of the best systems; None where a value is missing, or where ties that are not defined could decide."""
+    """The best systems; None if a value is missing or undefined ties could decide."""
     ends = [
         (value.worst, value.best) if isinstance(value, ValueRange) else (value, value) for value in values if value is not None
     ]
@@ -232,12 +234,12 @@ def winners(systems: Sequence[str], values: Sequence[ToolMean]) -> str | None:
 
 
 class _ToolHits:
-    """Hits by tool and system, made once each."""
+    """Hits by tool and system, computed once each."""
 
     def __init__(self, inputs: AnalysisInput) -> None:
         self.inputs, self.judged = inputs, judged_queries(inputs)
         self.has_unknown_queries = systems_with_unknown_queries(inputs)
-        self._made: dict[tuple[object, str], Hits] = {}
+        self._hits: dict[tuple[object, str], Hits] = {}
 
     def value(self, convention: Convention, measure: Measure, system: str) -> ToolMean:
         hits = self._of(convention.tool, self.judged, system)
@@ -247,9 +249,9 @@ class _ToolHits:
 
     def _of(self, tool: Tool, judged: JudgedQueries, system: str) -> Hits:
         key = ((tool.ties, tool.float32, tool.drops_own_id), system)
-        if key not in self._made:
-            self._made[key] = tool_hits(tool, self.inputs, judged, system)
-        return self._made[key]
+        if key not in self._hits:
+            self._hits[key] = hits_by_tool(tool, self.inputs, judged, system)
+        return self._hits[key]
 
 
 def _name_in_tool(convention: Convention, measure: Measure) -> str:
@@ -257,13 +259,13 @@ def _name_in_tool(convention: Convention, measure: Measure) -> str:
 
 
 def _differs(convention: Convention) -> str:
-    """The tool's ways that are not ours, in words."""
+    """The differences between the tool's conventions and ours."""
     tool = convention.tool
     ways = [convention.differs] if convention.differs else []
     if tool.ties != "id descending":
         ways.append(f"ties {tool.ties}")
     if tool.float32:
-        ways.append("scores in 32 bits")
+        ways.append("scores as 32-bit floats")
     if tool.missing != "0":
         ways.append(f"missing queries {tool.missing}")
     if tool.drops_own_id:
@@ -275,15 +277,15 @@ def _table(inputs: AnalysisInput, rows: list[ToolValue], unknown: list[str]) -> 
     n = len(inputs.result.queries)
     return Table(
         name="audit-tools",
-        title=f"The same runs by other tools' conventions, n = {n} judged queries",
+        title=f"The same runs by the conventions of other tools, n = {n} judged queries",
         columns=(
-            Column("convention", about="the tool and what it calls the measure"),
-            Column("measure", about="ours"),
+            Column("convention", about="the tool and its name of the measure"),
+            Column("measure", about="our measure"),
             *(Column(name, "value") for name in inputs.systems),
             Column("winner"),
-            Column("winner changes", "flag", "whether the winner is another than ours"),
+            Column("winner changes", "flag", "whether the winner differs from ours"),
             Column("differs in"),
-            Column("known by", about="run: the tests run the tool; read: its source was read"),
+            Column("known by", about="run: our tests run the tool; read: from its source"),
         ),
         rows=tuple(row.cells() for row in rows),
         sentences=(*audit_sentences(inputs, rows, unknown), *query_counts(inputs).describe),

@@ -1,4 +1,4 @@
-"""Judged share, bounds."""
+"""Unjudged documents: the judged share of each ranking, and bounds of each value over all possible grades."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankproof._analysis.values import (
 )
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
-from rankproof._data.text import pluralise as counted_words
+from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import for_message
 from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, discounts, gains
@@ -33,7 +33,7 @@ _UNJUDGED = -1
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnjudgedDocuments:
-    """Hits and lists of every system, and for each query all documents without a grade that any of them retrieved."""
+    """Hits and lists of every system, and the unjudged documents that any of them retrieved, by query."""
 
     inputs: AnalysisInput
     hits: Mapping[str, Hits]
@@ -41,23 +41,23 @@ class UnjudgedDocuments:
     docs: Mapping[str, frozenset[str]]
 
     def ranks(self, system: str, query: str) -> IntArray:
-        """The ranks of the system's documents without a grade."""
+        """The ranks of the system's unjudged documents."""
         docs = self.lists[system].get(query, EMPTY_LIST).docs
         return np.array([rank for rank, doc in enumerate(docs, start=1) if doc in self.docs[query]], dtype=np.int64)
 
     def in_summary(self, system: str) -> BoolArray:
-        """Which of the judged queries the system's means run over."""
+        """Which of the judged queries are part of the system's means."""
         (one,) = (each for each in self.inputs.result.systems if each.name == system)
         return in_summary(self.hits[system], next(iter(one.measures.values())))
 
 
 def is_judged(grades: Mapping[str, int], doc: str) -> bool:
-    """Whether the document has a grade; a negative one says that nobody judged it."""
+    """Whether the document has a grade; a negative grade means unjudged."""
     return grades.get(doc, _UNJUDGED) >= 0
 
 
 def find_unjudged(inputs: AnalysisInput) -> UnjudgedDocuments:
-    """The holes of all systems together."""
+    """The unjudged documents of all systems."""
     lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
     unjudged = {query: _unjudged_docs(inputs, query, lists) for query in inputs.result.queries}
     return UnjudgedDocuments(inputs, all_hits(inputs), lists, unjudged)
@@ -69,16 +69,16 @@ def _unjudged_docs(inputs: AnalysisInput, query: str, lists: Mapping[str, Mappin
 
 
 def top_grade(measure: Measure, highest: int) -> int:
-    """The grade that stands for `relevant`: the one worth most among those in use, and at least what the measure asks for."""
+    """The grade with the highest gain among those in use, at least the relevance threshold of the measure."""
     if isinstance(measure, BinaryMeasure):
         return max(highest, measure.least)
     grades = np.arange(max(highest, 1) + 1)
-    worth = gains(grades, getattr(measure, "gain", "linear"))
-    return int(grades[np.argmax(worth)])
+    gain_values = gains(grades, getattr(measure, "gain", "linear"))
+    return int(grades[np.argmax(gain_values)])
 
 
 def best_gain(measure: Measure, hits: Hits, query: int, ranks: IntArray, highest: int) -> IntArray:
-    """A grade for each unjudged rank within the cutoff, -1 for none."""
+    """The grades of the unjudged ranks within the cutoff that maximise nDCG, -1 for no grade."""
     gain: GainScheme = getattr(measure, "gain", "linear")
     depth = int(getattr(measure, "depth", 1))
     judged = hits.judged
@@ -87,16 +87,16 @@ def best_gain(measure: Measure, hits: Hits, query: int, ranks: IntArray, highest
     steps: FloatArray = np.unique(np.append(gains(grades, gain), 0.0))
     own_ranks, own_grades = judged_query_hits(hits, query)
     top = own_ranks <= depth
-    met = float((gains(own_grades[top], gain) * discounts(own_ranks[top])).sum())
-    reached = _Steps(met, steps, every, ranks, depth).best()
+    judged_gain = float((gains(own_grades[top], gain) * discounts(own_ranks[top])).sum())
+    reached = _Steps(judged_gain, steps, every, ranks, depth).best()
     return _grade_of(steps, gains(grades, gain))[reached]
 
 
 class _Steps:
-    """The gain of one query as steps; `counts[s]` is how many unjudged documents reach step s + 1."""
+    """The gains of one query as steps; `counts[s]` unjudged documents reach step s + 1."""
 
-    def __init__(self, met: float, steps: FloatArray, every: FloatArray, ranks: IntArray, depth: int) -> None:
-        self.met, self.heights, self.size = met, np.diff(steps), len(ranks)
+    def __init__(self, judged_gain: float, steps: FloatArray, every: FloatArray, ranks: IntArray, depth: int) -> None:
+        self.judged_gain, self.heights, self.size = judged_gain, np.diff(steps), len(ranks)
         self.gained = np.concatenate(([0.0], np.cumsum(discounts(ranks))))
         places = np.arange(1, min(depth, len(every) + len(ranks)) + 1)
         whole = np.concatenate(([0.0], np.cumsum(discounts(places))))
@@ -104,7 +104,7 @@ class _Steps:
         self.ideal = np.array([[whole[min(count + more, len(whole) - 1)] for more in range(self.size + 1)] for count in reaching])
 
     def best(self) -> IntArray:
-        """The step that each unjudged document reaches, by rank, when the ratio is highest."""
+        """The step of each unjudged document by rank that maximises the ratio (Dinkelbach's algorithm)."""
         counts = np.zeros(len(self.heights), dtype=np.int64)
         ratio = -1.0
         while (now := self._ratio(counts)) > ratio:
@@ -114,13 +114,13 @@ class _Steps:
 
     def _ratio(self, counts: IntArray) -> float:
         whole = float(self.heights @ self.ideal[np.arange(len(counts)), counts])
-        gained = self.met + float(self.heights @ self.gained[counts])
+        gained = self.judged_gain + float(self.heights @ self.gained[counts])
         return gained / whole if whole else 0.0
 
 
-def _grade_of(steps: FloatArray, worth: FloatArray) -> IntArray:
-    """For each step the least grade that is worth it, and -1, no grade, for nothing."""
-    return np.array([int(np.argmax(worth == step)) if step else -1 for step in steps], dtype=np.int64)
+def _grade_of(steps: FloatArray, gain_values: FloatArray) -> IntArray:
+    """The lowest grade with the gain of each step, -1 for a gain of 0."""
+    return np.array([int(np.argmax(gain_values == step)) if step else -1 for step in steps], dtype=np.int64)
 
 
 _BATCH_SIZE = 1 << 20
@@ -128,7 +128,7 @@ _BATCH_SIZE = 1 << 20
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnjudgedInTop:
-    """One query's holes as one system sees them: the ranks within the cutoff, and how many there are elsewhere."""
+    """The unjudged documents of one query for one system: ranks within the cutoff, and the number elsewhere."""
 
     hits: Hits
     query: int
@@ -137,7 +137,7 @@ class UnjudgedInTop:
     grade: int
 
     def completed(self, ranks: IntArray, elsewhere: int, grades: IntArray | None = None) -> Rearrangement:
-        """The hits if the documents at these ranks, and so many elsewhere, had the top grade (or the grades given)."""
+        """The hits if the documents at these ranks, and so many elsewhere, had the top grade (or the given grades)."""
         own_ranks, own_grades = judged_query_hits(self.hits, self.query)
         given = np.full(len(ranks), self.grade) if grades is None else grades
         more = np.concatenate((given, np.full(elsewhere, self.grade)))
@@ -148,34 +148,34 @@ CompletionRule = Callable[[Measure, UnjudgedInTop], Iterator[Rearrangement]]
 
 
 def none_relevant(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """Nothing unjudged is relevant."""
+    """No unjudged document is relevant."""
     yield unjudged.completed(unjudged.ranks[:0], 0)
 
 
 def all_within(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """Everything within the cutoff is relevant and nothing elsewhere."""
+    """All unjudged documents within the cutoff are relevant, none elsewhere."""
     yield unjudged.completed(unjudged.ranks, 0)
 
 
 def all_elsewhere(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """Nothing within the cutoff is relevant and everything elsewhere."""
+    """All unjudged documents elsewhere are relevant, none within the cutoff."""
     yield unjudged.completed(unjudged.ranks[:0], unjudged.elsewhere)
 
 
 def first_ones(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """For any number of relevant ones, the highest value has them first and none elsewhere."""
+    """For each number of relevant documents, the first within the cutoff are relevant, none elsewhere."""
     for count in range(len(unjudged.ranks) + 1):
         yield unjudged.completed(unjudged.ranks[:count], 0)
 
 
 def last_ones(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """For any number of relevant ones, the lowest value has all elsewhere, and then the last within the cutoff."""
+    """For each number of relevant documents, all elsewhere and the last within the cutoff are relevant."""
     for count in range(len(unjudged.ranks) + 1):
         yield unjudged.completed(unjudged.ranks[len(unjudged.ranks) - count :], unjudged.elsewhere)
 
 
 def best_grades(measure: Measure, unjudged: UnjudgedInTop) -> Iterator[Rearrangement]:
-    """The grades within the cutoff that make nDCG highest."""
+    """The grades within the cutoff that maximise nDCG."""
     grades = best_gain(measure, unjudged.hits, unjudged.query, unjudged.ranks, unjudged.grade)
     kept = grades >= 0
     yield unjudged.completed(unjudged.ranks[kept], 0, grades[kept])
@@ -210,7 +210,7 @@ def _unjudged_in_top(measure: Measure, unjudged_docs: UnjudgedDocuments, system:
 def _extreme_values(
     measure: Measure, hits: Hits, every: list[UnjudgedInTop], choice: CompletionRule, better: np.ufunc
 ) -> FloatArray:
-    """The extreme value of each query among its completions, valued in batches."""
+    """The extreme value of each query over its completions, computed in batches."""
     values = np.full(len(every), -np.inf if better is np.maximum else np.inf)
     batch: list[Rearrangement] = []
     size = 0
@@ -233,17 +233,17 @@ DEFAULT_DEPTH = 10
 _COLUMNS = (
     Column("measure"),
     Column("system"),
-    Column("judged", "share", "of the documents within the measure's cutoff, else of the first 10"),
-    Column("value", "value", "unjudged documents count as not relevant"),
+    Column("judged", "share", "judged share of the documents within the cutoff, or of the top 10"),
+    Column("value", "value", "with unjudged documents as not relevant"),
     Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
     Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
 )
-_BOUNDS_NOTE = "Each bound is taken for its system alone, and systems share documents: fewer may truly be able to pass."
+_BOUNDS_NOTE = "Bounds are per system: since systems share documents, not all overlaps can occur."
 
 
 @dataclass(frozen=True, slots=True)
 class _UnjudgedRow:
-    """One measure of one system: its judged share, value and bounds; the fields are the table's columns."""
+    """One measure of one system: judged share, value and bounds; fields are columns."""
 
     measure: str
     system: str
@@ -254,25 +254,25 @@ class _UnjudgedRow:
 
 
 def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
-    """Judged share and bounds of every value."""
+    """The judged share and bounds of every value."""
     measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
     bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
     rows = [_row(unjudged_docs, measure_result(inputs, system, name), system) for name in bounded for system in inputs.systems]
     highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
     counts, pairs = query_counts(inputs), sum(map(len, unjudged_docs.docs.values()))
-    said = [*_leads(rows), f"{pairs} retrieved pairs of query and document are unjudged."]
+    sentences = [*_leads(rows), f"{pairs} retrieved pairs of query and document are unjudged."]
     if bounded:
         grade = top_grade(measures[bounded[0]], highest)
-        said.append(f"What is unjudged could have any grade up to {grade}, the highest in use.")
-        said.append("Documents that no system here retrieved are left out of these bounds.")
+        sentences.append(f"An unjudged document could have any grade up to {grade}, the highest in use.")
+        sentences.append("Documents that no system retrieved are left out of the bounds.")
     if len(bounded) < len(measures):
-        said.append(f"There are no bounds for {', '.join(name for name in measures if name not in bounded)}.")
+        sentences.append(f"There are no bounds for {', '.join(name for name in measures if name not in bounded)}.")
     return Table(
-        name="audit-holes",
-        title=f"Holes: what unjudged documents could change, {counts}",
+        name="audit-unjudged",
+        title=f"Unjudged documents: bounds of each value, {counts}",
         columns=(*_COLUMNS, *counts.column),
         rows=tuple((*astuple(row), *counts.cell(row.system)) for row in rows),
-        sentences=tuple(said),
+        sentences=tuple(sentences),
         facts={**counts.facts, "unjudged_pairs": pairs, "grade": highest},
         verdict_first=True,
         summary=TableSummary(
@@ -292,28 +292,28 @@ def _row(unjudged_docs: UnjudgedDocuments, one: MeasureResult, system: str) -> _
 
 
 def _leads(rows: list[_UnjudgedRow]) -> list[str]:
-    """For each measure, whether the best system leads whatever the unjudged documents that were retrieved here are."""
-    said, overlap = [], False
+    """For each measure, whether the best system leads for all possible grades of the unjudged documents."""
+    sentences, overlap = [], False
     for measure in dict.fromkeys(row.measure for row in rows):
         these = {row.system: row for row in rows if row.measure == measure}
         best = best_systems({name: row.value for name, row in these.items()})
         if len(these) > 1:
             others = [row for name, row in these.items() if name not in best]
             first = [these[name] for name in best]
-            said.append(f"By {measure}, {_lead(first, others)}.")
+            sentences.append(f"By {measure}, {_lead(first, others)}.")
             overlap = overlap or _overlapping(first, others) > 0
-    return [*said, _BOUNDS_NOTE] if overlap else said
+    return [*sentences, _BOUNDS_NOTE] if overlap else sentences
 
 
 def _lead(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> str:
     names = " and ".join(for_message(row.system) for row in best)
-    rivals = _overlapping(best, others)
-    those = f"{rivals} of {counted_words(len(others), 'other')}"
+    overlapping = _overlapping(best, others)
+    those = f"{overlapping} of {pluralise(len(others), 'other system')}"
     if len(best) > 1:
-        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if rivals else "")
-    if rivals:
+        return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if overlapping else "")
+    if overlapping:
         return f"{names} leads, but its bounds overlap those of {those}"
-    return f"{names} leads whatever grades the unjudged documents retrieved here have"
+    return f"{names} leads for all possible grades of the unjudged documents"
 
 
 def _overlapping(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> int:

@@ -1,1 +1,1 @@
-"""Diagnose: what the values of systems, segments and stages point at, and which queries fail."""
+"""Diagnosis of systems, segments and stages from their values, and of the queries that fail."""

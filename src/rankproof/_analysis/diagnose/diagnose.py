@@ -1,4 +1,4 @@
-"""Diagnose()."""
+"""`diagnose`: what the values of systems, segments and stages indicate, and which queries fail."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ PerQuery = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The values of a system over some queries, and those of a random ranking where they are known.
+    """The values of a system over some queries, and those of a random ranking if known.
 
-    `unlucky` is how likely a random ranking is to have as few successes in the first ten, or fewer.
+    `p_below_chance` is the probability that a random ranking has at most as many successes in the top 10.
     """
 
     system: str
@@ -52,22 +52,22 @@ class Finding:
 
     @property
     def below_chance(self) -> list[str]:
-        """The measures in which chance does better."""
+        """The measures in which a random ranking is better."""
         return [name for name, value in self.values.items() if value < self.chance.get(name, -1.0)]
 
     @property
     def near_thresholds(self) -> str | None:
-        """The bounds that are too near for the diagnosis to be sure."""
+        """The thresholds within sampling error of a value."""
         return "; ".join(map(str, near_thresholds(self.values, self.n))) or None
 
     @property
     def diagnosis_text(self) -> str:
-        """What the values point at."""
+        """The diagnosis of the values."""
         return "; ".join([*([below_chance_verdict(self.p_below_chance)] if self.below_chance else []), diagnosis(self.values)])
 
 
 def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) -> list[dict[str, Finding]]:
-    """For each system what it shows over each group of queries; groups of which it has no query are left out."""
+    """The finding of each system over each group of queries; groups without a query of the system are left out."""
     values = measure_results(inputs, RULE_MEASURES)
     queries = inputs.result.queries
     chances = {name: dict(zip(queries, each.values.tolist(), strict=True)) for name, each in _chances(inputs, queries).items()}
@@ -80,21 +80,21 @@ def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) 
 
 
 def system_finding(system: str, queries: Sequence[str], values: PerQuery, chances: PerQuery) -> Finding:
-    """The means of values and chances over the queries."""
+    """The means of the values over the queries, and those of a random ranking."""
     means = {name: math.fsum(each[query] for query in queries) / len(queries) for name, each in values.items()}
     chance = {name: ChanceValues(np.array([each[query] for query in queries])) for name, each in chances.items()}
-    unlucky = chance[TEN].p_at_most(round(means[TEN] * len(queries))) if TEN in chance else None
-    return Finding(system, len(queries), means, {name: each.value for name, each in chance.items()}, unlucky)
+    p = chance[TEN].p_at_most(round(means[TEN] * len(queries))) if TEN in chance else None
+    return Finding(system, len(queries), means, {name: each.value for name, each in chance.items()}, p)
 
 
 def _chances(inputs: AnalysisInput, queries: tuple[str, ...]) -> dict[str, ChanceValues]:
-    """What a random ranking gives over the queries; nothing where the size of the corpus is not known."""
+    """The values of a random ranking over the queries; empty if the corpus size is unknown."""
     found = {name: chance_values(inputs, parse_measure(name).with_rel(inputs.rel), queries) for name in RULE_MEASURES}
     return {name: chance for name, chance in found.items() if chance is not None}
 
 
 def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
-    """Each system's values and what they point at, with the numbers that fired each rule; then the rules themselves."""
+    """The values and diagnosis of each system, with the numbers that fired each rule; then the rules."""
     found, counts = [each[""] for each in system_findings(inputs, {"": inputs.result.queries})], query_counts(inputs)
     rows: list[tuple[CellValue, ...]] = [
         values_row(each.system, each.n, each.values, each.diagnosis_text, each.near_thresholds) for each in found
@@ -105,10 +105,10 @@ def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
         rows.insert(0, values_row("random ranking", len(counts.common), means, "expected value", None))
     table = Table(
         name="diagnosis",
-        title=f"What the values point at: {counts}",
+        title=f"Diagnosis of each system: {counts}",
         columns=(Column("system"), *values_columns()),
         rows=tuple(rows),
-        sentences=(*(said for each in found for said in _describe_worse(each)), *_describe_systems(found)),
+        sentences=(*(sentence for each in found for sentence in _describe_worse(each)), *_describe_systems(found)),
         notes=chance_notes(inputs),
         facts={**counts.facts, "documents": inputs.documents},
         verdict_first=True,
@@ -118,22 +118,22 @@ def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
 
 
 def values_columns() -> tuple[Column, ...]:
-    """The columns of n, the values that rules look at, and what they point at."""
+    """The columns of n, the values that the rules use, and the diagnosis."""
     return (Column("n", "count"), *(Column(name, "value") for name in RULE_MEASURES), Column("diagnosis"), _NEAR)
 
 
 def values_row(name: str, n: int, values: Mapping[str, float], diagnosis_text: str, near_to: str | None) -> tuple[CellValue, ...]:
-    """The cells of those columns behind a name."""
+    """The cells of those columns, after a name."""
     return (name, n, *(values[measure] for measure in RULE_MEASURES), diagnosis_text, near_to)
 
 
 def _describe_systems(found: Sequence[Finding]) -> list[str]:
-    said = rule_sentences({for_message(each.system): each.values for each in found})
+    sentences = rule_sentences({for_message(each.system): each.values for each in found})
     silent = [for_message(each.system) for each in found if not fired_rules(each.values)]
     unsure = [f"{for_message(each.system)} ({each.near_thresholds})" for each in found if each.near_thresholds]
-    said += [f"No rule fires for {', '.join(silent)}: the values lie between the rules."] if silent else []
-    said += [f"Near a bound, so that other queries could give another diagnosis: {'; '.join(unsure)}."] if unsure else []
-    return said
+    sentences += [f"No rule applies to {', '.join(silent)}."] if silent else []
+    sentences += [f"Within sampling error of a threshold, so the diagnosis is uncertain: {'; '.join(unsure)}."] if unsure else []
+    return sentences
 
 
 def _describe_worse(found: Finding) -> list[str]:
@@ -142,8 +142,9 @@ def _describe_worse(found: Finding) -> list[str]:
     numbers = ", ".join(
         f"{name} {format_value(found.values[name])} against {format_value(found.chance[name])}" for name in found.below_chance
     )
-    lead = f"{below_chance_verdict(found.p_below_chance)}: {for_message(found.system)} is below the expected value of a random ranking"
-    return [f"{lead}: {numbers} (n = {found.n}{describe_below_chance(found.p_below_chance)})."]
+    p = found.p_below_chance
+    lead = f"{below_chance_verdict(p)}: {for_message(found.system)} is below the expected value of a random ranking"
+    return [f"{lead}: {numbers} (n = {found.n}{describe_below_chance(p)})."]
 
 
 def _rules_table(found: Sequence[Finding]) -> Table:
@@ -156,25 +157,25 @@ def _rules_table(found: Sequence[Finding]) -> Table:
         )
         for rule in RULES
     )
-    columns = (Column("rule"), Column("fires where"), Column("fired for"), Column("source"))
-    return Table("rules", "The rules of diagnosis", columns, rows)
+    columns = (Column("rule"), Column("condition"), Column("systems"), Column("source"))
+    return Table("rules", "Rules of the diagnosis", columns, rows)
 
 
 def segments_tables(inputs: AnalysisInput, grouping: Grouping) -> list[Table]:
-    """The same for each segment, a table for each system; a segment with too few queries gets no diagnosis."""
+    """The diagnosis of each segment, a table per system; a segment with too few queries gets none."""
     columns = (Column(grouping.by), *values_columns(), Column("system"))
     tables = []
     for found in system_findings(inputs, grouping.segments):
         rows = []
         for segment, each in sorted(found.items(), key=lambda pair: pair[1].values[FEW]):
-            words = each.diagnosis_text if each.n >= MIN_QUERIES else f"too few queries (under {MIN_QUERIES})"
+            words = each.diagnosis_text if each.n >= MIN_QUERIES else f"too few queries (fewer than {MIN_QUERIES})"
             unsure = each.near_thresholds if each.n >= MIN_QUERIES else None
             rows.append((*values_row(segment, each.n, each.values, words, unsure), each.system))
         system, count = str(rows[0][-1]), sum(each.n for each in found.values())
-        title = f"What the values of {for_message(system)} by {grouping.by} point at, the lowest {FEW} first: n = {count} queries"
-        facts = {"system": system, "by": grouping.by, "n": count, "least": MIN_QUERIES}
-        glance = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
-        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, summary=glance))
+        title = f"Diagnosis of {for_message(system)} by {grouping.by}, lowest {FEW} first: n = {count} queries"
+        facts = {"system": system, "by": grouping.by, "n": count, "min_queries": MIN_QUERIES}
+        summary = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
+        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, summary=summary))
     return tables
 
 
@@ -191,9 +192,9 @@ def diagnose(
     most: int = SHOWN,
     rules: bool = False,
 ) -> list[Table]:
-    """Systems and segments by the rules, the stages of a ladder where there is one, and the failed queries of one system.
+    """Diagnoses systems and segments by rules, the steps of an experiment, and the failed queries of one system.
 
-    Without a name it is the best system. `rules` adds the rules themselves, with the systems for which each fired.
+    By default that is the best system. `rules` adds a table of the rules with the systems to which each applies.
     """
     check_documents(inputs)
     measure = main_measure(inputs)
@@ -211,15 +212,15 @@ def diagnose(
 
 
 def step_tables(inputs: AnalysisInput, measure: str, cutoff: int) -> list[Table]:
-    """What each rung gains, what it does to the relevant documents, and which measure matters at its stage."""
+    """What each system gains over its baseline, how it moves relevant documents, and which measures matter at its stage."""
     means = inputs.result.means
     steps = [
         Step(system_run.name, system_run.kind, means[system_run.name], system_run.baseline) for system_run in inputs.system_runs
     ]
     recall = deepest_recall(inputs.result)
-    ceiling = upper_bounds(inputs, [measure])[measure]
+    bound = upper_bounds(inputs, [measure])[measure]
     return [
         gains_table(steps, measure, recall, query_counts(inputs)),
-        moves_table(inputs, measure, ceiling, cutoff),
+        moves_table(inputs, measure, bound, cutoff),
         stage_measures_table(steps),
     ]

@@ -1,4 +1,4 @@
-"""Queries for which a system has nothing relevant at the top: where the target is, and what stands there instead."""
+"""Failed queries: those without a relevant document in the top of a ranking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LENGTH = 45
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed query: the best relevant document, the rank of the first relevant one (None: not retrieved), and the top."""
+    """One failed query: its relevant document, that document's rank (None if not retrieved), and the top of the ranking."""
 
     query: str
     target: str
@@ -26,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """A system's failed queries, those whose target is furthest away first; `hopeless` have no relevant document at all."""
+    """The failed queries of a system, lowest rank first; `without_relevant` counts queries without a relevant document."""
 
     system: str
     queries: int
@@ -35,21 +35,21 @@ class Failures:
 
     @property
     def found_deeper(self) -> int:
-        """How many have a relevant document further down."""
+        """The number of failed queries with a relevant document at a lower rank."""
         return sum(failure.rank is not None for failure in self.failed)
 
 
 def failures(inputs: AnalysisInput, system: str, cutoff: int) -> Failures:
-    """The queries without a relevant document in the first `cutoff`."""
+    """The queries without a relevant document in the top `cutoff`."""
     ranked, queries = ranked_lists(inputs, system), query_counts(inputs).queries[system]
-    found, hopeless = [], 0
+    found, without_relevant = [], 0
     for query in queries:
         relevant = relevant_docs(inputs.qrels[query], inputs.rel)
-        hopeless += not relevant
+        without_relevant += not relevant
         failure = _failure(query, relevant, ranked.get(query, EMPTY_LIST), cutoff) if relevant else None
         found += [failure] if failure else []
     found.sort(key=lambda failure: (failure.rank is not None, -(failure.rank or 0)))
-    return Failures(system, len(queries), tuple(found), hopeless)
+    return Failures(system, len(queries), tuple(found), without_relevant)
 
 
 def _failure(query: str, relevant: list[str], ranked_list: RankedList, cutoff: int) -> Failure | None:
@@ -61,15 +61,13 @@ def _failure(query: str, relevant: list[str], ranked_list: RankedList, cutoff: i
 
 
 def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
-    """How many queries fail for each system, and whether more depth would help."""
+    """The number of failed queries of each system, and whether a better order or better retrieval could fix them."""
     columns = (
         *(Column("system"), Column("n", "count"), Column("failed", "count", f"nothing relevant in the top {cutoff}")),
         Column("share", "share", "of all queries"),
-        Column("found deeper", "count", "failed, with a relevant document further down: ranking could mend it"),
-        Column("not retrieved", "count", "failed, with no relevant document in the whole ranking: only retrieval could"),
-        Column(
-            "nothing relevant", "count", "queries that no system can answer: nothing is judged relevant; not among the failed"
-        ),
+        Column("found deeper", "count", "failed, with a relevant document at a lower rank: a reranker could fix it"),
+        Column("not retrieved", "count", "failed, without a relevant document in the ranking: only retrieval could fix it"),
+        Column("no relevant", "count", "queries without any document judged relevant; not counted as failed"),
     )
     rows = tuple(
         (
@@ -83,22 +81,22 @@ def failures_table(found: Mapping[str, Failures], cutoff: int) -> Table:
 
 
 def failed_table(inputs: AnalysisInput, found: Failures, cutoff: int, most: int) -> Table:
-    """The failed queries of one system with what was retrieved instead, the first `most` of them; texts where they are known."""
+    """The first `most` failed queries of one system, with the retrieved documents and known texts."""
     columns = [
         *(Column("query"), Column("text"), Column("rank", "count", "of the first relevant document; none: not retrieved")),
-        *(Column("relevant"), Column("its text"), Column("first instead"), Column("that one's text")),
+        *(Column("relevant"), Column("relevant text"), Column("top result"), Column("top result text")),
     ]
     rows = [_failed_row(failure, inputs) for failure in found.failed[:most]]
-    told = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
+    kept = [at for at in range(len(columns)) if at in (0, 2, 3, 5) or any(row[at] is not None for row in rows)]
     count = len(found.failed)
-    some = f", {most} of them shown" if count > most else ""
+    some = f", {most} shown" if count > most else ""
     queries = pluralise(found.queries, "query", "queries")
     what = f"{count} of n = {queries} ({count / found.queries:.1%}) have nothing relevant in the top {cutoff}{some}"
     return Table(
         name="failed queries",
-        title=f"Where {for_message(found.system)} fails: {what}",
-        columns=tuple(columns[at] for at in told),
-        rows=tuple(tuple(row[at] for at in told) for row in rows),
+        title=f"Failed queries of {for_message(found.system)}: {what}",
+        columns=tuple(columns[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in rows),
         sentences=_describe_deeper(found),
         facts={"system": found.system, "n": found.queries, "failed": count, "cutoff": cutoff},
         verdict_first=True,
@@ -111,8 +109,8 @@ def _describe_deeper(found: Failures) -> tuple[str, ...]:
     if not found.failed:
         return ("No query fails.",)
     return (
-        f"A relevant document stands further down for {found.found_deeper} of them, which a better order could mend, and nowhere for"
-        f" {nowhere}, which only retrieval could.",
+        f"{found.found_deeper} of them have a relevant document at a lower rank, which a reranker could fix;"
+        f" {nowhere} have none in the ranking, which only retrieval could fix.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Rules and thresholds."""
+"""Rules that turn Success@1, Success@5, Success@10 and RR@10 into a diagnosis."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ WITH_RAG_BANDS = f"{_TUTORIAL}, diagnostic guidelines; {_BOTH_BANDS}"
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """A measure within bounds: at least the one, below the other."""
+    """A condition on one measure: at least `least` and below `below`."""
 
     measure: str
     least: float | None = None
     below: float | None = None
 
     def holds(self, values: Mapping[str, float]) -> bool:
-        """Whether the value is known and within the bounds."""
+        """Whether the value is known and within the thresholds."""
         value = values.get(self.measure)
         return value is not None and (self.least is None or value >= self.least) and (self.below is None or value < self.below)
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """The values at which it begins or ceases to hold."""
+        """The thresholds."""
         return tuple(bound for bound in (self.least, self.below) if bound is not None)
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class ThresholdRule:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Fires where all its conditions hold."""
+    """A rule that applies if all its conditions hold."""
 
     name: str
     conditions: tuple[ThresholdRule, ...]
@@ -52,11 +52,11 @@ class Rule:
     source: str
 
     def fires(self, values: Mapping[str, float]) -> bool:
-        """Whether every condition holds."""
+        """Whether all conditions hold."""
         return all(condition.holds(values) for condition in self.conditions)
 
     def why(self, values: Mapping[str, float]) -> str:
-        """The numbers that fired it."""
+        """The values of its measures."""
         return ", ".join(f"{condition.measure} {format_value(values[condition.measure])}" for condition in self.conditions)
 
 
@@ -65,71 +65,71 @@ RULES = (
         "perfect",
         (ThresholdRule(FIRST, 1.0), ThresholdRule(FEW, 1.0)),
         "a relevant document is first for every query",
-        "nothing is left to win here: harder queries would tell more",
+        "evaluate on harder queries: these leave nothing to gain",
         f"{_TUTORIAL}, scenario of a perfect system",
     ),
     Rule(
         "good ranking",
         (ThresholdRule(FIRST, 0.50, 1.0), ThresholdRule(FEW, 0.80), ThresholdRule(FIRST_HIT, 0.70)),
-        "most relevant documents are found, and most of those stand first",
-        "look at the failed queries one by one",
+        "most queries have a relevant document in the top 5, most of them at rank 1",
+        "inspect the failed queries one by one",
         f"{_TUTORIAL}, scenario of a good ranking; {_BOTH_BANDS}",
     ),
     Rule(
         "ranking, not coverage",
         (ThresholdRule(FIRST, below=0.50), ThresholdRule(FEW, 0.70)),
         "relevant documents are retrieved, but ranked low",
-        "improve the order, not the coverage: a reranker, BM25's parameters, other embeddings",
+        "improve the ranking, not the coverage: a reranker, BM25 parameters, other embeddings",
         GUIDELINES,
     ),
     Rule(
         "retrieval",
         (ThresholdRule(FIRST, below=0.50), ThresholdRule(FEW, below=0.70)),
-        "relevant documents are not retrieved at all, or far down",
-        "improve the coverage: what is indexed, how queries are treated, the vocabulary",
+        "relevant documents are not retrieved, or ranked very low",
+        "improve the coverage: indexed fields, query processing, vocabulary",
         GUIDELINES,
     ),
     Rule(
         "quality over quantity",
         (ThresholdRule(FEW, below=0.80), ThresholdRule(FIRST_HIT, 0.70)),
-        "what is found stands high, but for many queries nothing is found",
-        "widen what is retrieved, if those who search cannot ask again",
+        "relevant documents rank high, but many queries have none in the top 5",
+        "retrieve more, unless users can rephrase their query",
         WITH_RAG_BANDS,
     ),
     Rule(
         "quantity over quality",
         (ThresholdRule(FEW, 0.80), ThresholdRule(FIRST_HIT, 0.50, 0.70)),
-        "something is found for most queries, but often behind noise",
-        "sharpen the order of the top",
+        "most queries have a relevant document in the top 5, but often below irrelevant ones",
+        "improve the ranking of the top results",
         WITH_RAG_BANDS,
     ),
 )
-NO_RULE = "no rule fires"
+NO_RULE = "no rule applies"
 
 
 def fired_rules(values: Mapping[str, float]) -> tuple[Rule, ...]:
-    """The rules that hold for Success@1, Success@5, Success@10 and RR@10; those whose values are missing do not."""
+    """The rules that apply; a rule with a missing value does not."""
     return tuple(rule for rule in RULES if rule.fires(values))
 
 
 def diagnosis(values: Mapping[str, float]) -> str:
-    """What the values point at, in a few words."""
+    """The names of the rules that apply."""
     return "; ".join(rule.name for rule in fired_rules(values)) or NO_RULE
 
 
 def rule_sentences(systems: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """A sentence for each rule that fires for some system: what it means, what to do, and the numbers of each."""
-    said = []
+    """A sentence for each rule that applies to a system: its meaning, what to do, and the values."""
+    sentences = []
     for rule in RULES:
         numbers = [f"{name} ({rule.why(values)}{_depth(rule, values)})" for name, values in systems.items() if rule.fires(values)]
         if numbers:
             where = ", ".join(map(str, rule.conditions))
-            said.append(f"{rule.name}: {rule.means} ({where}). To do: {rule.action}. So with {'; '.join(numbers)}.")
-    return said
+            sentences.append(f"{rule.name}: {rule.means} ({where}). What to do: {rule.action}. Systems: {'; '.join(numbers)}.")
+    return sentences
 
 
 def _depth(rule: Rule, values: Mapping[str, float]) -> str:
-    """For a problem of ranking, how many are found further down."""
+    """Success@10, if the problem is the ranking."""
     return f", {TEN} {format_value(values[TEN])}" if rule.name == "ranking, not coverage" and TEN in values else ""
 
 
@@ -139,7 +139,7 @@ _STEP = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class NearThreshold:
-    """A bound so near to a value that other queries could have put it on the other side, with another diagnosis."""
+    """A threshold within sampling error of a value, where the other side has another diagnosis."""
 
     measure: str
     value: float
@@ -151,9 +151,9 @@ class NearThreshold:
 
 
 def near_thresholds(values: Mapping[str, float], n: int) -> tuple[NearThreshold, ...]:
-    """The bounds within 95% of what chance does to the mean of n queries, if the true value is the bound.
+    """The thresholds within the 95% sampling error of the mean of n queries.
 
-    A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a success or failure.
+    A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a Bernoulli variable.
     """
     found = []
     for measure, bound in sorted({(one.measure, bound) for rule in RULES for one in rule.conditions for bound in one.bounds}):

@@ -1,4 +1,4 @@
-"""What each system adds to its baseline."""
+"""What each system of an experiment changes against its baseline: values, recall and ranks of relevant documents."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rankproof.errors import InputError, for_message
 
 _SOURCE = "Evaluation Metrics of a ranking stack on Amazon ESCI, metric-to-stage mapping"
 _SAME_RECALL = 5e-4
-"""Two recalls that three decimals cannot tell apart are flat."""
+"""Recalls that are equal to three decimals count as unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One system of a ladder: its values by measure, and the step that it is measured over, None for the first."""
+    """One system of an experiment: its values by measure and its baseline, None for the first."""
 
     name: str
     kind: SystemKind
@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StageTask:
-    """What a stage is for, and the measures that tell whether it does it."""
+    """The task of a stage and the measures of its success."""
 
     stage: str
     kinds: tuple[str, ...]
@@ -47,7 +47,7 @@ STAGE_TASKS = (
         ("retrieval", "fusion"),
         "find every relevant document",
         ("R",),
-        "what is not found here no later stage can bring back",
+        "no later stage can add what retrieval misses",
         _SOURCE,
     ),
     StageTask(
@@ -55,7 +55,7 @@ STAGE_TASKS = (
         ("rerank",),
         "put the best documents first",
         ("nDCG", "RR"),
-        "a reranker only reorders, so recall at the pool's depth cannot change",
+        "a reranker only reorders, so recall at the reranked depth cannot change",
         _SOURCE,
     ),
     StageTask(
@@ -63,20 +63,20 @@ STAGE_TASKS = (
         (),
         "answer from what was retrieved",
         ("F1(tokens='set')", "EM", "ROUGE-L"),
-        "good retrieval does not make good answers",
+        "good retrieval does not guarantee good answers",
         "Hybrid RAG System with Automated Evaluation, metric properties",
     ),
 )
 
 
 def gain_of(step: Step, steps: Sequence[Step], measure: str) -> Gain | None:
-    """What the step adds to the one that it is measured over; None for the first."""
-    below = {each.name: each for each in steps}.get(step.baseline or "")
-    return None if below is None else Gain(step.values[measure], below.values[measure])
+    """The gain of the step over its baseline; None without one."""
+    baseline = {each.name: each for each in steps}.get(step.baseline or "")
+    return None if baseline is None else Gain(step.values[measure], baseline.values[measure])
 
 
 def gains_table(steps: Sequence[Step], measure: str, recall: str | None, counts: QueryCounts | None = None) -> Table:
-    """Every step's value and what it adds, in percentage points and relative; then what recall says."""
+    """The value of every step and its gain over the baseline; sentences say whether rerankers leave recall unchanged."""
     rows = []
     for step in steps:
         gain = gain_of(step, steps, measure)
@@ -85,41 +85,41 @@ def gains_table(steps: Sequence[Step], measure: str, recall: str | None, counts:
         values = (step.values[measure], *added, *([step.values[recall]] if recall else []))
         rows.append((step.name, step.kind, step.baseline, *n, *values))
     columns = (
-        *(Column("rung"), Column("stage"), Column("over")),
+        *(Column("system"), Column("stage"), Column("baseline")),
         *(() if counts is None else counts.column),
         Column(measure, "value"),
-        *(Column("pp gained", "points", "percentage points over that rung"), Column("relative", "share")),
-        *([Column(recall, "value", "the ceiling of what comes after")] if recall else []),
+        *(Column("pp gained", "points", "percentage points above the baseline"), Column("relative", "share")),
+        *([Column(recall, "value", "upper bound for any reranker")] if recall else []),
     )
     count = "" if counts is None else f": {counts}"
-    said = tuple(describe_recall(steps, recall)) if recall else ()
+    sentences = tuple(describe_recall(steps, recall)) if recall else ()
     facts = {"measure": measure, "recall": recall, **({} if counts is None else counts.facts)}
     kept = (column.name for column in columns if column.name not in ("stage", "relative"))
-    glance = TableSummary(tuple(kept), tuple(range(len(rows))))
-    title = f"What each rung adds to {measure}{count}"
-    return Table("ladder", title, columns, tuple(rows), said, facts=facts, verdict_first=True, summary=glance)
+    summary = TableSummary(tuple(kept), tuple(range(len(rows))))
+    title = f"Gain of each system in {measure} over its baseline{count}"
+    return Table("gains", title, columns, tuple(rows), sentences, facts=facts, verdict_first=True, summary=summary)
 
 
 def describe_recall(steps: Sequence[Step], recall: str) -> list[str]:
-    """Whether recall stays as retrieval left it through every stage that only reorders."""
+    """Whether every reranker leaves recall unchanged."""
     pools = {step.name: step for step in steps}
     reranks = [step for step in steps if step.kind == "rerank" and step.baseline in pools]
     if not reranks:
         return []
     changed = [
-        f"{recall} changes from {format_value(below.values[recall])} to {format_value(step.values[recall])} at {for_message(step.name)}, which is to"
-        " reorder only: it reorders beyond that depth, or is not over that pool."
+        f"{recall} changes from {format_value(pool.values[recall])} to {format_value(step.values[recall])} at"
+        f" {for_message(step.name)}, a reranker: it reorders below that depth, or reranks other documents."
         for step in reranks
-        if (below := pools[step.baseline or ""]) and abs(step.values[recall] - below.values[recall]) >= _SAME_RECALL
+        if (pool := pools[step.baseline or ""]) and abs(step.values[recall] - pool.values[recall]) >= _SAME_RECALL
     ]
     if changed:
         return changed
     levels = list(dict.fromkeys(format_value(step.values[recall]) for step in reranks))
-    return [f"{recall}: recall is flat at {level}: retrieval sets the ceiling, reranking works below it." for level in levels]
+    return [f"{recall} stays at {level}: retrieval sets the upper bound for reranking." for level in levels]
 
 
 def stage_measures_table(steps: Sequence[Step]) -> Table:
-    """Which measure matters at which stage, and the rungs that are judged by it."""
+    """Which measures matter at which stage, and the systems of each stage."""
     rows = []
     for task in STAGE_TASKS:
         system_runs = [step for step in steps if step.kind in task.kinds]
@@ -134,14 +134,14 @@ def stage_measures_table(steps: Sequence[Step]) -> Table:
             )
         )
     columns = (
-        *(Column("stage"), Column("its task"), Column("measures that tell"), Column("rungs here")),
+        *(Column("stage"), Column("task"), Column("measures"), Column("systems")),
         *(Column("why"), Column("source")),
     )
-    return Table("stages", "Which measure matters at which stage", columns, tuple(rows), summary=TableSummary())
+    return Table("stages", "Which measures matter at which stage", columns, tuple(rows), summary=TableSummary())
 
 
 def _measures(task: StageTask, steps: Sequence[Step]) -> str:
-    """Those that were evaluated, else their general names."""
+    """The evaluated measures of the task, or their general names."""
     known = steps[0].values if steps else {}
     found = [name for name in known if name.partition("@")[0].partition("(")[0] in task.measures]
     return ", ".join(found or task.measures)
@@ -155,8 +155,8 @@ Rankings = Mapping[str, Sequence[str]]
 class RankMoves:
     """Counts of relevant documents over all queries.
 
-    `found` are in this ranking and not in the one below, `lost` the other way round; of those in both, `promoted` stand higher
-    here and `demoted` lower. `risen` came into the top and `fallen` left it.
+    `found` are in this ranking and not in the baseline's, `lost` the reverse; of those in both, `promoted` rank higher here and
+    `demoted` lower. `risen` entered the top and `fallen` left it.
     """
 
     kept: int
@@ -168,11 +168,11 @@ class RankMoves:
     fallen: int
 
 
-def rank_moves(above: Rankings, below: Rankings, relevant: Mapping[str, Collection[str]], cutoff: int) -> RankMoves:
-    """The moves from the ranking below to the one above."""
+def rank_moves(rankings: Rankings, baseline: Rankings, relevant: Mapping[str, Collection[str]], cutoff: int) -> RankMoves:
+    """The moves of relevant documents from the baseline's rankings to these."""
     counts = dict.fromkeys(RankMoves.__slots__, 0)
     for query, docs in relevant.items():
-        here, there = _ranks(above.get(query, ())), _ranks(below.get(query, ()))
+        here, there = _ranks(rankings.get(query, ())), _ranks(baseline.get(query, ()))
         for doc in docs:
             new, old = here.get(doc), there.get(doc)
             counts["kept"] += new is not None
@@ -195,31 +195,29 @@ def _ranked(inputs: AnalysisInput, system: str) -> Rankings:
 
 
 def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cutoff: int) -> Table:
-    """Every rung: what it found, lost, promoted and demoted, and the most that the order of its documents could give."""
+    """The relevant documents that every system found, lost, promoted and demoted, and the value of its best reranking."""
     relevant = {query: relevant_docs(inputs.qrels[query], inputs.rel) for query in inputs.result.queries}
     ranked = {system_run.name: _ranked(inputs, system_run.name) for system_run in inputs.system_runs}
     counts = query_counts(inputs)
     means = {name: each[measure] for name, each in inputs.result.means.items()}
     rows: list[tuple[CellValue, ...]] = []
-    said = []
+    sentences = []
     for system_run in inputs.system_runs:
         baseline = system_run.baseline if system_run.baseline in ranked else None
         _check_same_documents(system_run, inputs, ranked)
-        seen = rank_moves(ranked[system_run.name], ranked[baseline] if baseline else {}, relevant, cutoff)
-        moved = (seen.found, seen.lost, seen.promoted, seen.demoted, seen.risen, seen.fallen) if baseline else (None,) * 6
-        pool = upper_bound.by_system[system_run.name]
-        headroom = Gain(pool, means[system_run.name]).points
-        rows.append(
-            (system_run.name, system_run.kind, baseline, seen.kept, *moved, *counts.cell(system_run.name), pool, headroom)
-        )
-        said += [_describe_moves(system_run, baseline, seen, cutoff)] if baseline else []
+        moves = rank_moves(ranked[system_run.name], ranked[baseline] if baseline else {}, relevant, cutoff)
+        moved = (moves.found, moves.lost, moves.promoted, moves.demoted, moves.risen, moves.fallen) if baseline else (None,) * 6
+        bound = upper_bound.by_system[system_run.name]
+        left = Gain(bound, means[system_run.name]).points
+        rows.append((system_run.name, system_run.kind, baseline, moves.kept, *moved, *counts.cell(system_run.name), bound, left))
+        sentences += [_describe_moves(system_run, baseline, moves, cutoff)] if baseline else []
     total, n = sum(map(len, relevant.values())), len(relevant)
     return Table(
         name="moves",
-        title=f"What each rung does to the {total} relevant documents: n = {n} queries",
+        title=f"Ranks of the {total} relevant documents against the baseline: n = {n} queries",
         columns=_columns(measure, cutoff, counts),
         rows=tuple(rows),
-        sentences=(*said, *_describe_upper_bounds(inputs, measure, means, upper_bound)),
+        sentences=(*sentences, *_describe_upper_bounds(inputs, measure, means, upper_bound)),
         facts={**counts.facts, "n": n, "relevant": total, "cutoff": cutoff, "measure": measure},
         verdict_first=True,
         summary=TableSummary(),
@@ -228,21 +226,21 @@ def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cu
 
 def _columns(measure: str, cutoff: int, counts: QueryCounts) -> tuple[Column, ...]:
     return (
-        *(Column("rung"), Column("stage"), Column("over", about="the rung that it is measured against")),
+        *(Column("system"), Column("stage"), Column("baseline", about="the system that it is compared with")),
         Column("retrieved", "count", "relevant documents in its rankings"),
-        Column("found", "count", "relevant documents that the other rung does not have"),
-        Column("lost", "count", "relevant documents that the other rung has and this one does not"),
-        Column("promoted", "count", "relevant documents of both that stand higher here"),
-        Column("demoted", "count", "relevant documents of both that stand lower here"),
+        Column("found", "count", "relevant documents that the baseline lacks"),
+        Column("lost", "count", "relevant documents of the baseline that this system lacks"),
+        Column("promoted", "count", "relevant documents of both that rank higher here"),
+        Column("demoted", "count", "relevant documents of both that rank lower here"),
         *(Column(f"into top {cutoff}", "count"), Column(f"out of top {cutoff}", "count")),
         *counts.column,
-        Column(f"ceiling of {measure}", "value", "the value of the best order of its documents"),
-        Column("pp to gain", "points", "what that order would add"),
+        Column(f"best {measure}", "value", "the value of its best reranking"),
+        Column("pp to gain", "points", "gain of the best reranking, in percentage points"),
     )
 
 
 def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: Mapping[str, Rankings]) -> None:
-    """A reranker has the documents of its pool, no more and no fewer; where a depth cuts both rankings they may differ."""
+    """Checks that a reranker has the documents of its baseline; with a depth limit they may differ."""
     pool = next(
         (
             other
@@ -256,25 +254,26 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
     here, there = ranked[system_run.name], ranked[pool.name]
     for query in here:
         if set(here[query]) != set(there.get(query, ())):
-            what = f"{for_message(system_run.name)} reorders {for_message(pool.name)}, but has other documents for query {for_message(query)}"
+            names = f"{for_message(system_run.name)} reranks {for_message(pool.name)}"
+            what = f"{names}, but has other documents for query {for_message(query)}"
             raise InputError(what, fix="the results are damaged: run the experiment again", source=inputs.name)
 
 
-def _describe_moves(system_run: SystemRun, baseline: str, seen: RankMoves, cutoff: int) -> str:
-    top = f"{seen.risen} come into the top {cutoff} and {seen.fallen} leave it"
-    order = f"promotes {seen.promoted} and demotes {seen.demoted}"
-    if system_run.kind == "rerank" and not seen.found and not seen.lost:
-        return f"{for_message(system_run.name)} reorders {for_message(baseline)}, adding and losing none: it {order}; {top}."
-    gone = f"finds {seen.found} relevant documents that {for_message(baseline)} does not, and loses {seen.lost}"
-    return f"{for_message(system_run.name)} {gone}; of those in both it {order}; {top}."
+def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cutoff: int) -> str:
+    top = f"{moves.risen} enter the top {cutoff} and {moves.fallen} leave it"
+    order = f"promotes {moves.promoted} relevant documents and demotes {moves.demoted}"
+    if system_run.kind == "rerank" and not moves.found and not moves.lost:
+        return f"{for_message(system_run.name)} reranks {for_message(baseline)}: it {order}; {top}."
+    changed = f"finds {moves.found} relevant documents that {for_message(baseline)} misses, and misses {moves.lost} that it finds"
+    return f"{for_message(system_run.name)} {changed}; of those in both it {order}; {top}."
 
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:
-    """What the last rung could still gain by order alone."""
+    """What the last system could gain by a better order, and by better retrieval."""
     last = inputs.system_runs[-1].name
-    pool = upper_bound.by_system[last]
-    order, more = Gain(pool, means[last]).points, Gain(upper_bound.ideal, pool).points
+    bound = upper_bound.by_system[last]
+    order, more = Gain(bound, means[last]).points, Gain(upper_bound.ideal, bound).points
     return [
-        f"The pool of {for_message(last)} sets a ceiling of {measure} {format_value(pool)}; it has {format_value(means[last])}, so"
-        f" {order:.1f} pp are to be had by order alone, and {more:.1f} pp only by finding more."
+        f"{for_message(last)} has {measure} {format_value(means[last])}; its best reranking has {format_value(bound)}:"
+        f" {order:.1f} pp from a better order, and {more:.1f} pp more only from better retrieval."
     ]

@@ -1,1 +1,1 @@
-"""Doctor: what may be wrong with data or runs, looked for before a number is believed."""
+"""Checks of data and runs for faults that make values wrong."""

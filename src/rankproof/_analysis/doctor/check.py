@@ -1,4 +1,4 @@
-"""Check record, what a check sees and what it finds."""
+"""A check, its input and its result; `@check` registers one."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ InputPart = Literal[
 
 @dataclass(frozen=True, eq=False)
 class DoctorInput:
-    """`parts` says what there is; a part that is not there is empty.
+    """The data and runs to check; `parts` lists what is available, and any other part is empty.
 
-    `size` is how many documents were searched, 0 where it is not known; `asked` are the queries that the values run over;
-    `cutoff` is the deepest of the measures, None where none has one.
+    `size` is the corpus size, 0 if unknown; `cutoff` is the deepest of the measures, None if none has one.
     """
 
     name: str
@@ -54,21 +53,21 @@ class DoctorInput:
 
     @cached_property
     def hits(self) -> Mapping[str, Hits]:
-        """Where each system puts the judged documents."""
+        """The ranks of the judged documents in each system."""
         judged = prepare_judgements(self.qrels, self.options)
         return {name: align(judged, run, name, self.options) for name, run in self.runs.items()}
 
 
 def doctor_input_from_dataset(dataset: Dataset, *, rel: int = 1) -> DoctorInput:
-    """A dataset that nobody has searched yet."""
+    """A dataset without runs."""
     parts: frozenset[InputPart] = frozenset({"documents", "corpus size", "queries", "judgements"})
     return DoctorInput(dataset.name, parts, dataset.corpus, len(dataset.corpus), dataset.queries, dataset.qrels, rel=rel)
 
 
 def doctor_input_from_analysis(inputs: AnalysisInput, dataset: Dataset | None = None) -> DoctorInput:
-    """Systems that were evaluated, with the dataset that they searched where it is at hand."""
+    """Evaluated systems, with the dataset if available."""
     size = 0 if inputs.read_options.judged_only else len(dataset.corpus) if dataset else inputs.documents or 0
-    there: dict[InputPart, bool] = {
+    available: dict[InputPart, bool] = {
         "documents": dataset is not None,
         "corpus size": size > 0,
         "queries": dataset is not None or inputs.texts is not None,
@@ -78,7 +77,7 @@ def doctor_input_from_analysis(inputs: AnalysisInput, dataset: Dataset | None = 
     }
     return DoctorInput(
         inputs.name,
-        frozenset(part for part, is_there in there.items() if is_there),
+        frozenset(part for part, is_available in available.items() if is_available),
         corpus=dataset.corpus if dataset else Corpus(()),
         size=size,
         queries=dataset.queries if dataset else inputs.texts or Queries(()),
@@ -103,12 +102,12 @@ Severity = Literal["severe", "warning", "hint"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 MAX_EXAMPLES = 10
 Z_99 = 2.576
-"""Standard errors beyond which chance is no explanation: one time in a hundred, on either side."""
+"""The two-sided critical value of the normal distribution at 99%."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """How many of how many are not as they should be, in words with the numbers, and some of them, fit to be shown."""
+    """How many of how many items have a fault, in a sentence, with escaped examples."""
 
     count: int = 0
     of: int | None = None
@@ -123,7 +122,7 @@ Broken = Callable[["Example"], "Example"]
 
 @dataclass(frozen=True, slots=True)
 class SystemFault:
-    """One system's part of a finding: how many of how many, and the numbers in words."""
+    """The fault of one system: how many of how many items, and a text with numbers."""
 
     system: str
     count: int
@@ -133,10 +132,10 @@ class SystemFault:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing to look for in data and rankings.
+    """A check of data or rankings.
 
-    `needs` are the parts without which it cannot run, `advice` says what to do about a finding. `broken` turns the clean example
-    into one in which the check finds something; `also` names the other checks that find something there too.
+    `needs` are the parts that it requires, `advice` says how to fix a finding. `broken` turns the clean example into one with a
+    finding of this check; `also` names other checks with a finding there.
     """
 
     name: str
@@ -158,7 +157,7 @@ _TABLE: RecordTable[Check] = RecordTable(
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Every check, the severe ones first."""
+    """Every check, severe ones first."""
     return tuple(sorted(_TABLE.values(), key=lambda one: SEVERITIES.index(one.severity)))
 
 
@@ -172,7 +171,7 @@ def check(
     broken: Broken,
     also: tuple[str, ...] = (),
 ) -> Callable[[Examine], Examine]:
-    """Registers a function that examines a subject as a check; `summary` says what it looks for."""
+    """Registers a function as a check; `summary` says what it looks for."""
 
     def register(examine: Examine) -> Examine:
         _TABLE.add(Check(name, severity, summary, advice, needs, examine, broken, also), examine.__module__)
@@ -182,21 +181,20 @@ def check(
 
 
 def check_result(examples: Sequence[str], of: int | None, sentence: str, *, count: int | None = None) -> CheckResult:
-    """What was found, with the first of the examples made visible and cut; nothing where there are none."""
+    """A result with the first examples escaped; an empty one without examples."""
     if not examples:
         return NOTHING_FOUND
     return CheckResult(len(examples) if count is None else count, of, sentence, tuple(map(for_message, examples[:MAX_EXAMPLES])))
 
 
 def count_with_verb(count: int, one: str, many: str) -> str:
-    """A count with its noun and verb in the number that fits."""
+    """A count followed by its singular or plural text."""
     return f"{count} {one if count == 1 else many}"
 
 
 def result_of_systems(lead: str, faults: Iterable[SystemFault]) -> CheckResult:
-    """Systems that have a fault: what it is, then each system's words; counts are added up."""
+    """A result over systems: the fault, then the text of each system, with counts added up."""
     listed = list(faults)
-    said = f"{lead}: " + "; ".join(f"{for_message(fault.system)} {fault.text}" for fault in listed)
-    return check_result(
-        [fault.system for fault in listed], sum(fault.of for fault in listed), said, count=sum(fault.count for fault in listed)
-    )
+    sentence = f"{lead}: " + "; ".join(f"{for_message(fault.system)} {fault.text}" for fault in listed)
+    count, of = sum(fault.count for fault in listed), sum(fault.of for fault in listed)
+    return check_result([fault.system for fault in listed], of, sentence, count=count)

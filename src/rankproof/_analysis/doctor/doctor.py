@@ -1,4 +1,4 @@
-"""All checks on one subject, and what they found as a table."""
+"""`doctor`: runs all checks and tabulates their findings."""
 
 from __future__ import annotations
 
@@ -9,84 +9,81 @@ from rankproof._analysis.doctor.check import SEVERITIES, Check, CheckResult, Doc
 from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, first_ids
 
-_IN_WORDS = 3
-_CELL = 22
+_EXAMPLES_IN_SENTENCE = 3
+_CELL_LENGTH = 22
 _MISSING_PART_TEXTS: Mapping[InputPart, str] = {
-    "documents": "no documents (name a dataset's folder, or --dataset)",
-    "corpus size": "no counts of all documents (name a results folder or a dataset's, or --dataset)",
-    "queries": "no texts of queries (name a dataset's folder, or --dataset)",
+    "documents": "no documents (pass a dataset folder, or --dataset)",
+    "corpus size": "no corpus size (pass a results folder or a dataset folder, or --dataset)",
+    "queries": "no query texts (pass a dataset folder, or --dataset)",
     "judgements": "no judgements",
-    "rankings": "no rankings (name run files or a results folder)",
-    "stages": "no stages that tell of themselves (name a results folder)",
-    "training queries": "no training queries (--train)",
-    "training judgements": "no training judgements (--train-qrels)",
+    "rankings": "no rankings (pass run files or a results folder)",
+    "stages": "no stage details (pass a results folder)",
+    "training queries": "no training queries (pass --train)",
+    "training judgements": "no training judgements (pass --train-qrels)",
 }
 
 
-def run_checks(subject: DoctorInput) -> Table:
-    """Every check that can run on the subject; a row for each that found something, the severe ones first."""
-    lacking = {check.name: part for check in all_checks() if (part := _missing_part(check, subject))}
+def run_checks(inputs: DoctorInput) -> Table:
+    """Runs every check whose parts are available; a row for each finding, severe ones first."""
+    lacking = {check.name: part for check in all_checks() if (part := _missing_part(check, inputs))}
     ran = [check for check in all_checks() if check.name not in lacking]
-    findings = [(check, seen) for check in ran if (seen := check.examine(subject)).count]
+    findings = [(check, result) for check in ran if (result := check.examine(inputs)).count]
     return Table(
         "doctor",
-        f"{subject.name}: {_summary(findings)}",
+        f"{inputs.name}: {_summary(findings)}",
         (
-            Column("check", about="what was looked for"),
-            Column("severity", about="severe: do not believe the numbers before it is settled"),
-            Column("count", "count", "how many are not as they should be"),
-            Column("of", "count", "how many there are"),
-            Column("for example", about="the first of them"),
+            Column("check", about="name of the check"),
+            Column("severity", about="severe: fix it before you trust the values"),
+            Column("count", "count", "items with the fault"),
+            Column("of", "count", "all items"),
+            Column("examples", about="the first ones"),
         ),
-        tuple((check.name, check.severity, seen.count, seen.of, _cell(seen)) for check, seen in findings),
-        sentences=(*(_sentence(check, seen) for check, seen in findings), *_about_checks(len(findings), ran, lacking)),
+        tuple((check.name, check.severity, result.count, result.of, _cell(result)) for check, result in findings),
+        sentences=(*(_sentence(check, result) for check, result in findings), *_about_checks(len(findings), ran, lacking)),
         facts=_facts(findings, ran, lacking),
         highlighted=frozenset(at for at, (check, _) in enumerate(findings) if check.severity == "severe"),
     )
 
 
 def is_severe(table: Table) -> bool:
-    """Whether a finding is severe."""
+    """Whether any finding is severe."""
     return any(record["severity"] == "severe" for record in table.records())
 
 
 def checks_table() -> Table:
-    """Every check: what it looks for, and what it needs."""
+    """Every check with its severity, needed parts and purpose."""
     rows = tuple((check.name, check.severity, ", ".join(check.needs), check.summary) for check in all_checks())
     columns = (Column("check"), Column("severity"), Column("needs"), Column("looks for"))
     return Table("checks", f"{len(rows)} checks", columns, rows)
 
 
-def _missing_part(check: Check, subject: DoctorInput) -> InputPart | None:
-    return next((part for part in check.needs if part not in subject.parts), None)
+def _missing_part(check: Check, inputs: DoctorInput) -> InputPart | None:
+    return next((part for part in check.needs if part not in inputs.parts), None)
 
 
 def _summary(findings: Sequence[tuple[Check, CheckResult]]) -> str:
     counts = {word: sum(check.severity == word for check, _ in findings) for word in SEVERITIES}
-    told = [f"{count} {word if word == 'severe' or count == 1 else f'{word}s'}" for word, count in counts.items() if count]
-    return (
-        f"{len(findings)} findings ({', '.join(told)})"
-        if len(findings) > 1
-        else f"1 finding ({told[0]})"
-        if told
-        else "no finding"
-    )
+    texts = [f"{count} {word if word == 'severe' or count == 1 else f'{word}s'}" for word, count in counts.items() if count]
+    if not findings:
+        return "no findings"
+    return f"{len(findings)} finding{'' if len(findings) == 1 else 's'} ({', '.join(texts)})"
 
 
-def _cell(seen: CheckResult) -> str:
-    return clip_text(", ".join(seen.examples), _CELL)
+def _cell(result: CheckResult) -> str:
+    return clip_text(", ".join(result.examples), _CELL_LENGTH)
 
 
-def _sentence(check: Check, seen: CheckResult) -> str:
-    examples = "" if all(example in seen.sentence for example in seen.examples) else f" ({first_ids(seen.examples, _IN_WORDS)})"
-    return f"{check.severity}: {check.name}: {seen.sentence}{examples}. What to do: {check.advice}."
+def _sentence(check: Check, result: CheckResult) -> str:
+    are_named = all(example in result.sentence for example in result.examples)
+    examples = "" if are_named else f" ({first_ids(result.examples, _EXAMPLES_IN_SENTENCE)})"
+    return f"{check.severity}: {check.name}: {result.sentence}{examples}. What to do: {check.advice}."
 
 
 def _about_checks(count: int, ran: Sequence[Check], lacking: Mapping[str, InputPart]) -> list[str]:
     sentences = [f"{len(ran)} of {len(ran) + len(lacking)} checks ran; {len(ran) - count} found nothing."]
     for part in dict.fromkeys(lacking.values()):
         count = sum(lacks == part for lacks in lacking.values())
-        sentences.append(f"{count} could not run: there are {_MISSING_PART_TEXTS[part]}.")
+        sentences.append(f"{count} did not run: {_MISSING_PART_TEXTS[part]}.")
     return sentences
 
 
@@ -99,14 +96,14 @@ def _facts(
                 "check": check.name,
                 "severity": check.severity,
                 "about": check.summary,
-                "count": seen.count,
-                "of": seen.of,
-                "sentence": seen.sentence,
-                "examples": list(seen.examples),
+                "count": result.count,
+                "of": result.of,
+                "sentence": result.sentence,
+                "examples": list(result.examples),
                 "advice": check.advice,
             }
-            for check, seen in findings
+            for check, result in findings
         ],
         "ran": [check.name for check in ran],
-        "could_not_run": dict(lacking),
+        "skipped": dict(lacking),
     }

@@ -1,4 +1,4 @@
-"""A small dataset with two systems that no check objects to; each check breaks it so that the check finds something."""
+"""A small clean dataset with two systems and no findings; each check breaks it to get a finding."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DENSE_FACTS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Example:
-    """A dataset, its systems and what was trained on, as plain values.
+    """A dataset, its systems and its training data as plain values.
 
-    A document is its title and text; `facts` are those of the dense system's stage. `judge` marks the judgements of the first
-    query as made by a machine; `worst_first` numbers the ranks from the lowest score on.
+    A document is a title and a text; `facts` are those of the dense system. `judge` is the judge label of the first query's
+    judgements; `worst_first` assigns rank 1 to the lowest score.
     """
 
     documents: Mapping[str, tuple[str, str]]
@@ -47,54 +47,52 @@ class Example:
     judgements: Mapping[str, Grades]
     runs: Mapping[str, Mapping[str, Scores]]
     facts: Mapping[str, Any] = field(default_factory=lambda: DENSE_FACTS)
-    training_queries: Mapping[str, str] = field(default_factory=lambda: {"t1": "a question that was asked in training only"})
+    training_queries: Mapping[str, str] = field(default_factory=lambda: {"t1": "a question that occurs only in training"})
     training_judgements: Mapping[str, Grades] = field(default_factory=lambda: {"t1": {"d01": 1}})
     judge: str = ""
     worst_first: bool = False
 
     def with_documents(self, **changed: tuple[str, str]) -> Example:
-        """With other or more documents."""
+        """The example with changed or added documents."""
         return replace(self, documents={**self.documents, **changed})
 
     def with_queries(self, **changed: str) -> Example:
-        """With other or more texts of queries."""
+        """The example with changed or added query texts."""
         return replace(self, queries={**self.queries, **changed})
 
     def with_grades(self, change: Callable[[Grades], Grades], *queries: str) -> Example:
-        """With the judgements of these queries changed, of all where none is named."""
+        """The example with changed judgements of these queries, by default of all."""
         changed = {query: change(dict(self.judgements[query])) for query in queries or self.judgements}
         return replace(self, judgements={**self.judgements, **changed})
 
     def with_scores(self, change: Callable[[Scores], Scores], *queries: str, system: str = "dense") -> Example:
-        """With a system's scores for these queries changed, for all where none is named."""
+        """The example with changed scores of a system for these queries, by default for all."""
         run = self.runs[system]
         changed = {query: change(dict(run[query])) for query in queries or run}
         return replace(self, runs={**self.runs, system: {**run, **changed}})
 
     def with_order(self, arrange: Callable[[list[str]], list[str]], *, system: str = "dense") -> Example:
-        """With a system that ranks the documents in another order: `arrange` gets them best first, as they should be ranked."""
+        """The example with another order of a system's documents; `arrange` gets them best first."""
         ranked = {query: _scores(arrange(_best_first(at))) for at, query in enumerate(self.runs[system])}
         return replace(self, runs={**self.runs, system: ranked})
 
     def with_facts(self, **changed: Any) -> Example:
-        """With other facts of the dense system's stage."""
+        """The example with changed facts of the dense system."""
         return replace(self, facts={**self.facts, **changed})
 
     def with_renamed_query(self, query: str, name: str | None) -> Example:
-        """With a query of the dense system under another name, or left out."""
+        """The example with a query of the dense system renamed, or removed if `name` is None."""
         run = dict(self.runs["dense"])
         scores = run.pop(query)
         return replace(self, runs={**self.runs, "dense": run if name is None else {**run, name: scores}})
 
 
 def clean_example() -> Example:
-    """Thirty documents, twelve queries with twelve judgements each, and two systems that rank the relevant ones first."""
+    """Thirty documents, twelve queries with twelve judgements each, and two systems with the relevant documents on top."""
     ranked = {query: _best_first(at) for at, query in enumerate(_QUERIES)}
     swapped = {query: [order[1], order[0], *order[2:]] for query, order in ranked.items()}
     return Example(
-        documents={
-            doc: (f"about {doc}", f"this is what document number {doc} has to say about its matter") for doc in _DOCUMENTS
-        },
+        documents={doc: (f"about {doc}", f"this is the text of document number {doc} about its topic") for doc in _DOCUMENTS},
         queries={query: f"how {query}a relates to {query}b and {query}c in practice" for query in _QUERIES},
         judgements={query: dict(zip(order, _GRADES, strict=False)) for query, order in ranked.items()},
         runs={
@@ -104,26 +102,26 @@ def clean_example() -> Example:
     )
 
 
-def subject_of(example: Example) -> DoctorInput:
-    """The example as the checks see it."""
+def example_input(example: Example) -> DoctorInput:
+    """The example as the input of the checks."""
     qrels = _qrels(example)
     corpus = Corpus(Document(doc, text, title) for doc, (title, text) in example.documents.items())
     queries = Queries(Query(query, text) for query, text in example.queries.items())
     runs = {name: _run(name, scores, worst_first=example.worst_first) for name, scores in example.runs.items()}
-    system_runs = tuple(_rung(name, run, example.facts if name == "dense" else {}) for name, run in runs.items())
+    system_runs = tuple(_system_run(name, run, example.facts if name == "dense" else {}) for name, run in runs.items())
     result = evaluate(qrels, runs, ["nDCG@10", "R@20"])
     inputs = AnalysisInput("example", "f" * 64, qrels, runs, result, texts=queries, system_runs=system_runs)
-    subject = doctor_input_from_analysis(inputs, Dataset("example", corpus, queries, qrels))
+    checked = doctor_input_from_analysis(inputs, Dataset("example", corpus, queries, qrels))
     return replace(
-        subject,
+        checked,
         training=Queries(Query(query, text) for query, text in example.training_queries.items()),
         trained_on=Qrels.from_dict(example.training_judgements),
-        parts=subject.parts | {"training queries", "training judgements"},
+        parts=checked.parts | {"training queries", "training judgements"},
     )
 
 
 def _best_first(at: int) -> list[str]:
-    """The documents as the query at that position should rank them: three relevant, nine of grade 0, then the unjudged."""
+    """The documents in the ideal order of the query at that index: three relevant, nine of grade 0, then unjudged."""
     return _DOCUMENTS[at:] + _DOCUMENTS[:at]
 
 
@@ -150,5 +148,5 @@ def _run(name: str, scores: Mapping[str, Scores], *, worst_first: bool) -> Run:
     return Run.from_rows(rows, name=name)
 
 
-def _rung(name: str, run: Run, facts: Mapping[str, Any]) -> SystemRun:
+def _system_run(name: str, run: Run, facts: Mapping[str, Any]) -> SystemRun:
     return SystemRun(name, "retrieval", {}, run, {}, 0.0, 0, None, None, facts)

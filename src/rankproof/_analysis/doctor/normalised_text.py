@@ -1,4 +1,4 @@
-"""Texts and ids in a form that forgets what readers do not see."""
+"""Normalised texts and ids, for finding near duplicates."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
 
 def normalised_text(text: str) -> str:
-    """Equal for texts that differ by case, blanks and Unicode form only."""
+    """The text without differences in case, white space and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def words_of(text: str) -> list[str]:
-    """The words, in lower case, without punctuation."""
+    """The normalised words without punctuation."""
     return _WORD.findall(normalised_text(text))
 
 
 def normalised_id(name: str) -> str:
-    """Equal for ids that differ by case, blanks and Unicode form only."""
+    """The id without differences in case, white space and Unicode form."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def normalised_id_or_number(name: str) -> str:
-    """Also equal where a number's leading zeros are all that differs."""
+    """The normalised id without leading zeros of numbers."""
     return _ZEROS.sub("", normalised_id(name))

@@ -1,1 +1,1 @@
-"""Explain: one number taken apart, so that the parts add up to it."""
+"""Explanations of one number by parts that add up to it."""

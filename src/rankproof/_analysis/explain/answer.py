@@ -1,4 +1,4 @@
-"""One answer."""
+"""The value of one answer, explained by its words, references or citations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rankproof.measures._parse import parse_measure
 
 
 def explain_answer(answer: str, reference: str) -> Table:
-    """Every word with where it stands; 2 x shared / (words of the answer + words of the reference)."""
+    """Every word with where it occurs; F1 is 2 x shared / (words of the answer + words of the reference)."""
     words = shared_words(answer, reference)
     order = sorted(words.answer | words.reference, key=lambda word: (word not in words.shared, word not in words.answer, word))
     rows = tuple((word, word in words.answer, word in words.reference, word in words.shared) for word in order)
@@ -42,17 +42,17 @@ def explain_answer(answer: str, reference: str) -> Table:
 
 
 def explain_token_bag(answer: str, reference: str) -> Table:
-    """Every word with how often it stands on either side; articles are left out, as SQuAD has it."""
-    said, wanted = word_bag(answer), word_bag(reference)
-    both = said & wanted
-    order = sorted(said | wanted, key=lambda word: (not both[word], not said[word], word))
+    """Every word with its counts in answer and reference, without articles, as in SQuAD."""
+    given, wanted = word_bag(answer), word_bag(reference)
+    both = given & wanted
+    order = sorted(given | wanted, key=lambda word: (not both[word], not given[word], word))
     f1 = token_bag_f1(answer, reference)
-    counts = both.total(), said.total(), wanted.total()
+    counts = both.total(), given.total(), wanted.total()
     return Table(
         name="explain-answer",
         title=f"F1(tokens='bag') of an answer: {f1:.4f}",
         columns=(Column("word"), *(Column(name, "count") for name in ("in the answer", "in the reference", "shared"))),
-        rows=tuple((word, said[word], wanted[word], both[word]) for word in order),
+        rows=tuple((word, given[word], wanted[word], both[word]) for word in order),
         sentences=("2 x {} shared / ({} in the answer + {} in the reference) = ".format(*counts) + f"{f1:.4f}.",),
         facts={"n": 1, "shared": counts[0], "answer": counts[1], "reference": counts[2], "f1": f1},
     )
@@ -63,7 +63,7 @@ _MAX_TEXT_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class ExplainedAnswer:
-    """An answer with what it is held against; `cited` and `relevant` are judged documents."""
+    """An answer with its reference, the judged documents that it cites, and the relevant documents."""
 
     answer: Answer
     reference: Reference
@@ -72,30 +72,30 @@ class ExplainedAnswer:
 
     @property
     def text(self) -> str:
-        """What counts of the answer: nothing where it abstains."""
+        """The evaluated text, empty if the answer abstains."""
         return "" if self.answer.state == "abstained" else self.answer.text
 
     def best(self, measure: AnswerMeasure) -> str:
-        """The reference that the answer is nearest to."""
+        """The reference with the highest value."""
         return max(self.reference.expected_texts, key=lambda each: measure.value(AnswerCase(self.text, (each,))) or 0.0)
 
 
 def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure: str) -> Table:
-    """The value of a system's answer to one query: question, answer and reference first, then the parts."""
-    asked = parse_measure(measure)
-    if not isinstance(asked, AnswerMeasure) or measure not in EXPLAINERS:
-        raise UsageError(f"{measure} of one answer has no parts", fix=f"choose from: {', '.join(EXPLAINERS)}")
-    said = _explained_answer(inputs, system, query)
-    found = EXPLAINERS[measure](said, asked)
+    """The value of a system's answer to one query, with question, answer, reference and parts."""
+    parsed = parse_measure(measure)
+    if not isinstance(parsed, AnswerMeasure) or measure not in EXPLAINERS:
+        raise UsageError(f"{measure} of one answer cannot be explained by parts", fix=f"choose from: {', '.join(EXPLAINERS)}")
+    explained = _explained_answer(inputs, system, query)
+    found = EXPLAINERS[measure](explained, parsed)
     whose = f"{for_message(system)} on query {for_message(query)}"
-    told = (
+    texts = (
         f"Question: {_quote(inputs.texts[query].text if inputs.texts else '')}",
-        f"Answer: {_quote(said.text) if said.text else 'it abstains'}",
-        f"Reference: {_quote(said.best(asked)) or 'there is no answer'}",
+        f"Answer: {_quote(explained.text) if explained.text else 'none (abstained)'}",
+        f"Reference: {_quote(explained.best(parsed)) or 'none (unanswerable)'}",
     )
     title = found.title.replace(" of an answer", f" of {whose}")
     return replace(
-        found, title=title, sentences=(*told, *found.sentences), facts={**found.facts, "query": query, "system": system}
+        found, title=title, sentences=(*texts, *found.sentences), facts={**found.facts, "query": query, "system": system}
     )
 
 
@@ -103,13 +103,13 @@ def _explained_answer(inputs: AnalysisInput, system: str, query: str) -> Explain
     answers = system_run_of(inputs, system).answers
     references = references_from_queries(inputs.texts or Queries([]))
     if answers is None or query not in answers or query not in references:
-        raise UsageError(f"no answer to query {for_message(query)} can be explained", fix="name a query that has a reference")
+        raise UsageError(f"query {for_message(query)} has no answer or no reference", fix="choose a query that has both")
     if answers[query].state == "failed":
-        raise UsageError(f"the answer to query {for_message(query)} failed, and has no value", fix="name another query")
+        raise UsageError(f"the answer to query {for_message(query)} failed and has no value", fix="choose another query")
     judged = inputs.qrels.get(query, {})
     documents = {row.doc for row in inputs.runs[system].rows() if row.query == query} | set(judged)
-    wholes = cited_documents([answers[query]], documents)
-    cited = tuple(dict.fromkeys(wholes.get(doc, doc) for doc in answers[query].cited))
+    judged_documents = cited_documents([answers[query]], documents)
+    cited = tuple(dict.fromkeys(judged_documents.get(doc, doc) for doc in answers[query].cited))
     relevant = frozenset(doc for doc, grade in judged.items() if grade >= inputs.rel)
     return ExplainedAnswer(answers[query], references[query], cited, relevant)
 
@@ -123,7 +123,7 @@ def _token_bag_tables(explained: ExplainedAnswer, measure: AnswerMeasure) -> Tab
 
 
 def _reference_tables(explained: ExplainedAnswer, measure: AnswerMeasure) -> Table:
-    """Both sides as they are compared, and the value against each reference; the best counts."""
+    """The normalised answer and references, and the value against each reference; the best counts."""
     wanted = explained.reference.expected_texts
     values = [measure.value(AnswerCase(explained.text, (each,))) or 0.0 for each in wanted]
     rows = tuple(
@@ -140,16 +140,16 @@ def _compared_text(text: str, measure: AnswerMeasure) -> str:
 
 
 def _citation_tables(explained: ExplainedAnswer, measure: AnswerMeasure) -> Table:
-    """Every document that is cited or relevant."""
+    """Every cited or relevant document."""
     value = measure.value(AnswerCase(explained.text, explained.reference.expected_texts, explained.cited, explained.relevant))
     if value is None:
-        raise UsageError("the query has no relevant document, and is left out of citations", fix="name another query")
+        raise UsageError("the query has no relevant document, so its citations have no value", fix="choose another query")
     docs = [*explained.cited, *sorted(explained.relevant - set(explained.cited))]
     columns = (Column("document"), Column("cited", "flag"), Column("relevant", "flag"))
     rows = tuple((doc, doc in explained.cited, doc in explained.relevant) for doc in docs)
     both, of = len(explained.relevant & set(explained.cited)), explained.cited if measure.name == "CiteP" else explained.relevant
-    told = f"{both} cited and relevant / {len(of)} {'cited' if measure.name == 'CiteP' else 'relevant'} = {value:.4f}."
-    return Table("explain-answer", f"{measure} of an answer: {value:.4f}", columns, rows, (told,))
+    formula = f"{both} cited and relevant / {len(of)} {'cited' if measure.name == 'CiteP' else 'relevant'} = {value:.4f}."
+    return Table("explain-answer", f"{measure} of an answer: {value:.4f}", columns, rows, (formula,))
 
 
 def _quote(text: str) -> str:
@@ -165,4 +165,4 @@ EXPLAINERS: dict[str, Callable[[ExplainedAnswer, AnswerMeasure], Table]] = {
     "CiteP": _citation_tables,
     "CiteR": _citation_tables,
 }
-"""How the value of each measure is taken apart; that of an encoder is not."""
+"""Measure to its explanation; the similarity of an encoder has none."""

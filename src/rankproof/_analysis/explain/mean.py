@@ -1,4 +1,4 @@
-"""One number taken apart: the mean into queries, or the difference of two means."""
+"""A mean, or the difference of two means, explained by the contribution of each query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUERY = Column("query", about="the query's id")
 
 
 def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int = TOP) -> Table:
-    """The queries that pull a system's summary up and down, and what each adds to it."""
+    """The queries with the highest and lowest values, and what each adds to the system's summary."""
     one = measure_result(inputs, system, measure)
     values, share = one.values, _share(one)
     pulls = None if share is None else (values - one.value) / len(values) if one.summary == "mean" else values
@@ -28,8 +28,8 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
     columns = (
         _QUERY,
         Column("value", "value", f"{measure} of the query"),
-        Column("contribution", "value", "what it adds to the summary"),
-        Column("pull", "difference", "how far it pulls the mean away from where it is"),
+        Column("contribution", "value", "what the query adds to the summary"),
+        Column("effect", "difference", "how much the query moves the mean, compared with a query of mean value"),
         *_text_column(inputs),
     )
     return Table(
@@ -43,15 +43,15 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
 
 
 def explain_difference(inputs: AnalysisInput, system: str, against: str, measure: str, *, top: int = TOP) -> Table:
-    """The queries that make the difference between two systems, and what each adds to it."""
+    """The queries with the largest differences between two systems, and what each adds to the difference of means."""
     one, other = measure_result(inputs, system, measure), measure_result(inputs, against, measure)
     if one.query_ids != other.query_ids:
         raise UsageError(
-            f"{for_message(system)} and {for_message(against)} are summarised over different queries",
+            f"{for_message(system)} and {for_message(against)} have means over different queries",
             fix="leave out --skip-missing",
         )
     if one.summary == "geometric":
-        raise UsageError(f"{measure} is a geometric mean: its difference is no sum over queries", fix="explain AP")
+        raise UsageError(f"{measure} is a geometric mean: its difference is not a sum over queries", fix="explain AP")
     differences = one.values - other.values
     parts = differences / (len(differences) if one.summary == "mean" else 1)
     rows = _both_ends(one.query_ids, [one.values, other.values], [parts], top)
@@ -71,15 +71,15 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
         columns=columns,
         rows=tuple((*row, *_text(inputs, row[0])) for row in rows),
         sentences=(
-            f"{for_message(system)} is {whole:+.4f} against {for_message(against)}: {int((parts > 0).sum())} queries add {up:+.4f}, "
-            f"{int((parts < 0).sum())} take {down:+.4f}, {int((parts == 0).sum())} are equal.",
+            f"{for_message(system)} minus {for_message(against)} is {whole:+.4f}: {int((parts > 0).sum())} queries add {up:+.4f},"
+            f" {int((parts < 0).sum())} add {down:+.4f}, {int((parts == 0).sum())} are equal.",
         ),
         facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": whole},
     )
 
 
 def _share(one: MeasureResult) -> FloatArray | None:
-    """What each query adds to the summary; None where it is no sum."""
+    """What each query adds to the summary; None if the summary is not a sum."""
     if one.summary == "geometric":
         return None
     return one.values / len(one.values) if one.summary == "mean" else one.values
@@ -87,20 +87,20 @@ def _share(one: MeasureResult) -> FloatArray | None:
 
 def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str, ...]:
     if one.summary == "geometric":
-        return (f"{measure} is a geometric mean: it is no sum over queries and cannot be taken apart so; AP can.",)
+        return (f"{measure} is a geometric mean, not a sum over queries; explain AP instead.",)
     zeros, n = int((one.values == 0).sum()), len(one.values)
     every = pluralise(n, "query", "queries")
-    said = [f"The contributions of all {every} add up to {one.value:.4f}, the {one.summary} of {for_message(system)}."]
+    sentences = [f"The contributions of all {every} add up to {one.value:.4f}, the {one.summary} of {for_message(system)}."]
     if one.summary == "mean" and zeros:
-        if_not = pluralise(zeros, "query has 0; were it", "queries have 0; were they all")
-        said.append(f"{if_not} 1, the mean would be {one.value + zeros / n:.4f}.")
-    return tuple(said)
+        if_not = pluralise(zeros, "query has value 0; with it at", "queries have value 0; with all of them at")
+        sentences.append(f"{if_not} 1, the mean would be {one.value + zeros / n:.4f}.")
+    return tuple(sentences)
 
 
 def _both_ends(
     queries: Sequence[str], values: Sequence[FloatArray], parts: Sequence[FloatArray | None], top: int
 ) -> list[tuple[CellValue, ...]]:
-    """The `top` queries at either end, by the last parts or by the values, and all between as one row with sums of parts."""
+    """The `top` queries at either end, by the last parts or by the values; the others are one row with the sums of parts."""
     key = values[0] if parts[-1] is None else parts[-1]
     order = np.argsort(-key, kind="stable").tolist()
     between = order[top:-top] if len(order) > 2 * top else []
@@ -117,7 +117,7 @@ def _cell(column: FloatArray | None, at: int) -> float | None:
 
 
 def _text_column(inputs: AnalysisInput) -> tuple[Column, ...]:
-    return () if inputs.texts is None else (Column("text", about="the query"),)
+    return () if inputs.texts is None else (Column("text", about="text of the query"),)
 
 
 def _text(inputs: AnalysisInput, query: CellValue) -> tuple[CellValue, ...]:

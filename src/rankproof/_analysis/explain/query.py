@@ -1,4 +1,4 @@
-"""One query by rank; ideal list."""
+"""The value of one query, explained rank by rank, and the ideal ranking of the query."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rankproof.measures._base import BinaryMeasure, Measure, discounts
 from rankproof.measures._relevant import SumParts, sum_by_query
 
 NOT_RETRIEVED = "not retrieved"
-_RANK_COLUMN = Column("stands at", "count", "its rank in the system's list")
+_RANK_COLUMN = Column("system rank", "count", "its rank in the system's ranking")
 
 
 def ideal_table(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str, ranked_list: RankedList, rows: int) -> Table:
-    """The best list that the judgements allow where the measure has one, else all that is relevant."""
+    """The ideal ranking if the measure has one, else the relevant documents."""
     ranks = {doc: rank for rank, doc in enumerate(ranked_list.docs, start=1)}
     if measure.ideal(hits.judged) is None:
         return _relevant(inputs, measure, query, ranks, rows)
@@ -33,7 +33,7 @@ def ideal_table(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
 def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str, ranks: dict[str, int], rows: int) -> Table:
     judged = hits.judged
     ideal = measure.ideal(judged)
-    assert ideal is not None, "asked only where there is one"
+    assert ideal is not None, "the caller checks this"
     of_query = judged.queries.index(query)
     start = int(judged.offsets[of_query])
     docs = _by_grade(inputs, query)
@@ -50,13 +50,13 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
         *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN),
     )
     missed = sum(row[-1] == NOT_RETRIEVED for row in found)
-    said = [f"The ideal list adds up to {whole:.4f}; {missed} of its {len(found)} documents were not retrieved."]
+    sentence = f"The ideal ranking adds up to {whole:.4f}; {missed} of its {len(found)} documents were not retrieved."
     return Table(
         name="explain-ideal",
-        title=f"The ideal list of query {for_message(query)}",
+        title=f"Ideal ranking of query {for_message(query)}",
         columns=columns,
         rows=tuple(found[:rows]),
-        sentences=(*said, *_more_rows(len(found), rows)),
+        sentences=(sentence, *_more_rows(len(found), rows)),
         facts={"n": 1, "query": query, "sum": whole, "documents": len(found)},
     )
 
@@ -69,7 +69,7 @@ def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[s
     missed = sum(doc not in ranks for doc in docs)
     return Table(
         name="explain-relevant",
-        title=f"The relevant documents of query {for_message(query)}",
+        title=f"Relevant documents of query {for_message(query)}",
         columns=(Column("document"), Column("grade", "count"), _RANK_COLUMN),
         rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED)) for doc in docs[:rows]),
         sentences=(f"{missed} of {len(docs)} relevant documents were not retrieved.", *_more_rows(len(docs), rows)),
@@ -78,7 +78,7 @@ def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[s
 
 
 def _by_grade(inputs: AnalysisInput, query: str) -> list[str]:
-    """The judged documents in the order of the judged grades, highest first; equal ones by id."""
+    """The judged documents, highest grade first, then by id."""
     grades = inputs.qrels[query]
     return sorted(grades, key=lambda doc: (-grades[doc], doc))
 
@@ -89,7 +89,7 @@ def _more_rows(count: int, rows: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RankContribution:
-    """What one rank adds; `contribution` is scale x term / whole."""
+    """What one rank adds; `contribution` is scale x term / denominator."""
 
     rank: int
     gain: float
@@ -100,7 +100,7 @@ class RankContribution:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedValue:
-    """A value taken apart: scale x total / whole."""
+    """A value as scale x total / denominator, with its parts by rank."""
 
     parts: tuple[RankContribution, ...]
     total: float
@@ -108,21 +108,21 @@ class ExplainedValue:
     scale: float
 
     def by_rank(self) -> dict[int, RankContribution]:
-        """The parts that add something."""
+        """The parts that are not 0."""
         return {part.rank: part for part in self.parts if part.term}
 
 
 def explain_value(parts: SumParts, query: int) -> ExplainedValue:
-    """The parts of one query, by its place among the hits' queries."""
+    """The parts of one query, given its index in the hits."""
     total = sum_by_query(parts.hits.query_index[parts.at], parts.terms, len(parts.hits.queries))[query]
     return ExplainedValue(tuple(_rank_contributions(parts, query)), float(total), float(parts.denominator[query]), parts.scale)
 
 
 def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContribution]:
-    hits, whole = parts.hits, float(parts.denominator[query])
+    hits, denominator = parts.hits, float(parts.denominator[query])
     for index in np.flatnonzero(hits.query_index[parts.at] == query).tolist():
         term = float(parts.terms[index])
-        contribution = parts.scale * term / whole if whole else 0.0
+        contribution = parts.scale * term / denominator if denominator else 0.0
         rank = int(hits.ranks[parts.at[index]])
         yield RankContribution(rank, float(parts.gain[index]), float(parts.discount[index]), term, contribution)
 
@@ -132,15 +132,15 @@ UNJUDGED_TEXT = "unjudged"
 COLUMNS = (
     Column("rank", "count"),
     Column("document"),
-    Column("score", "number", "as the system gave it"),
-    Column("grade", "count", "as judged"),
-    Column("gain", "value", "what the document is worth"),
-    Column("discount", "value", "the factor of its rank"),
-    Column("term", "value", "gain x discount: what is added"),
-    Column("contribution", "value", "the term's part of the value"),
+    Column("score", "number", "the system's score"),
+    Column("grade", "count", "the judgement"),
+    Column("gain", "value", "gain of its grade"),
+    Column("discount", "value", "discount of its rank"),
+    Column("term", "value", "gain x discount"),
+    Column("contribution", "value", "what it adds to the value"),
 )
 DENOMINATORS = {
-    "nDCG": "the DCG of the ideal list",
+    "nDCG": "the ideal DCG",
     "AP": "all relevant documents",
     "P": "the cutoff",
     "R": "all relevant documents",
@@ -155,7 +155,7 @@ DENOMINATORS = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Query:
-    """What is asked, with what is known of it; `taken` is None where the measure cannot be taken apart by rank."""
+    """One query of one system; `explained` is None if the measure is not a sum over ranks."""
 
     inputs: AnalysisInput
     system: str
@@ -170,14 +170,14 @@ class _Query:
 
 
 def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:
-    """The ranking with what each document adds to the measure, then the ideal list or the relevant documents."""
+    """The ranking with what each document adds to the value, then the ideal ranking or the relevant documents."""
     one = measure_result(inputs, system, measure)
     _refuse_unknown(query, one)
     hits = all_hits(inputs)[system]
     parts = one.measure.parts(hits)
-    taken = None if parts is None else explain_value(parts, hits.queries.index(query))
+    explained = None if parts is None else explain_value(parts, hits.queries.index(query))
     ranked_list = ranked_lists(inputs, system, [query]).get(query, EMPTY_LIST)
-    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, taken), rows)
+    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, explained), rows)
     if one.measure.kind == "count":
         return [ranking]
     return [ranking, ideal_table(inputs, one.measure, hits, query, ranked_list, rows)]
@@ -189,7 +189,7 @@ def _ranking(query: _Query, rows: int) -> Table:
     within = min(getattr(measure, "cutoff", None) or rows, rows, len(ranked_list.docs))
     ranks = sorted({*range(1, within + 1), *adding})
     text = "" if inputs.texts is None or query.id not in inputs.texts else f": {clip_text(inputs.texts[query.id].text)}"
-    snippets = (Column("text", about="the beginning of the document"),) if inputs.snippets else ()
+    snippets = (Column("text", about="start of the document"),) if inputs.snippets else ()
     return Table(
         name="explain-query",
         title=f"{measure} of {for_message(query.system)} for query {for_message(query.id)}{text}",
@@ -212,16 +212,16 @@ def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellV
 def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
     one, value, retrieved = query.one, query.value, len(query.ranked_list.docs)
     if query.explained is None:
-        return (f"{one.measure} is {value:.4f} here; it is no sum over documents and cannot be taken apart by rank.",)
-    said = [_sum_sentence(one, value, query.explained)]
+        return (f"{one.measure} is {value:.4f}; it is not a sum over documents and has no parts by rank.",)
+    sentences = [_sum_sentence(one, value, query.explained)]
     if not retrieved:
-        said.append("The system retrieved nothing for this query, so it counts 0.")
+        sentences.append("The system retrieved no document for this query, so its value is 0.")
     elif shown_rows < retrieved:
-        said.append(f"{retrieved - shown_rows} more of {retrieved} retrieved documents add nothing.")
+        sentences.append(f"The other {retrieved - shown_rows} of {retrieved} retrieved documents add nothing.")
     if one.summary == "mean":
         n = pluralise(one.queries, "query", "queries")
-        said.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
-    return tuple(said)
+        sentences.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
+    return tuple(sentences)
 
 
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
@@ -234,11 +234,11 @@ def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -
 
 
 def _facts(query: _Query) -> dict[str, Any]:
-    one, taken = query.one, query.explained
+    one, explained = query.one, query.explained
     known = {"n": one.queries, "system": query.system, "measure": str(one.measure), "query": query.id, "value": query.value}
-    if taken is None:
-        return {**known, "taken_apart": False}
-    return {**known, "taken_apart": True, "sum": taken.total, "whole": taken.denominator, "scale": taken.scale}
+    if explained is None:
+        return {**known, "explained": False}
+    return {**known, "explained": True, "sum": explained.total, "denominator": explained.denominator, "scale": explained.scale}
 
 
 def _refuse_unknown(query: str, one: MeasureResult) -> None:

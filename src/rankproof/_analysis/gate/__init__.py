@@ -1,1 +1,1 @@
-"""Whether systems may pass: values of today against blessed ones."""
+"""Quality gate: systems compared with a saved baseline and with thresholds."""

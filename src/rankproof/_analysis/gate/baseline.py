@@ -1,4 +1,4 @@
-"""Saved baseline and its JSON."""
+"""A saved baseline and its JSON file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankproof.measures._parse import parse_measure
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
-    """One system: measure to query to value, and the judged queries that its run did not have."""
+    """One system: measure to query to value, and the judged queries missing from its run."""
 
     name: str
     measures: Mapping[str, Mapping[str, float]]
@@ -31,9 +31,9 @@ class SavedValues:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Baseline:
-    """Blessed systems, what they were measured on, how rankings were read, by which version and when.
+    """Saved values of systems, with the data, read options, version and time.
 
-    `fingerprint` is the dataset's, empty where there were only run files.
+    `fingerprint` is that of the dataset, empty for run files.
     """
 
     name: str
@@ -47,59 +47,60 @@ class Baseline:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures, which are the same for every system."""
+        """The measures, the same for every system."""
         return tuple(self.systems[0].measures)
 
 
 def make_baseline(inputs: AnalysisInput, *, version: str, made: str, systems: Collection[str] = ()) -> Baseline:
-    """The evidence as a baseline, all of its systems or those that are named."""
+    """A baseline of all systems, or of the named ones."""
     chosen = chosen_systems(inputs, systems)
-    blessed = tuple(saved_values(inputs, name) for name in chosen)
     return Baseline(
         name=inputs.name,
         fingerprint=inputs.fingerprint,
         qrels_fingerprint=inputs.qrels_fingerprint,
         rel=inputs.rel,
         read_options=reading_facts(inputs),
-        systems=blessed,
+        systems=tuple(saved_values(inputs, name) for name in chosen),
         version=version,
         made=made,
     )
 
 
 def chosen_systems(inputs: AnalysisInput, names: Collection[str]) -> tuple[str, ...]:
-    """The systems that are named, or all."""
+    """The named systems, or all."""
     wanted = {checked_system(inputs, name) for name in names}
     return tuple(name for name in inputs.systems if not wanted or name in wanted)
 
 
 def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
-    """One system's values, and the judged queries that its run lacks."""
+    """The values of one system, and the judged queries missing from its run."""
     missing = frozenset(inputs.result.queries).difference(inputs.runs[name].queries)
     return SavedValues(name, inputs.result.per_query(name), missing)
 
 
 def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:
-    """How rankings are read, as far as values depend on it."""
+    """The read options that values depend on."""
     return {name: value for name, value in asdict(inputs.read_options).items() if name != "threads"}
 
 
 def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
-    """A baseline of other data, or one that was made under other rules, says nothing."""
+    """Checks that the baseline has the same data, relevance threshold and read options."""
     prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
     if differs := different_data(*prints):
         raise UsageError(
-            f"the baseline {for_message(baseline.name)} is about other data than {for_message(inputs.name)} ({differs})",
-            fix="gate on the documents, queries and judgements that were blessed, or bless again",
+            f"the baseline {for_message(baseline.name)} was saved with other data than {for_message(inputs.name)} ({differs})",
+            fix="use the documents, queries and judgements of the baseline, or save a new baseline",
         )
     if baseline.rel != inputs.rel:
-        raise UsageError(f"the baseline was made with --rel {baseline.rel}, this is {inputs.rel}", fix="use the same --rel")
+        raise UsageError(
+            f"the baseline was saved with --rel {baseline.rel}, this run has --rel {inputs.rel}", fix="use the same --rel"
+        )
     if dict(baseline.read_options) != reading_facts(inputs):
-        raise UsageError("the baseline was made with rankings read otherwise", fix="use the options that it was blessed with")
+        raise UsageError("the baseline was saved with other read options", fix="use the same read options as when it was saved")
 
 
 FORMAT = "rankproof-baseline"
-_SAVE_AGAIN = "the file is damaged or was changed: bless a baseline again"
+_SAVE_AGAIN = "the file is damaged or was edited: save the baseline again with `rankproof save-baseline`"
 
 
 def baseline_json(baseline: Baseline) -> str:
@@ -120,10 +121,10 @@ def baseline_json(baseline: Baseline) -> str:
 
 
 def parse_baseline(text: str, source: str) -> Baseline:
-    """The baseline that the text holds."""
+    """Parses a baseline."""
     values = JsonObject(strict_json.parse_strict_json(text, source=source), source)
     if values.plain.get("format") != FORMAT:
-        raise values.error("this is no baseline", "name a file that `rankproof save-baseline` wrote")
+        raise values.error("this is not a baseline", "pass a file that `rankproof save-baseline` wrote")
     try:
         return _baseline(values)
     except InputError as error:
@@ -136,7 +137,7 @@ def _baseline(values: JsonObject) -> Baseline:
     systems = tuple(map(_system, values.each("systems")))
     names = {system.name for system in systems}
     if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:
-        raise values.error("systems are missing, have the same name, or different measures")
+        raise values.error("systems are missing, have the same name, or have different measures")
     return Baseline(
         name=values.text("name"),
         fingerprint=values.text("fingerprint"),
@@ -167,7 +168,7 @@ def _system(values: JsonObject) -> SavedValues:
         raise measures.error("a system has no measure")
     found = {name: _per_query(measures.inside(name), name) for name in measures.plain}
     if len({frozenset(per_query) for per_query in found.values()}) > 1 or not any(found.values()):
-        raise measures.error("measures have no queries, or different ones")
+        raise measures.error("measures have no queries or different queries")
     return SavedValues(values.text("name"), found, frozenset(values.texts("missing")))
 
 
@@ -175,11 +176,11 @@ def _per_query(values: JsonObject, name: str) -> Mapping[str, float]:
     each = values.inside("per_query")
     numbers = {query: each.number(query) for query in each.plain}
     if not all(map(math.isfinite, numbers.values())):
-        raise values.error(f"{name} has a value that is no finite number")
+        raise values.error(f"{name} has a value that is not a finite number")
     try:
-        told = parse_measure(name).summarise(_values_json(numbers))
+        summary = parse_measure(name).summarise(_values_json(numbers))
     except UsageError as error:
         raise values.error(error.what) from None
-    if told != values.number("value"):
-        raise values.error(f"{name} is {values.number('value')}, and its queries give {told}")
+    if summary != values.number("value"):
+        raise values.error(f"{name} is {values.number('value')}, but its queries give {summary}")
     return numbers

@@ -1,4 +1,4 @@
-"""Gate()."""
+"""`gate`: decisions on the systems, and their table."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What was decided, and what must be known beside it."""
+    """The decisions and notes of a gate."""
 
     decisions: tuple[Decision, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether everything passes."""
+        """Whether all decisions pass."""
         return all(decision.passed for decision in self.decisions)
 
 
 def decide(
     inputs: AnalysisInput,
     baseline: Baseline | None,
-    settings: GateOptions,
+    options: GateOptions,
     *,
     systems: Sequence[str] = (),
     groupings: Iterable[Grouping] = (),
 ) -> GateResult:
-    """Every decision: queries that went missing, drops against the baseline, in whole and by segment, and thresholds."""
-    settings = settings.with_rel(inputs.rel)
+    """All decisions: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
+    options = options.with_rel(inputs.rel)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
-    bounds = [_decide_threshold(inputs, one, each) for one in now for each in settings.thresholds]
+    bounds = [_decide_threshold(inputs, one, each) for one in now for each in options.thresholds]
     missing = tuple(_missing(inputs, {one.name for one in now}))
     if baseline is None:
         return GateResult(tuple(bounds), missing)
     check_same_data(inputs, baseline)
-    pairs, gone = _paired(now, baseline, named=bool(systems))
-    drops, segments = _drops(pairs, settings), _segment_drops(pairs, groupings, settings)
-    found = [*map(decide_missing_system, gone), *(decide_queries(*pair) for pair in pairs), *drops, *segments]
-    tests, small = undetectable_drops(drops, segments, settings), small_segments(segments, settings)
+    pairs, missing_systems = _paired(now, baseline, named=bool(systems))
+    drops, segments = _drops(pairs, options), _segment_drops(pairs, groupings, options)
+    found = [*map(decide_missing_system, missing_systems), *(decide_queries(*pair) for pair in pairs), *drops, *segments]
+    tests, small = undetectable_drops(drops, segments, options), small_segments(segments, options)
     return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small))
 
 
@@ -76,29 +76,28 @@ def _decide_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Thresh
 
 
 def _missing(inputs: AnalysisInput, systems: Collection[str]) -> Iterator[str]:
-    """The judged queries that a run lacks, and whether they count."""
+    """The notes on missing queries and answers."""
     for system in inputs.result.systems:
         if system.name in systems:
             yield from (f"{for_message(system.name)}: {note.text}" for note in system.notes if note.code in _MISSING_NOTES)
 
 
 def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> tuple[SystemPairs, list[str]]:
-    """Systems now and before, by name, or the only ones on both sides; and those of the baseline that are gone."""
+    """Systems now and in the baseline, matched by name or as the only ones; and the missing systems of the baseline."""
     before = {system.name: system for system in baseline.systems}
     if len(before) == 1 and len(now) == 1:
         return [(now[0], baseline.systems[0])], []
     pairs = [(one, before[one.name]) for one in now if one.name in before]
     if not pairs:
-        blessed = ", ".join(map(for_message, before))
-        raise UsageError(
-            "no system has the name of a blessed one", fix=f"choose with --system, or bless again; blessed: {blessed}"
-        )
+        saved = ", ".join(map(for_message, before))
+        fix = f"choose with --system, or save a new baseline; systems of the baseline: {saved}"
+        raise UsageError("no system has the name of a system in the baseline", fix=fix)
     here = {one.name for one in now}
     return pairs, [] if named else [name for name in before if name not in here]
 
 
 def _tested(pairs: SystemPairs) -> list[tuple[SavedValues, SavedValues, str]]:
-    """What is tested: each system under each measure whose mean may be better or worse."""
+    """The tests: each system under each measure whose mean can be better or worse."""
     shared = [(now, before, name) for now, before in pairs for name in now.measures if name in before.measures]
     return [(now, before, name) for now, before, name in shared if _can_be_worse(name)]
 
@@ -108,83 +107,84 @@ def _can_be_worse(name: str) -> bool:
     return measure.summary == "mean" and measure.higher_is_better is not None
 
 
-def _drops(pairs: SystemPairs, settings: GateOptions) -> list[Decision]:
+def _drops(pairs: SystemPairs, options: GateOptions) -> list[Decision]:
     tested = _tested(pairs)
     known = dict.fromkeys(name for _, _, name in tested)
     if not known:
-        raise UsageError("nothing of the baseline is measured", fix=f"measure some of: {', '.join(pairs[0][1].measures)}")
-    for measure in settings.max_drops:
+        raise UsageError("no measure of the baseline was evaluated", fix=f"evaluate some of: {', '.join(pairs[0][1].measures)}")
+    for measure in options.max_drops:
         if measure not in known:
-            raise UsageError(f"{measure} was not blessed: no drop can be seen", fix=f"choose from: {', '.join(known)}")
-    changes = [_change(now, before, name, before.measures[name], settings) for now, before, name in tested]
+            raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(known)}")
+    changes = [_change(now, before, name, before.measures[name], options) for now, before, name in tested]
     return [
-        decide_change(now.name, name, change, settings, tests=len(tested))
+        decide_change(now.name, name, change, options, tests=len(tested))
         for (now, _, name), change in zip(tested, holm_corrected(changes), strict=True)
     ]
 
 
-def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], settings: GateOptions) -> list[Decision]:
+def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[Decision]:
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
     tested = [(*one, segment) for one in _tested(pairs) for segment in segments]
-    changes = [_change(now, before, name, segments[segment], settings) for now, before, name, segment in tested]
+    changes = [_change(now, before, name, segments[segment], options) for now, before, name, segment in tested]
     return [
-        decide_segment(now.name, name, segment, change, settings, tests=len(tested))
+        decide_segment(now.name, name, segment, change, options, tests=len(tested))
         for (now, _, name, segment), change in zip(tested, holm_corrected(changes), strict=True)
     ]
 
 
-def _change(now: SavedValues, before: SavedValues, name: str, queries: Iterable[str], settings: GateOptions) -> BaselineChange:
-    return baseline_change(name, before.measures[name], now.measures[name], queries, settings)
+def _change(now: SavedValues, before: SavedValues, name: str, queries: Iterable[str], options: GateOptions) -> BaselineChange:
+    return baseline_change(name, before.measures[name], now.measures[name], queries, options)
 
 
 def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
-    """What is measured against a system of another name, and what is not measured against anything."""
+    """Systems that are new or compared with another name, and measures that are not compared."""
     before = {one.name: theirs for one, theirs in pairs}
     for one in now:
         if one.name not in before:
-            yield f"{for_message(one.name)} is new: there is nothing blessed to measure it against"
+            yield f"{for_message(one.name)} is not in the baseline and is not compared"
         elif before[one.name].name != one.name:
-            yield f"{for_message(one.name)} is measured against {for_message(before[one.name].name)}, the only system that was blessed"
+            other = for_message(before[one.name].name)
+            yield f"{for_message(one.name)} is compared with {other}, the only system of the baseline"
     one, theirs = pairs[0]
     if left_out := [name for name in one.measures if name not in theirs.measures]:
-        yield f"not measured against the baseline, which lacks them: {', '.join(left_out)}"
-    if strange := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
-        yield f"not tested, being no means that can be better or worse: {', '.join(strange)}"
+        yield f"not compared, as the baseline lacks them: {', '.join(left_out)}"
+    if untested := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
+        yield f"not tested, as they are not means that can be better or worse: {', '.join(untested)}"
 
 
 COLUMNS = (
-    Column("what", about="system, measure and segment; or its queries; or a bound; or the test itself"),
+    Column("what", about="system and measure, segment, queries or threshold; or the test"),
     Column("decision", about="failed or passed"),
-    Column("before", "value", "the mean in the baseline"),
-    Column("now", "value", "the mean now, on the same queries"),
-    Column("difference", "difference", "now less before"),
+    Column("before", "value", "mean in the baseline"),
+    Column("now", "value", "mean now, on the same queries"),
+    Column("difference", "difference", "now minus before"),
     Column(
-        "p", "p", "sign-flip randomisation test, two-sided, Holm over all measures and systems, or over all of these by segments"
+        "p", "p", "sign-flip randomisation test, two-sided, Holm over all systems and measures, and separately over all segments"
     ),
-    Column("n", "count", "queries that both have; of a bound, those that the mean runs over"),
+    Column("n", "count", "common queries; for a threshold, the queries of the mean"),
 )
 
 
-def gate_table(gate: GateResult, settings: GateOptions) -> Table:
-    """All decisions, failed ones first, a sentence for each; segments that passed are counted only."""
+def gate_table(gate: GateResult, options: GateOptions) -> Table:
+    """All decisions, failed ones first, with a sentence for each; passed segments are only counted."""
     ordered = sorted(gate.decisions, key=lambda decision: decision.passed)
-    told = [decision for decision in ordered if not decision.passed or decision.kind != "segment"]
+    described = [decision for decision in ordered if not decision.passed or decision.kind != "segment"]
     return Table(
         "gate",
         gate_verdict(gate),
         COLUMNS,
         tuple(map(_row, ordered)),
         sentences=(
-            *(f"{decision_outcome(decision)}: {decision.sentence}" for decision in told),
+            *(f"{decision_outcome(decision)}: {decision.sentence}" for decision in described),
             *_passed_segments(ordered),
-            *_how(ordered, settings),
+            *_how(ordered, options),
         ),
         notes=gate.notes,
         facts={
             "passed": gate.passed,
-            "alpha": settings.alpha,
-            "samples": settings.samples,
-            "seed": settings.seed,
+            "alpha": options.alpha,
+            "samples": options.samples,
+            "seed": options.seed,
             "correction": "holm",
             "decisions": list(map(_decision_facts, ordered)),
         },
@@ -193,28 +193,28 @@ def gate_table(gate: GateResult, settings: GateOptions) -> Table:
 
 
 def _passed_segments(decisions: list[Decision]) -> list[str]:
-    """The segments that passed, in one sentence."""
+    """The number of passed segments in one sentence."""
     passed = [decision for decision in decisions if decision.passed and decision.kind == "segment"]
     if not passed:
         return []
     drops = sum(bool(decision.change and decision.change.is_worse) for decision in passed)
-    return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that chance may explain."]
+    return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that are not significant."]
 
 
-def _how(decisions: list[Decision], settings: GateOptions) -> list[str]:
-    """How changes were tested, in a sentence."""
-    families = [sum(one.kind == matter for one in decisions) for matter in ("drop", "segment")]
+def _how(decisions: list[Decision], options: GateOptions) -> list[str]:
+    """The method of the tests in one sentence."""
+    families = [sum(one.kind == kind for one in decisions) for kind in ("drop", "segment")]
     if not any(families):
         return []
-    over = " and over ".join(pluralise(many, f"test of {what}", f"tests of {what}") for many, what in _family_names(families))
+    families_text = " and over ".join(
+        pluralise(many, f"test of {what}", f"tests of {what}") for many, what in _family_names(families)
+    )
     most = max(one.change.n for one in decisions if one.change)
     flips = (
-        f"{settings.samples:,} flips, exact up to {MAX_EXACT_QUERIES} queries"
-        if most > MAX_EXACT_QUERIES
-        else "exact, every flip"
+        f"{options.samples:,} flips, exact up to {MAX_EXACT_QUERIES} queries" if most > MAX_EXACT_QUERIES else "exact, all flips"
     )
-    how = f"sign-flip randomisation test ({flips}), two-sided, alpha {settings.alpha:g}"
-    return [f"How: {how}, Holm over {over}; seed {settings.seed}."]
+    how = f"sign-flip randomisation test ({flips}), two-sided, alpha {options.alpha:g}"
+    return [f"Method: {how}, Holm over {families_text}; seed {options.seed}."]
 
 
 def _family_names(families: list[int]) -> list[tuple[int, str]]:
@@ -226,9 +226,9 @@ def _decision_facts(decision: Decision) -> dict[str, Any]:
     named = {"system": decision.system or None, "measure": decision.measure or None, "segment": decision.segment or None}
     return {
         "passed": decision.passed,
-        "matter": decision.kind,
+        "kind": decision.kind,
         **named,
-        "said": decision.sentence,
+        "sentence": decision.sentence,
         "value": decision.value,
         "n": change["n"] if change else decision.n,
         "change": change,
@@ -236,7 +236,7 @@ def _decision_facts(decision: Decision) -> dict[str, Any]:
 
 
 def gate_verdict(gate: GateResult) -> str:
-    """The whole in a line."""
+    """The result in one line."""
     decisions = gate.decisions
     failed = sum(not decision.passed for decision in decisions)
     count = f"{len(decisions):,} decision{'' if len(decisions) == 1 else 's'}"
@@ -244,7 +244,7 @@ def gate_verdict(gate: GateResult) -> str:
 
 
 def decision_outcome(decision: Decision) -> str:
-    """How it was decided, in a word."""
+    """The decision in one word."""
     return "passed" if decision.passed else "failed"
 
 

@@ -1,4 +1,4 @@
-"""Thresholds, tests, decisions."""
+"""Rules of the gate: thresholds, allowed drops, tests and decisions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A measure's mean, and the bound that it must keep to."""
+    """A bound on the mean of a measure."""
 
     measure: str
     sign: str
     bound: float
 
     def is_met(self, value: float) -> bool:
-        """Whether the value keeps to the bound."""
+        """Whether the value meets the bound."""
         return _SIGNS[self.sign](value, self.bound)
 
     def __str__(self) -> str:
@@ -46,33 +46,35 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class GateOptions(SamplingOptions):
-    """`max_drops` says by measure how much may be lost; there the test for significance does not decide."""
+    """Options of the gate; a measure in `max_drops` may drop by that much, and its significance does not matter."""
 
     thresholds: tuple[Threshold, ...] = ()
     max_drops: Mapping[str, float] = field(default_factory=dict)
 
     def with_rel(self, rel: int) -> GateOptions:
-        """The same, measures named as an evaluation with that rel names them."""
+        """The options with measure names of an evaluation with that relevance threshold."""
         bounds = tuple(replace(one, measure=_full_name(one.measure, rel)) for one in self.thresholds)
         return replace(self, thresholds=bounds, max_drops={_full_name(name, rel): drop for name, drop in self.max_drops.items()})
 
 
 def threshold_of(text: str) -> Threshold:
-    """A threshold as it is written: nDCG@10>=0.45."""
+    """Parses a threshold such as nDCG@10>=0.45."""
     found = _THRESHOLD.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"threshold {for_message(text)} says nothing", fix="write it like nDCG@10>=0.45")
+        raise UsageError(f"{for_message(text)} is not a threshold", fix="write it like nDCG@10>=0.45")
     return Threshold(str(parse_measure(found["measure"])), found["sign"], _number(found["bound"], text))
 
 
 def max_drop_of(text: str) -> tuple[str, float]:
-    """A measure and the drop that is allowed, as they are written: nDCG@10=0.02."""
+    """Parses a measure and its allowed drop, such as nDCG@10=0.02."""
     measure, equals, bound = text.strip().rpartition("=")
     if not equals or not measure:
-        raise UsageError(f"drop {for_message(text)} says nothing", fix="write it like nDCG@10=0.02")
+        raise UsageError(f"{for_message(text)} is not an allowed drop", fix="write it like nDCG@10=0.02")
     drop = _number(bound, text)
     if drop < 0:
-        raise UsageError(f"a drop of {for_message(bound.strip())} is a gain", fix="write how much may be lost, like nDCG@10=0.02")
+        raise UsageError(
+            f"an allowed drop of {for_message(bound.strip())} is negative", fix="write a number of at least 0, like nDCG@10=0.02"
+        )
     return str(parse_measure(measure)), drop
 
 
@@ -86,15 +88,15 @@ def _number(text: str, whole: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"{for_message(text.strip())} in {for_message(whole)} is no number", fix="write it like 0.45")
+        raise UsageError(f"{for_message(text.strip())} in {for_message(whole)} is not a number", fix="write it like 0.45")
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineChange:
-    """One measure of one system before and now, on the queries that both have; `p` is two-sided.
+    """One measure of one system before and now, on the common queries; `p` is two-sided.
 
-    `is_worse` is None where nothing changed on any query.
+    `is_worse` is None if no query changed.
     """
 
     before: float
@@ -106,15 +108,15 @@ class BaselineChange:
 
 
 def baseline_change(
-    measure: str, before: Mapping[str, float], now: Mapping[str, float], queries: Iterable[str], settings: GateOptions
+    measure: str, before: Mapping[str, float], now: Mapping[str, float], queries: Iterable[str], options: GateOptions
 ) -> BaselineChange:
-    """The change on the queries that both have, by the sign-flip randomisation test; p is not corrected yet."""
+    """The change on the common queries, with the uncorrected p of the sign-flip randomisation test."""
     shared = sorted(query for query in queries if query in before and query in now)
     pairs = np.array([[now[query], before[query]] for query in shared], dtype=np.float64).reshape(-1, 2)
     apart = differences(pairs[:, 0], pairs[:, 1])
     mean = math.fsum(apart.tolist()) / max(len(shared), 1)
     sign = -1.0 if parse_measure(measure).higher_is_better is False else 1.0
-    p = float(randomisation_p(pairs, settings.samples, settings.seed)[0, 1]) if apart.any() else 1.0
+    p = float(randomisation_p(pairs, options.samples, options.seed)[0, 1]) if apart.any() else 1.0
     return BaselineChange(
         before=math.fsum(pairs[:, 1].tolist()) / max(len(shared), 1),
         now=math.fsum(pairs[:, 0].tolist()) / max(len(shared), 1),
@@ -126,7 +128,7 @@ def baseline_change(
 
 
 def holm_corrected(changes: Sequence[BaselineChange]) -> list[BaselineChange]:
-    """The changes with Holm's correction over all of them."""
+    """The changes with p corrected by Holm over all of them."""
     if not changes:
         return []
     p = CORRECTIONS["holm"](np.array([change.p for change in changes])).tolist()
@@ -138,10 +140,10 @@ DecisionKind = Literal["test", "queries", "system", "drop", "threshold", "segmen
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether one thing passes, in a sentence with its numbers; `is_news` says that a reader should see it though it passes.
+    """One decision of the gate, with a sentence; `is_notable` marks a passed decision that readers should see.
 
-    `value` is a mean over `n` queries that was held against a bound, `change` one that was measured against the baseline. Only
-    a decision on the test itself has no system.
+    `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. Only a decision on the
+    test itself has no system.
     """
 
     kind: DecisionKind
@@ -157,52 +159,57 @@ class Decision:
 
     @property
     def name(self) -> str:
-        """What was decided on, in a few words."""
+        """The subject of the decision."""
         return f"{self.system} {self.measure or self.kind}{f' in {self.segment}' if self.segment else ''}".lstrip()
 
 
 def describe_change(change: BaselineChange) -> str:
-    """From where to where, on how many queries."""
+    """The change in numbers."""
     return f"from {change.before:.4f} to {change.now:.4f} ({change.difference:+.4f}, n = {change.n:,})"
 
 
 def decide_missing_system(name: str) -> Decision:
-    """A system of the baseline must still be there."""
-    return Decision("system", name, False, f"{for_message(name)} was blessed and is not here (--system leaves out the others).")
+    """A failure, as a system of the baseline is missing."""
+    return Decision(
+        "system",
+        name,
+        False,
+        f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check).",
+    )
 
 
 def decide_queries(now: SavedValues, before: SavedValues) -> Decision:
-    """Every query that was answered when the baseline was made must still be answered."""
+    """Whether every query with a ranking in the baseline still has one."""
     had = sorted({query for values in before.measures.values() for query in values} - before.missing)
     has = {query for values in now.measures.values() for query in values} - now.missing
     lost = [query for query in had if query not in has]
     name = for_message(now.name)
     if lost:
-        words = f"{len(lost):,} of {len(had):,} queries that the baseline answers went missing: {first_ids(lost)}."
-        return Decision("queries", now.name, False, f"{name}: {words}")
-    return Decision("queries", now.name, True, f"{name}: all {len(had):,} queries that the baseline answers are there.")
+        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
+        return Decision("queries", now.name, False, f"{name}: {text}")
+    return Decision("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
 
 
 def decide_threshold(system: str, threshold: Threshold, value: float, n: int) -> Decision:
-    """A mean over n queries must keep to its bound."""
+    """Whether a mean over n queries meets its threshold."""
     is_met = threshold.is_met(value)
-    words = "as asked for" if is_met else "which misses the bound"
-    sentence = f"{for_message(system)}: {threshold.measure} is {value:.4f} (n = {n:,}), {words} ({threshold})."
+    outcome = "meets" if is_met else "misses"
+    sentence = f"{for_message(system)}: {threshold.measure} is {value:.4f} (n = {n:,}) and {outcome} the threshold {threshold}."
     return Decision("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
 
 
-def decide_change(system: str, measure: str, change: BaselineChange, settings: GateOptions, *, tests: int) -> Decision:
-    """A measure must not drop: significantly, or by more than is allowed where that was said."""
-    passed, verdict, is_news = _verdict(change, settings.max_drops.get(measure), settings.alpha, tests)
+def decide_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Decision:
+    """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed."""
+    passed, verdict, is_notable = _verdict(change, options.max_drops.get(measure), options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
-    return Decision("drop", system, passed, sentence, measure, change=change, is_notable=is_news)
+    return Decision("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
 
 
 def decide_segment(
-    system: str, measure: str, segment: str, change: BaselineChange, settings: GateOptions, *, tests: int
+    system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int
 ) -> Decision:
-    """The same in one segment, always by significance: an allowed drop is one of the whole."""
-    passed, verdict, _ = _verdict(change, None, settings.alpha, tests)
+    """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only."""
+    passed, verdict, _ = _verdict(change, None, options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} in {for_message(segment)} {_direction(change)}: {verdict}."
     return Decision("segment", system, passed, sentence, measure, segment, change)
 
@@ -214,52 +221,52 @@ def _direction(change: BaselineChange) -> str:
 
 
 def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests: int) -> tuple[bool, str, bool]:
-    """Whether it passes, why, and whether a reader should see it though it passes."""
-    inputs = f"{format_p(change.p)} after Holm over {tests:,} tests" if tests > 1 else format_p(change.p)
-    is_sure = change.p <= alpha
+    """Whether it passes, why, and whether it is notable."""
+    p = f"{format_p(change.p)} after Holm over {tests:,} tests" if tests > 1 else format_p(change.p)
+    is_significant = change.p <= alpha
     if change.is_worse is None:
         return True, "nothing changed", False
     if not change.is_worse:
-        return True, f"{'an improvement' if is_sure else 'no drop'} ({inputs})", is_sure
+        return True, f"{'a significant gain' if is_significant else 'no drop'} ({p})", is_significant
     if allowed is not None:
         is_small = abs(change.difference) <= allowed
-        return is_small, f"a drop {'within' if is_small else 'of more than'} the {allowed:g} allowed ({inputs})", True
-    return not is_sure, f"{'a significant drop' if is_sure else 'a drop that chance may explain'} ({inputs})", True
+        return is_small, f"a drop {'within' if is_small else 'of more than'} the allowed {allowed:g} ({p})", True
+    return not is_significant, f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})", True
 
 
-def undetectable_drops(drops: Sequence[Decision], segments: Sequence[Decision], settings: GateOptions) -> Iterator[Decision]:
-    """A failure where no drop, or none in a segment, could be significant; a drop with a bound of its own always can fail."""
-    open_drops = [decision for decision in drops if decision.measure not in settings.max_drops]
-    if lacking := _why_undetectable(open_drops, len(drops), settings):
-        yield _cannot_be_judged(open_drops, "no drop could be significant", f"{lacking}; or use --max-drop")
-    if lacking := _why_undetectable(segments, len(segments), settings):
-        what = "no drop in a segment could be significant"
-        yield _cannot_be_judged(segments, what, f"{lacking}; or leave the segments out", "segments")
+def undetectable_drops(drops: Sequence[Decision], segments: Sequence[Decision], options: GateOptions) -> Iterator[Decision]:
+    """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
+    open_drops = [decision for decision in drops if decision.measure not in options.max_drops]
+    if lacking := _why_undetectable(open_drops, len(drops), options):
+        yield _undecidable(open_drops, "no drop can be significant", f"{lacking}; or use --max-drop")
+    if lacking := _why_undetectable(segments, len(segments), options):
+        what = "no drop in a segment can be significant"
+        yield _undecidable(segments, what, f"{lacking}; or leave the segments out", "segments")
 
 
-def small_segments(segments: Sequence[Decision], settings: GateOptions) -> Iterator[str]:
-    """How many segments cannot fail alone, where others can."""
-    small = [one for one in segments if _least_p(one, settings) > settings.alpha / len(segments)]
-    if small and not _why_undetectable(segments, len(segments), settings):
-        fewest = fewest_queries(settings.alpha / len(segments))
-        yield f"{len(small):,} of {len(segments):,} tests of segments have too few queries to fail alone: fewer than {fewest}"
+def small_segments(segments: Sequence[Decision], options: GateOptions) -> Iterator[str]:
+    """How many segments are too small to fail, if others are not."""
+    small = [one for one in segments if _least_p(one, options) > options.alpha / len(segments)]
+    if small and not _why_undetectable(segments, len(segments), options):
+        fewest = fewest_queries(options.alpha / len(segments))
+        yield f"{len(small):,} of {len(segments):,} segment tests have too few queries for a significant drop: fewer than {fewest}"
 
 
-def _cannot_be_judged(decisions: Sequence[Decision], what: str, why: str, segment: str = "") -> Decision:
+def _undecidable(decisions: Sequence[Decision], what: str, why: str, segment: str = "") -> Decision:
     queries = pluralise(max(map(_n, decisions)), "query", "queries")
-    return Decision("test", "", False, f"Cannot be judged: with {queries} {what}: {why}.", segment=segment)
+    return Decision("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
 
 
-def _why_undetectable(decisions: Sequence[Decision], tests: int, settings: GateOptions) -> str | None:
-    """Why none of the decisions can be a significant drop."""
+def _why_undetectable(decisions: Sequence[Decision], tests: int, options: GateOptions) -> str | None:
+    """Why none of the decisions can be a significant drop, or None."""
     if not decisions:
         return None
     largest = max(decisions, key=_n)
-    return why_not_significant(_least_p(largest, settings), settings.alpha / tests, _n(largest))
+    return why_not_significant(_least_p(largest, options), options.alpha / tests, _n(largest))
 
 
-def _least_p(decision: Decision, settings: GateOptions) -> float:
-    return least_p(_n(decision), settings.samples)
+def _least_p(decision: Decision, options: GateOptions) -> float:
+    return least_p(_n(decision), options.samples)
 
 
 def _n(decision: Decision) -> int:

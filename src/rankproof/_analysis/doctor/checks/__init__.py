@@ -1,1 +1,1 @@
-"""The checks, a file per subject; every file here is read, and `@check` registers its functions."""
+"""The checks, one file per topic; every file here is imported, and `@check` registers its functions."""

@@ -9,7 +9,7 @@ from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
 from rankproof._data.dataset import Document
 
 FEW_WORDS = 3
-"""A document of fewer words than this can hardly answer anything."""
+"""Documents with fewer words count as nearly empty."""
 
 
 @check(
@@ -20,68 +20,66 @@ FEW_WORDS = 3
     needs=("documents",),
     broken=lambda example: example.with_documents(e1=(" ", "\n")),
 )
-def empty(subject: DoctorInput) -> CheckResult:
+def empty(inputs: DoctorInput) -> CheckResult:
     """Documents without title and text."""
-    return _short(
-        subject, [doc.id for doc in subject.corpus.values() if not _content(doc).strip()], "have neither title nor text"
-    )
+    return _short(inputs, [doc.id for doc in inputs.corpus.values() if not _content(doc).strip()], "have neither title nor text")
 
 
 @check(
     "near-empty-documents",
     "hint",
-    "documents of a word or two",
-    advice="check that their content was not lost on the way",
+    "documents with fewer than 3 words",
+    advice="check that no content was lost during conversion",
     needs=("documents",),
     broken=lambda example: example.with_documents(e1=("", "two words")),
 )
-def near_empty(subject: DoctorInput) -> CheckResult:
-    """Documents of a word or two."""
-    counts = {doc.id: len(words_of(_content(doc))) for doc in subject.corpus.values() if len(doc.text) < 50}
-    few = [doc for doc, count in counts.items() if count < FEW_WORDS and _content(subject.corpus[doc]).strip()]
-    return _short(subject, few, f"have fewer than {FEW_WORDS} words")
+def near_empty(inputs: DoctorInput) -> CheckResult:
+    """Documents with fewer than 3 words."""
+    counts = {doc.id: len(words_of(_content(doc))) for doc in inputs.corpus.values() if len(doc.text) < 50}
+    few = [doc for doc, count in counts.items() if count < FEW_WORDS and _content(inputs.corpus[doc]).strip()]
+    return _short(inputs, few, f"have fewer than {FEW_WORDS} words")
 
 
 @check(
     "duplicate-documents",
     "warning",
     "documents with the same title and text",
-    advice="keep one of each, or judge all copies alike: a system that finds the wrong copy is punished",
+    advice="keep one of each, or judge all copies alike: a system that retrieves an unjudged copy loses",
     needs=("documents",),
     broken=lambda example: example.with_documents(e1=("About  D01", example.documents["d01"][1].upper())),
 )
-def duplicates(subject: DoctorInput) -> CheckResult:
-    """Documents with the same title and text; an example lists all that are the same."""
+def duplicates(inputs: DoctorInput) -> CheckResult:
+    """Documents with the same title and text; an example lists all copies."""
     groups: dict[str, list[str]] = {}
-    for doc in subject.corpus.values():
+    for doc in inputs.corpus.values():
         if text := normalised_text(f"{doc.title}\n{doc.text}"):
             groups.setdefault(text, []).append(doc.id)
     same = [ids for ids in groups.values() if len(ids) > 1]
     extra = sum(len(ids) - 1 for ids in same)
-    wanting = _queries_by_relevant(subject)
-    torn = sum(len({wanting.get(doc, frozenset()) for doc in ids}) > 1 for ids in same)
-    said = (
+    queries = _queries_by_relevant(inputs)
+    inconsistent = sum(len({queries.get(doc, frozenset()) for doc in ids}) > 1 for ids in same)
+    sentence = (
         f"{count_with_verb(extra, 'document repeats', 'documents repeat')} the title and text of another one; groups of copies: "
-        f"{len(same)}, judged as if the copies differed: {torn}"
+        f"{len(same)}, with different judgements: {inconsistent}"
     )
-    return check_result([" = ".join(ids) for ids in same], len(subject.corpus), said, count=extra)
+    return check_result([" = ".join(ids) for ids in same], len(inputs.corpus), sentence, count=extra)
 
 
-def _queries_by_relevant(subject: DoctorInput) -> dict[str, frozenset[str]]:
-    """Relevant document to the queries that it is relevant for."""
+def _queries_by_relevant(inputs: DoctorInput) -> dict[str, frozenset[str]]:
+    """Relevant document to its queries."""
     found: dict[str, list[str]] = {}
-    for query, docs in subject.qrels.items():
+    for query, docs in inputs.qrels.items():
         for doc, grade in docs.items():
-            if grade >= subject.rel:
+            if grade >= inputs.rel:
                 found.setdefault(doc, []).append(query)
     return {doc: frozenset(queries) for doc, queries in found.items()}
 
 
-def _short(subject: DoctorInput, ids: Sequence[str], what: str) -> CheckResult:
-    judged = {doc for docs in subject.qrels.values() for doc, grade in docs.items() if grade >= subject.rel}
+def _short(inputs: DoctorInput, ids: Sequence[str], what: str) -> CheckResult:
+    judged = {doc for docs in inputs.qrels.values() for doc, grade in docs.items() if grade >= inputs.rel}
     relevant = sum(doc in judged for doc in ids)
-    said = f"{len(ids)} of {len(subject.corpus)} documents {what}; judged relevant of them: {relevant}"
-    return check_result(ids, len(subject.corpus), said)
+    sentence = f"{len(ids)} of {len(inputs.corpus)} documents {what}; judged relevant among them: {relevant}"
+    return check_result(ids, len(inputs.corpus), sentence)
 
 
 def _content(doc: Document) -> str:

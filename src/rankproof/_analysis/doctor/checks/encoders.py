@@ -1,4 +1,4 @@
-"""Vectors, missing prompts."""
+"""Checks of encoders: collapsed or untrained vectors, missing prompts, truncation and approximate search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankproof.errors import for_message
 
 @dataclass(frozen=True, slots=True)
 class PromptedEncoders:
-    """Models whose names match the pattern, and what they expect before a query and before a passage; `…` stands for a task."""
+    """A family of models by name pattern, with the prompts before a query and a passage; `…` stands for a task."""
 
     name: str
     pattern: str
@@ -23,11 +23,11 @@ class PromptedEncoders:
     source: str
 
     def prompts(self) -> Mapping[str, str]:
-        """The prompts as a dense stage calls them."""
+        """The prompts by option name of the dense stage."""
         return {"query_prompt": self.query, "passage_prompt": self.passage}
 
     def describe(self) -> str:
-        """What is expected, for a reader."""
+        """The expected prompts as text."""
         before = {"query": self.query, "passage": self.passage}
         return " and ".join(f"{prompt!r} before a {what}" for what, prompt in before.items() if prompt)
 
@@ -69,32 +69,32 @@ PROMPTED_ENCODERS = (
 
 
 def prompted_encoders_of(source: str) -> PromptedEncoders | None:
-    """The family of a model's folder or hub name, by the last part of the name; the first that matches counts."""
+    """The first family that matches the last part of a model's folder or hub name."""
     name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2].lower()
     return next((family for family in PROMPTED_ENCODERS if re.match(family.pattern, name)), None)
 
 
-LEAST_RECALL = 0.95
-MOST_CUT = 0.1
-_MOST = 1e15
+MIN_RECALL = 0.95
+MAX_TRUNCATED = 0.1
+_MAX_COUNT = 1e15
 
 
 @check(
     "embedding-collapse",
     "severe",
-    "encoders that map everything to nearly one point",
-    advice="check that the weights are a trained encoder's and were loaded whole",
+    "encoders that map all texts to nearly the same vector",
+    advice="check that the weights are those of a trained encoder and were loaded completely",
     needs=("stages",),
     broken=lambda example: example.with_facts(collapse=0.98),
 )
-def collapsed(subject: DoctorInput) -> CheckResult:
-    """Encoders that map everything to nearly one point."""
-    told = [(name, _number(facts, "collapse"), int(_number(facts, "passages"))) for name, facts in _facts(subject)]
+def collapsed(inputs: DoctorInput) -> CheckResult:
+    """Encoders that map all texts to nearly the same vector."""
+    cosines = [(name, _number(facts, "collapse"), int(_number(facts, "passages"))) for name, facts in _facts(inputs)]
     return result_of_systems(
-        "two random passages are nearly the same vector",
+        "random passages have nearly the same vector",
         (
             SystemFault(name, count, count, f"mean cosine {mean:.3f}, {count} passages")
-            for name, mean, count in told
+            for name, mean, count in cosines
             if mean >= COLLAPSE_THRESHOLD
         ),
     )
@@ -103,96 +103,93 @@ def collapsed(subject: DoctorInput) -> CheckResult:
 @check(
     "untrained-encoder",
     "severe",
-    "encoders whose weights nobody has trained",
-    advice="load trained weights: what these find says nothing about their tokenization or their architecture",
+    "encoders with untrained weights",
+    advice="load trained weights: the values say nothing about tokenization or architecture",
     needs=("stages",),
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "none"}),
 )
-def untrained(subject: DoctorInput) -> CheckResult:
-    """Encoders whose weights are as they were drawn."""
-    return _trained(subject, "none", "no training has touched the weights")
+def untrained(inputs: DoctorInput) -> CheckResult:
+    """Encoders with random weights."""
+    return _trained(inputs, "none", "the weights are untrained")
 
 
 @check(
     "missing-prompt",
     "warning",
-    "encoders used without the prompt that they were trained with",
+    "encoders used without their training prompt",
     advice="set query_prompt and passage_prompt of the stage",
     needs=("stages",),
     broken=lambda example: example.with_facts(model={"source": "intfloat/multilingual-e5-small"}),
 )
-def missing_prompt(subject: DoctorInput) -> CheckResult:
-    """Encoders that were trained with a prompt before the text and are used without one."""
-    lacking = dict.fromkeys(words for name, facts in _facts(subject) if (words := _lacks_prompt(name, facts)))
+def missing_prompt(inputs: DoctorInput) -> CheckResult:
+    """Encoders that were trained with a prompt and are used without one."""
+    lacking = dict.fromkeys(text for name, facts in _facts(inputs) if (text := _lacks_prompt(name, facts)))
     return check_result(list(lacking), None, "; ".join(lacking))
 
 
 @check(
     "not-for-retrieval",
     "warning",
-    "encoders that are language models, never trained to compare texts",
-    advice="train them for retrieval first: what they miss tells of their training, and not of their tokenization",
+    "encoders that are language models not trained for retrieval",
+    advice="train them for retrieval first: the cause of misses is their training, not their tokenization",
     needs=("stages",),
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "language model"}),
 )
-def not_for_retrieval(subject: DoctorInput) -> CheckResult:
-    """Encoders whose weights were trained to fill in or go on with texts, and never to compare them."""
-    return _trained(subject, "language model", "the weights are a language model's, whose vectors were never made to be compared")
+def not_for_retrieval(inputs: DoctorInput) -> CheckResult:
+    """Encoders with the weights of a language model that was not trained for retrieval."""
+    return _trained(inputs, "language model", "the weights are those of a language model that was not trained to compare texts")
 
 
 @check(
     "low-recall",
     "warning",
-    "approximate searches that miss many of the nearest passages",
-    advice="raise ef_search or ef of the store, or search exactly",
+    "approximate searches that miss many nearest neighbours",
+    advice="raise ef_search or ef of the store, or use exact search",
     needs=("stages",),
     broken=lambda example: example.with_facts(recall_of_exact=0.61),
 )
-def low_recall(subject: DoctorInput) -> CheckResult:
+def low_recall(inputs: DoctorInput) -> CheckResult:
     """Approximate searches that miss many of the nearest neighbours."""
-    known = [(name, facts) for name, facts in _facts(subject) if isinstance(facts.get("recall_of_exact"), float)]
+    known = [(name, facts) for name, facts in _facts(inputs) if isinstance(facts.get("recall_of_exact"), float)]
     return result_of_systems(
-        "the approximate index misses passages that an exact search finds",
-        (_recall_fault(name, facts) for name, facts in known if facts["recall_of_exact"] < LEAST_RECALL),
+        "the approximate index misses nearest neighbours",
+        (_recall_fault(name, facts) for name, facts in known if facts["recall_of_exact"] < MIN_RECALL),
     )
 
 
 @check(
     "truncated-passages",
     "warning",
-    "encoders that do not read many passages to their end",
-    advice="cut the documents into chunks, or raise max_tokens",
+    "encoders that truncate many passages",
+    advice="split the documents into chunks, or raise max_tokens",
     needs=("stages",),
     broken=lambda example: example.with_facts(truncated_passages=12),
 )
-def truncated(subject: DoctorInput) -> CheckResult:
-    """Encoders that did not read many passages to their end."""
-    most = max(
-        (
-            max(_number(system_run.facts, "passages"), _number(system_run.facts, "documents"))
-            for system_run in subject.system_runs
-        ),
+def truncated(inputs: DoctorInput) -> CheckResult:
+    """Encoders that truncated many passages."""
+    largest = max(
+        (max(_number(system_run.facts, "passages"), _number(system_run.facts, "documents")) for system_run in inputs.system_runs),
         default=0,
     )
-    cuts = [(name, _number(facts, "truncated_passages"), _number(facts, "passages") or most) for name, facts in _facts(subject)]
+    cuts = [(name, _number(facts, "truncated_passages"), _number(facts, "passages") or largest) for name, facts in _facts(inputs)]
     return result_of_systems(
-        "passages are longer than the model reads",
+        "passages are longer than the model's input",
         (
             SystemFault(name, int(cut), int(of), f"{cut:.0f} of {of:.0f} ({cut / of:.0%})")
             for name, cut, of in cuts
-            if of and cut >= MOST_CUT * of
+            if of and cut >= MAX_TRUNCATED * of
         ),
     )
 
 
-def _trained(subject: DoctorInput, training: str, lead: str) -> CheckResult:
-    """The encoders that say that they were trained so."""
-    told = [(name, facts["model"], int(_number(facts, "passages"))) for name, facts in _facts(subject) if "model" in facts]
+def _trained(inputs: DoctorInput, training: str, lead: str) -> CheckResult:
+    """The encoders with this kind of training."""
+    models = [(name, facts["model"], int(_number(facts, "passages"))) for name, facts in _facts(inputs) if "model" in facts]
     return result_of_systems(
         lead,
         (
             SystemFault(name, count, count, f"{count} passages in {int(_number(model, 'dimensions'))} dimensions")
-            for name, model, count in told
+            for name, model, count in models
             if isinstance(model, Mapping) and model.get("training") == training
         ),
     )
@@ -200,13 +197,13 @@ def _trained(subject: DoctorInput, training: str, lead: str) -> CheckResult:
 
 def _recall_fault(name: str, facts: Mapping[str, Any]) -> SystemFault:
     queries, depth = int(_number(facts, "recall_queries")), int(_number(facts, "recall_depth"))
-    words = f"finds {facts['recall_of_exact']:.1%} of the {depth} nearest, over {queries} queries"
-    return SystemFault(name, queries, queries, words)
+    text = f"finds {facts['recall_of_exact']:.1%} of the {depth} nearest, over {queries} queries"
+    return SystemFault(name, queries, queries, text)
 
 
-def _facts(subject: DoctorInput) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The facts of each stage that encodes, a reranker's under its system's name."""
-    for system_run in subject.system_runs:
+def _facts(inputs: DoctorInput) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The facts of each encoder by system; those of the scorer for a reranker."""
+    for system_run in inputs.system_runs:
         scorer = system_run.facts.get("scorer")
         yield system_run.name, scorer if isinstance(scorer, Mapping) else system_run.facts
 
@@ -215,15 +212,16 @@ def _lacks_prompt(system: str, facts: Mapping[str, Any]) -> str | None:
     model = facts.get("model")
     if "query_prompt" not in facts or not isinstance(model, Mapping):
         return None
-    source, told = str(model.get("source") or ""), model.get("prompts")
+    source, prompts = str(model.get("source") or ""), model.get("prompts")
     family = prompted_encoders_of(source)
     if family and any(wanted and not facts.get(key) for key, wanted in family.prompts().items()):
-        return f"{for_message(system)}: {for_message(source)} is of the family {family.name}, which expects {family.describe()} ({family.source})"
-    if isinstance(told, Mapping) and told and not facts["query_prompt"] and not facts.get("passage_prompt"):
-        return f"{for_message(system)}: the model brings prompts ({for_message(', '.join(map(str, told)))}) and none is used"
+        expected = f"a {family.name} model, which expects {family.describe()} ({family.source})"
+        return f"{for_message(system)}: {for_message(source)} is {expected}"
+    if isinstance(prompts, Mapping) and prompts and not facts["query_prompt"] and not facts.get("passage_prompt"):
+        return f"{for_message(system)}: the model has prompts ({for_message(', '.join(map(str, prompts)))}) and none is used"
     return None
 
 
 def _number(facts: Mapping[str, Any], key: str) -> float:
     value = facts.get(key)
-    return float(value) if isinstance(value, int | float) and abs(value) < _MOST else 0.0
+    return float(value) if isinstance(value, int | float) and abs(value) < _MAX_COUNT else 0.0

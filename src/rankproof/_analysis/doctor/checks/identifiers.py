@@ -1,4 +1,4 @@
-"""Checks of ids: ids that are missing elsewhere, and ids that differ in spelling only."""
+"""Checks of ids: missing in another file, or different only in spelling."""
 
 from __future__ import annotations
 
@@ -20,42 +20,40 @@ from rankproof.errors import for_message
 @check(
     "dangling-documents",
     "severe",
-    "judged documents that the corpus lacks",
-    advice="add the documents, or remove their judgements: as it is, no system can reach 1",
+    "judged documents that are not in the corpus",
+    advice="add the documents, or remove their judgements: no system can retrieve them",
     needs=("documents", "judgements"),
     broken=lambda example: example.with_grades(lambda grades: {**grades, "ghost": 2}, "q01"),
 )
-def dangling(subject: DoctorInput) -> CheckResult:
-    """Judged documents that the corpus lacks."""
-    judged = {doc for docs in subject.qrels.values() for doc in docs}
-    missing = sorted(doc for doc in judged if doc not in subject.corpus)
-    wanted = {doc for docs in subject.qrels.values() for doc, grade in docs.items() if grade >= subject.rel}
-    lost = sum(doc in wanted for doc in missing)
-    said = (
-        f"{len(missing)} of {len(judged)} judged documents are not in the corpus, {lost} of them relevant: nothing can find them"
-    )
-    return check_result(missing, len(judged), said)
+def dangling(inputs: DoctorInput) -> CheckResult:
+    """Judged documents that are not in the corpus."""
+    judged = {doc for docs in inputs.qrels.values() for doc in docs}
+    missing = sorted(doc for doc in judged if doc not in inputs.corpus)
+    relevant = {doc for docs in inputs.qrels.values() for doc, grade in docs.items() if grade >= inputs.rel}
+    count = sum(doc in relevant for doc in missing)
+    sentence = f"{len(missing)} of {len(judged)} judged documents are not in the corpus, {count} of them relevant"
+    return check_result(missing, len(judged), sentence)
 
 
 @check(
     "unknown-documents",
     "severe",
-    "retrieved documents that the corpus lacks",
-    advice="search the corpus that was judged, and check that the ids are its own",
+    "retrieved documents that are not in the corpus",
+    advice="check that the run searched the judged corpus and has its ids",
     needs=("documents", "rankings"),
     broken=lambda example: example.with_scores(lambda scores: {**scores, "ghost": -1.0}),
 )
-def unknown(subject: DoctorInput) -> CheckResult:
-    """Retrieved documents that the corpus lacks, by system."""
-    retrieved = {name: set(run.docs) for name, run in subject.runs.items()}
-    strangers = {name: sorted(docs.difference(subject.corpus)) for name, docs in retrieved.items()}
+def unknown(inputs: DoctorInput) -> CheckResult:
+    """Retrieved documents that are not in the corpus, by system."""
+    retrieved = {name: set(run.docs) for name, run in inputs.runs.items()}
+    unknown_docs = {name: sorted(docs.difference(inputs.corpus)) for name, docs in retrieved.items()}
     return result_of_systems(
         "retrieved documents are not in the corpus",
         (
             SystemFault(
                 name, len(docs), len(retrieved[name]), f"{len(docs)} of {len(retrieved[name])}, such as {for_message(docs[0])}"
             )
-            for name, docs in strangers.items()
+            for name, docs in unknown_docs.items()
             if docs
         ),
     )
@@ -64,74 +62,74 @@ def unknown(subject: DoctorInput) -> CheckResult:
 @check(
     "mismatched-ids",
     "severe",
-    "ids that meet nothing because another file spells them otherwise",
-    advice="write each id in one spelling everywhere; ids are compared byte by byte",
+    "ids that match nothing because of another spelling",
+    advice="spell each id the same in every file; ids are compared byte by byte",
     needs=("judgements",),
     broken=lambda example: example.with_renamed_query("q01", "Q 001"),
     also=("missing-queries",),
 )
-def mismatched(subject: DoctorInput) -> CheckResult:
-    """Ids that another source spells otherwise, so that they do not meet."""
+def mismatched(inputs: DoctorInput) -> CheckResult:
+    """Ids that match an id of another file only after normalisation."""
     examples = []
-    for source, ids, other, known in _meetings(subject):
+    for source, ids, other, known in _expected_matches(inputs):
         spellings = _grouped(known, normalised_id_or_number)
         for name in ids:
             theirs = [] if name in known else [one for one in spellings.get(normalised_id_or_number(name), ()) if one not in ids]
             if theirs:
                 examples.append(f"{name!r} ({source}) and {theirs[0]!r} ({other})")
-    said = (
-        f"{count_with_verb(len(examples), 'id meets', 'ids meet')} nothing, and would if case, blanks, leading zeros and "
-        "Unicode form did not count"
+    sentence = (
+        f"{count_with_verb(len(examples), 'id matches', 'ids match')} another file only if case, white space, leading zeros"
+        " and Unicode form are ignored"
     )
-    return check_result(examples, None, said)
+    return check_result(examples, None, sentence)
 
 
 @check(
     "alike-ids",
     "warning",
-    "ids of one file that differ by case, blanks or Unicode form only",
-    advice="check that they are different things; if not, merge them",
+    "ids of one file that differ only by case, white space or Unicode form",
+    advice="check whether they are different items; if not, merge them",
     needs=("judgements",),
     broken=lambda example: example.with_documents(D01=("another", "a document of its own with enough words")),
 )
-def alike(subject: DoctorInput) -> CheckResult:
-    """Ids of one source that differ by case, blanks or Unicode form only."""
+def alike(inputs: DoctorInput) -> CheckResult:
+    """Ids of one file that differ only by case, white space or Unicode form."""
     groups: dict[tuple[str, ...], str] = {}
-    for source, ids in _sources(subject):
+    for source, ids in _sources(inputs):
         for spellings in _grouped(ids, normalised_id).values():
             if len(spellings) > 1:
                 groups.setdefault(tuple(sorted(spellings)), source)
     examples = [" and ".join(map(repr, spellings)) + f" ({source})" for spellings, source in groups.items()]
-    said = f"{count_with_verb(len(groups), 'group of ids differs', 'groups of ids differ')} by case, blanks or Unicode form only"
-    return check_result(examples, None, said)
+    groups_text = count_with_verb(len(groups), "group of ids differs", "groups of ids differ")
+    return check_result(examples, None, f"{groups_text} only by case, white space or Unicode form")
 
 
-def _sources(subject: DoctorInput) -> Iterator[tuple[str, Collection[str]]]:
-    yield "documents", subject.corpus
-    yield "queries", subject.queries
-    yield "judged queries", subject.qrels
-    yield "judged documents", _judged_docs(subject)
-    for name, run in subject.runs.items():
+def _sources(inputs: DoctorInput) -> Iterator[tuple[str, Collection[str]]]:
+    yield "documents", inputs.corpus
+    yield "queries", inputs.queries
+    yield "judged queries", inputs.qrels
+    yield "judged documents", _judged_docs(inputs)
+    for name, run in inputs.runs.items():
         yield f"queries of {name}", run.queries
         yield f"documents of {name}", set(run.docs)
 
 
-def _meetings(subject: DoctorInput) -> Iterator[tuple[str, Collection[str], str, Collection[str]]]:
-    """Sources of ids, each with the one that it should meet."""
-    has_corpus = "documents" in subject.parts
-    judged = _judged_docs(subject)
+def _expected_matches(inputs: DoctorInput) -> Iterator[tuple[str, Collection[str], str, Collection[str]]]:
+    """Sets of ids, each with the set that it should match."""
+    has_corpus = "documents" in inputs.parts
+    judged = _judged_docs(inputs)
     if has_corpus:
-        yield "judged documents", judged, "documents", subject.corpus
-    if "queries" in subject.parts:
-        yield "judged queries", subject.qrels, "queries", subject.queries
-    for name, run in subject.runs.items():
-        yield f"queries of {name}", set(run.queries), "judged queries", subject.qrels
-        other, known = ("documents", subject.corpus) if has_corpus else ("judged documents", judged)
+        yield "judged documents", judged, "documents", inputs.corpus
+    if "queries" in inputs.parts:
+        yield "judged queries", inputs.qrels, "queries", inputs.queries
+    for name, run in inputs.runs.items():
+        yield f"queries of {name}", set(run.queries), "judged queries", inputs.qrels
+        other, known = ("documents", inputs.corpus) if has_corpus else ("judged documents", judged)
         yield f"documents of {name}", set(run.docs), other, known
 
 
-def _judged_docs(subject: DoctorInput) -> set[str]:
-    return {doc for docs in subject.qrels.values() for doc in docs}
+def _judged_docs(inputs: DoctorInput) -> set[str]:
+    return {doc for docs in inputs.qrels.values() for doc in docs}
 
 
 def _grouped(ids: Collection[str], plain: Callable[[str], str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Checks of the judgements alone."""
+"""Checks of the judgements."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from rankproof._data.qrels import describe_judges
     "queries-without-relevant",
     "warning",
     "judged queries without a relevant document",
-    advice="judge more documents for them, or leave them out: they lower every mean by the same",
+    advice="judge more documents for them, or remove them: they lower every mean by the same amount",
     needs=("judgements",),
     broken=lambda example: example.with_grades(lambda grades: dict.fromkeys(grades, 0), "q01"),
 )
-def without_relevant(subject: DoctorInput) -> CheckResult:
+def without_relevant(inputs: DoctorInput) -> CheckResult:
     """Judged queries without any relevant document."""
-    barren = [query for query, docs in subject.qrels.items() if max(docs.values(), default=0) < subject.rel]
-    said = (
-        f"{len(barren)} of {len(subject.qrels)} judged queries have no document of grade {subject.rel} or more and count 0 for "
+    empty = [query for query, docs in inputs.qrels.items() if max(docs.values(), default=0) < inputs.rel]
+    sentence = (
+        f"{len(empty)} of {len(inputs.qrels)} judged queries have no document of grade {inputs.rel} or higher and count 0 for "
         "every system"
     )
-    return check_result(barren, len(subject.qrels), said)
+    return check_result(empty, len(inputs.qrels), sentence)
 
 
 @check(
     "one-grade",
     "hint",
     "judgements that all have the same grade",
-    advice="keep the judgements of documents that are not relevant as well: bpref and Judged need them",
+    advice="include judgements of documents that are not relevant: bpref and Judged need them",
     needs=("judgements",),
     broken=lambda example: example.with_grades(lambda grades: dict.fromkeys(grades, 1)),
 )
-def one_grade(subject: DoctorInput) -> CheckResult:
+def one_grade(inputs: DoctorInput) -> CheckResult:
     """Judgements that all have the same grade."""
-    grades = Counter(grade for docs in subject.qrels.values() for grade in docs.values())
+    grades = Counter(grade for docs in inputs.qrels.values() for grade in docs.values())
     if len(grades) != 1:
         return NOTHING_FOUND
     ((grade, count),) = grades.items()
-    said = f"all {count} judgements have grade {grade}: nobody wrote down what was looked at and found not relevant"
-    return check_result([str(grade)], count, said, count=count)
+    sentence = f"all {count} judgements have grade {grade}: documents judged not relevant are missing"
+    return check_result([str(grade)], count, sentence, count=count)
 
 
 @check(
     "machine-judgements",
     "warning",
-    "judgements that a machine made",
-    advice="measure how far it agrees with people (rankproof judge --qrels), and say so beside every value",
+    "judgements by a language model or word overlap",
+    advice="measure the agreement with human judgements (rankproof judge --qrels), and report it with every value",
     needs=("judgements",),
     broken=lambda example: replace(example, judge="llm:small:0123abcd"),
 )
-def by_machines(subject: DoctorInput) -> CheckResult:
-    """Judgements that a language model or a count of words made."""
-    marks, count = subject.qrels.judge_counts(), sum(map(len, subject.qrels.values()))
-    return check_result(list(marks), count, describe_judges(marks, count) if marks else "", count=sum(marks.values()))
+def by_machines(inputs: DoctorInput) -> CheckResult:
+    """Judgements by a language model or word overlap."""
+    labels, count = inputs.qrels.judge_counts(), sum(map(len, inputs.qrels.values()))
+    return check_result(list(labels), count, describe_judges(labels, count) if labels else "", count=sum(labels.values()))

@@ -1,4 +1,4 @@
-"""Checks of rankings and scores, system by system."""
+"""Checks of the rankings and scores of each system."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.run import Run
 
 DEPTH = 10
-"""The top of a ranking, which people see."""
-POOL = 0.5
-"""The least share of the top that should have been judged."""
-_CAN_TELL = 3
+"""The depth of the top of a ranking."""
+MIN_JUDGED_SHARE = 0.5
+"""The smallest judged share of the top without a finding."""
+_MIN_DOCUMENTS = 3
 
 
 def _first_twelve(scores: dict[str, float]) -> dict[str, float]:
-    """For an example: a ranking cut off after the judged documents."""
+    """A ranking that ends after the judged documents."""
     return {doc: score for doc, score in scores.items() if score > 18}
 
 
 @check(
     "scores-like-distances",
     "severe",
-    "systems whose better ranks have the lower scores",
-    advice="if lower is better, say --lower-is-better; if not, write the ranks by falling score",
+    "systems with lower scores at better ranks",
+    advice="if lower is better, pass --lower-is-better; if not, rank by descending score",
     needs=("judgements", "rankings"),
     broken=lambda example: replace(example, worst_first=True),
 )
-def distances(subject: DoctorInput) -> CheckResult:
-    """Systems whose better ranks have the lower scores."""
-    return _noted(subject, "scores-look-like-distances", "the better rank has the worse score")
+def distances(inputs: DoctorInput) -> CheckResult:
+    """Systems with lower scores at better ranks."""
+    return _noted(inputs, "scores-look-like-distances", "better ranks have lower scores")
 
 
 @check(
     "constant-scores",
     "severe",
     "systems that give all documents of a query the same score",
-    advice="write the scores into the run; equal scores are put in order by document id",
+    advice="write real scores into the run; equal scores are ordered by document id",
     needs=("rankings",),
     broken=lambda example: example.with_scores(lambda scores: dict.fromkeys(scores, 1.0)),
     also=("shallow-pool", "worse-than-random"),
 )
-def constant(subject: DoctorInput) -> CheckResult:
-    """Systems that give all documents of a query the same score, in half of their queries or more."""
-    counts = {name: _constant_queries(run) for name, run in subject.runs.items()}
+def constant(inputs: DoctorInput) -> CheckResult:
+    """Systems that give all documents of a query the same score in at least half of their queries."""
+    counts = {name: _constant_queries(run) for name, run in inputs.runs.items()}
     return result_of_systems(
-        "all documents of a query have the same score, so that their ids decide",
+        "all documents of a query have the same score, so their ids decide the order",
         (
             SystemFault(name, same, of, f"in {same} of {of} queries")
             for name, (same, of) in counts.items()
@@ -61,33 +61,33 @@ def constant(subject: DoctorInput) -> CheckResult:
 @check(
     "missing-queries",
     "warning",
-    "judged queries that a run does not have",
-    advice="run the system on all queries; a query that is missing counts 0",
+    "judged queries that are not in a run",
+    advice="run the system on all queries; a missing query counts 0",
     needs=("rankings",),
     broken=lambda example: example.with_renamed_query("q01", None),
 )
-def unanswered(subject: DoctorInput) -> CheckResult:
-    """Judged queries that a run does not have."""
-    return _noted(subject, "missing-queries", "judged queries are not in the run")
+def unanswered(inputs: DoctorInput) -> CheckResult:
+    """Judged queries that are not in a run."""
+    return _noted(inputs, "missing-queries", "judged queries are not in the run")
 
 
 @check(
     "shallow-rankings",
     "warning",
     "systems whose rankings all end before the deepest cutoff",
-    advice="retrieve deeper, or read the measures up to that depth only",
+    advice="retrieve more documents, or use smaller cutoffs",
     needs=("rankings",),
     broken=lambda example: example.with_scores(_first_twelve),
 )
-def shallow(subject: DoctorInput) -> CheckResult:
-    """Systems none of whose rankings is as deep as the deepest cutoff."""
-    deepest = {name: (int(lengths.max(initial=0)), len(lengths)) for name, lengths in _lengths(subject).items()}
+def shallow(inputs: DoctorInput) -> CheckResult:
+    """Systems whose rankings are all shorter than the deepest cutoff."""
+    deepest = {name: (int(lengths.max(initial=0)), len(lengths)) for name, lengths in _lengths(inputs).items()}
     return result_of_systems(
-        f"a measure looks at {subject.cutoff} documents, and no ranking has as many",
+        f"the deepest cutoff is {inputs.cutoff}, and no ranking has as many documents",
         (
             SystemFault(name, count, count, f"at most {most} in {count} queries")
             for name, (most, count) in deepest.items()
-            if 0 < most < _reachable(subject)
+            if 0 < most < _reachable(inputs)
         ),
     )
 
@@ -95,20 +95,20 @@ def shallow(subject: DoctorInput) -> CheckResult:
 @check(
     "short-rankings",
     "hint",
-    "rankings that end before the deepest cutoff, where others do not",
-    advice="none, if the system finds no more; else check its limits",
+    "rankings that end before the deepest cutoff, while others do not",
+    advice="nothing, if the system finds no more; otherwise check its depth limit",
     needs=("rankings",),
     broken=lambda example: example.with_scores(_first_twelve, "q01"),
 )
-def short(subject: DoctorInput) -> CheckResult:
-    """Rankings of a system that are shorter than the deepest cutoff, where others of it are not."""
-    goal = _reachable(subject)
-    long = {name: lengths for name, lengths in _lengths(subject).items() if lengths.max(initial=0) >= goal}
+def short(inputs: DoctorInput) -> CheckResult:
+    """Rankings that are shorter than the deepest cutoff, while others of the system are not."""
+    goal = _reachable(inputs)
+    long = {name: lengths for name, lengths in _lengths(inputs).items() if lengths.max(initial=0) >= goal}
     few = {name: int(np.sum(lengths < goal)) for name, lengths in long.items()}
     return result_of_systems(
         f"rankings have fewer than {goal} documents",
         (
-            SystemFault(name, few[name], len(lengths), f"{few[name]} of {len(lengths)}, the least {lengths.min()}")
+            SystemFault(name, few[name], len(lengths), f"{few[name]} of {len(lengths)}, the shortest {lengths.min()}")
             for name, lengths in long.items()
             if few[name]
         ),
@@ -118,63 +118,63 @@ def short(subject: DoctorInput) -> CheckResult:
 @check(
     "nothing-judged",
     "severe",
-    "systems without a judged document in any top 10",
-    advice="check that run and judgements speak of the same documents",
+    "systems without any judged document in the top 10",
+    advice="check that run and judgements use the same documents and ids",
     needs=("judgements", "rankings"),
     broken=lambda example: example.with_order(lambda docs: [*docs[12:], *docs[:12]]),
     also=("worse-than-random", "shallow-pool"),
 )
-def nothing_judged(subject: DoctorInput) -> CheckResult:
-    """Systems that show nobody a judged document in the top of any ranking."""
-    asked = {name: int(np.sum(hits.retrieved > 0)) for name, hits in subject.hits.items() if not np.any(hits.ranks <= DEPTH)}
+def nothing_judged(inputs: DoctorInput) -> CheckResult:
+    """Systems without a judged document in the top of any ranking."""
+    counts = {name: int(np.sum(hits.retrieved > 0)) for name, hits in inputs.hits.items() if not np.any(hits.ranks <= DEPTH)}
     return result_of_systems(
-        f"no document in any top {DEPTH} was judged",
-        (SystemFault(name, count, count, f"in {count} queries") for name, count in asked.items()),
+        f"no document in any top {DEPTH} is judged",
+        (SystemFault(name, count, count, f"in {count} queries") for name, count in counts.items()),
     )
 
 
 @check(
     "shallow-pool",
     "warning",
-    "systems of whose top 10 less than half was judged",
-    advice="judge more (audit lists the pairs that matter most), and read Judged@10 beside every value",
+    "systems with less than half of their top 10 judged",
+    advice="judge more documents (audit --judge-next lists the most useful pairs), and report Judged@10",
     needs=("judgements", "rankings"),
     broken=lambda example: example.with_grades(lambda grades: dict(list(grades.items())[:4])),
 )
-def pool(subject: DoctorInput) -> CheckResult:
-    """Systems of whose top little was judged."""
-    shares = {name: _judged_share(hits) for name, hits in subject.hits.items()}
+def pool(inputs: DoctorInput) -> CheckResult:
+    """Systems with a small judged share of the top."""
+    shares = {name: _judged_share(hits) for name, hits in inputs.hits.items()}
     return result_of_systems(
-        f"of the top {DEPTH} little is judged on average, and the rest counts as not relevant",
+        f"less than half of the top {DEPTH} is judged on average, and the rest counts as not relevant",
         (
-            SystemFault(name, unjudged, shown, f"{share:.0%} judged, {unjudged} documents not")
+            SystemFault(name, unjudged, shown, f"{share:.0%} judged, {unjudged} documents unjudged")
             for name, (share, unjudged, shown) in shares.items()
-            if share < POOL
+            if share < MIN_JUDGED_SHARE
         ),
     )
 
 
 def _judged_share(hits: Hits) -> tuple[float, int, int]:
-    """The mean share of the top that was judged, how many documents there were not, and how many stand there."""
+    """The mean judged share of the top, and the numbers of unjudged and of all documents there."""
     top = np.minimum(hits.retrieved, DEPTH)
-    asked = top > 0
-    seen = np.bincount(hits.query_index[(hits.ranks <= DEPTH) & (hits.grades >= 0)], minlength=len(hits.queries))
-    share = float(np.mean(seen[asked] / top[asked])) if asked.any() else 1.0
-    return share, int((top - seen).sum()), int(top.sum())
+    has_documents = top > 0
+    judged = np.bincount(hits.query_index[(hits.ranks <= DEPTH) & (hits.grades >= 0)], minlength=len(hits.queries))
+    share = float(np.mean(judged[has_documents] / top[has_documents])) if has_documents.any() else 1.0
+    return share, int((top - judged).sum()), int(top.sum())
 
 
-def _noted(subject: DoctorInput, code: str, lead: str) -> CheckResult:
-    """What the evaluation has noted already."""
-    counts = {name: sum(note.count for note in notes if note.code == code) for name, notes in subject.notes.items()}
-    total = len(subject.evaluated_queries)
+def _noted(inputs: DoctorInput, code: str, lead: str) -> CheckResult:
+    """The faults that the evaluation noted under this code."""
+    counts = {name: sum(note.count for note in notes if note.code == code) for name, notes in inputs.notes.items()}
+    total = len(inputs.evaluated_queries)
     return result_of_systems(
         lead, (SystemFault(name, count, total, f"in {count} of {total} queries") for name, count in counts.items() if count)
     )
 
 
 def _constant_queries(run: Run) -> tuple[int, int]:
-    """How many queries have one score for all, and how many have enough documents to tell."""
-    long = np.flatnonzero(np.diff(run.offsets) >= _CAN_TELL)
+    """The number of queries with a constant score, and of queries with at least 3 documents."""
+    long = np.flatnonzero(np.diff(run.offsets) >= _MIN_DOCUMENTS)
     if not len(long):
         return 0, 0
     changes = np.concatenate(([0], np.cumsum(np.diff(run.scores) != 0)))
@@ -182,14 +182,14 @@ def _constant_queries(run: Run) -> tuple[int, int]:
     return int(same.sum()), len(long)
 
 
-def _lengths(subject: DoctorInput) -> dict[str, IntArray]:
-    """How many documents each system gives for each judged query that it has."""
-    if subject.cutoff is None:
+def _lengths(inputs: DoctorInput) -> dict[str, IntArray]:
+    """The number of documents of each system for each of its judged queries."""
+    if inputs.cutoff is None:
         return {}
-    return {name: hits.retrieved[hits.present] for name, hits in subject.hits.items()}
+    return {name: hits.retrieved[hits.present] for name, hits in inputs.hits.items()}
 
 
-def _reachable(subject: DoctorInput) -> int:
-    """The deepest cutoff, or all documents where there are fewer."""
-    cutoff = subject.cutoff or 0
-    return min(cutoff, len(subject.corpus)) if "documents" in subject.parts else cutoff
+def _reachable(inputs: DoctorInput) -> int:
+    """The deepest cutoff, or the corpus size if it is smaller."""
+    cutoff = inputs.cutoff or 0
+    return min(cutoff, len(inputs.corpus)) if "documents" in inputs.parts else cutoff
