@@ -57,14 +57,14 @@ def test_a_failed_answer_is_in_neither_mean(tmp_path: Path, capsys: pytest.Captu
     assert (row["n"], row["RR@10"], row["F1"], row["n relevant"], row["n other"]) == (1, 1.0, 1.0, 1, 0)
 
 
-def test_nothing_is_said_of_retrieval_where_only_some_answers_say_what_they_were_given(
+def test_retrieval_is_not_analysed_if_only_some_answers_have_their_given_passages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = tables(written(tmp_path, [line("q1", "Paris", given=["d1"]), line("q2", "Rome")]), capsys)["retrieval and answers"]
     (row,) = found["rows"]
     assert (row["RR@10"], row["n relevant"], row["n other"]) == (None, None, None)
     assert row["n"] == 3
-    assert found["notes"] == ["mine: 1 of 2 answers do not say what they were given, so nothing is said of retrieval"]
+    assert found["notes"] == ["mine: 1 of 2 answers lack the given passages, so retrieval is not analysed"]
 
 
 def test_chunks_that_answers_cite_count_as_their_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -192,8 +192,7 @@ def test_a_measure_that_no_other_tool_has_is_named() -> None:
     assert tool_counterparts(parse_measure("RBP")) == []
     runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
     table = audit_tools(input_of({"q": {"a": 1}}, runs, ["RBP"]))
-    request = "ask for nDCG@10, RR@10, R@100, P@10, AP"
-    assert table.sentences == (f"No other tool's convention is known here for RBP; {request}.",)
+    assert table.sentences == ("No convention of another tool is known for RBP; try nDCG@10, RR@10, R@100, P@10, AP.",)
 
 
 @pytest.mark.parametrize("name", ["RR", "nDCG", "AP@5", "Success@5", "Rprec", "bpref"])

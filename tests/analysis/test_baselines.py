@@ -35,8 +35,8 @@ def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None
     assert random["value"] == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 200)
     assert [title["pp vs full"], title["% vs full"]] == pytest.approx([-50.0, -2 / 3])
     assert [full["pp vs title"], full["% vs title"]] == pytest.approx([50.0, 2.0])
-    assert [full["pool"], full["pp left"]] == pytest.approx([1.0, 25.0])
-    assert (title["pool"], best["value"]) == (0.5, 1.0)
+    assert [full["best reranking"], full["pp to gain"]] == pytest.approx([1.0, 25.0])
+    assert (title["best reranking"], best["value"]) == (0.5, 1.0)
     assert [row["measure"] for row in overview.records()] == ["RR@10", "Success@5"]
     assert overview.records()[1]["random"] == pytest.approx(0.025)
 

@@ -33,7 +33,7 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
     assert row["diagnosis"] == "ranking, not coverage"
     assert [row["rule"] for row in rules.records() if row["systems"] == "one"] == ["ranking, not coverage"]
     assert "(Success@1 below .500, Success@5 at least .700)" in table.sentences[0]
-    assert table.sentences[0].endswith("So with one (Success@1 .100, Success@5 .900, Success@10 .900).")
+    assert table.sentences[0].endswith("Systems: one (Success@1 .100, Success@5 .900, Success@10 .900).")
 
 
 def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_near() -> None:
@@ -104,9 +104,7 @@ def test_where_no_query_fails_a_first_screen_says_so() -> None:
     assert table.sentences == ("No query fails.",)
     deeper = at_ranks(1, 12, None)
     (said,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
-    assert said.startswith(
-        "1 of them have a relevant document at a lower rank, which a reranker could fix; 1 have none"
-    )
+    assert said.startswith("1 of them have a relevant document at a lower rank, which a reranker could fix; 1 have none")
 
 
 def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:
@@ -138,7 +136,7 @@ def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
     table = moves_table(fine, "nDCG@10", most, 10)
     assert any("late reranks hybrid: it promotes" in said for said in table.sentences)
     other = input_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
-    with pytest.raises(InputError, match="late reorders hybrid, but has other documents for query q1"):
+    with pytest.raises(InputError, match="late reranks hybrid, but has other documents for query q1"):
         moves_table(replace(fine, runs={**fine.runs, "late": other}), "nDCG@10", most, 10)
 
 
@@ -272,4 +270,4 @@ def test_reasons_are_counted_over_all_answers() -> None:
     assert table.sentences == ("Of 3 answers, 2 have an F1 under 0.4; the most common cause: empty (2).",)
     down = AnswerRecord("q4", "", ["rome"], failed=True)
     assert reason_of(down) == "failed"
-    assert reasons_table([*records, down]).sentences == (*table.sentences, "1 of 4 answers failed and are not measured.")
+    assert reasons_table([*records, down]).sentences == (*table.sentences, "1 of 4 answers failed and are left out.")

@@ -67,7 +67,7 @@ def test_severe_findings_come_first_and_stand_out() -> None:
     assert table.title == "example: 2 findings (1 severe, 1 hint)"
 
 
-def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example() -> None:
+def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> None:
     whole = example_input(clean_example())
     table = run_checks(replace(whole, parts=whole.parts - {"stages", "training queries", "training judgements"}))
     lacking = table.facts["skipped"]
@@ -80,7 +80,7 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean_example
         "truncated-passages",
     }
     assert table.sentences[0] == f"{len(NAMES) - 8} of {len(NAMES)} checks ran; {len(NAMES) - 8} found nothing."
-    assert "6 could not run: there are no stages" in table.sentences[3]
+    assert "6 did not run: no stage details" in table.sentences[3]
 
 
 def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
@@ -99,7 +99,7 @@ def test_one_system_in_the_right_order_clears_the_grades() -> None:
 def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
     words = said(broken("random-level"), "random-level")
     by_chance = expected_value(parse_measure("R@10"), [2, 1, 1], 30)
-    assert f"dense 0.333, where chance gives {by_chance:.3f} (+0.0 standard errors apart, 12 queries)" in words
+    assert f"dense 0.333, random {by_chance:.3f} (z = +0.0, 12 queries)" in words
     assert "bm25" not in words
 
 

@@ -70,7 +70,7 @@ def test_a_measure_of_which_less_is_better_drops_when_it_rises() -> None:
 def test_an_allowed_drop_takes_the_place_of_the_test(allowed: float, passes: bool) -> None:
     gate = gate_of(SAME, CLEARLY_WORSE, GateOptions(max_drops={"RR": allowed}))
     assert gate.passed is passes
-    assert f"the {allowed:g} allowed" in sentences(gate, "drop")[0]
+    assert f"the allowed {allowed:g}" in sentences(gate, "drop")[0]
 
 
 def test_more_than_the_allowed_drop_fails_though_chance_may_explain_it() -> None:
@@ -274,7 +274,7 @@ def by_first(one: AnalysisInput, first: int) -> Grouping:
 def test_segments_that_cannot_fail_are_told_of() -> None:
     old, new = gate_input({"s": SAME}), gate_input({"s": CLEARLY_WORSE})
     gate = decide(new, blessed(old), GateOptions(), groupings=[by_first(new, 5)])
-    assert gate.notes == ("1 of 2 segment tests have too few queries for a significant drop: fewer than 7",)
+    assert gate.notes == ("1 of 2 segment tests have too few queries to be significant: fewer than 7",)
     none = decide(new, blessed(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
     assert none.notes == ()
     assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]

@@ -42,7 +42,7 @@ def test_a_baseline_is_read_back_as_it_was(name: str) -> None:
 
 def test_a_baseline_says_what_it_is() -> None:
     plain = json.loads(baseline_json(baseline()))
-    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 1, "0.1")
+    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 2, "0.1")
     assert plain["systems"][0]["measures"]["RR"]["value"] == 0.75
 
 

@@ -165,7 +165,7 @@ def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     said = audit_unjudged(inputs, find_unjudged(inputs)).sentences
     assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other system."
-    assert said[1].startswith("Each bound is taken for its system alone,")
+    assert said[1].startswith("Bounds are per system:")
     for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
         assert means["b"]["RR"] <= means["a"]["RR"]

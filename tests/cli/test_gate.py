@@ -149,7 +149,10 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             "drop RR says nothing; write it like nDCG@10=0.02",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "-m", "P@5"], "nothing of the baseline is measured; measure some of:"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--rel", "1"], "the baseline was saved with --rel 2, this run has --rel 1"),
+        (
+            ["gate", "{folder}", "--baseline", "{baseline}", "--rel", "1"],
+            "the baseline was saved with --rel 2, this run has --rel 1",
+        ),
         (["gate", "{folder}", "--baseline", "{baseline}", "--depth", "3"], "the baseline was made with rankings read otherwise"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--junit", "{baseline}"],

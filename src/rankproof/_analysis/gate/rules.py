@@ -249,7 +249,7 @@ def small_segments(segments: Sequence[Decision], options: GateOptions) -> Iterat
     small = [one for one in segments if _least_p(one, options) > options.alpha / len(segments)]
     if small and not _why_undetectable(segments, len(segments), options):
         fewest = fewest_queries(options.alpha / len(segments))
-        yield f"{len(small):,} of {len(segments):,} segment tests have too few queries for a significant drop: fewer than {fewest}"
+        yield f"{len(small):,} of {len(segments):,} segment tests have too few queries to be significant: fewer than {fewest}"
 
 
 def _undecidable(decisions: Sequence[Decision], what: str, why: str, segment: str = "") -> Decision:
