@@ -114,7 +114,7 @@ def test_a_server_that_refuses_everything_is_told_for_the_whole_climb() -> None:
     found = run_systems({"low": listwise(lambda request: DOWN)}, queries=12)
     assert found.system_run("low").total("refused") == 12
     assert found.system_run("low").notes == ("12 of 12 windows kept the order below: refused by the server (12)",)
-    assert found.notes[-1] == "rerank: the server refused every ask (12), the last one so: status 400"
+    assert found.notes[-1] == "rerank: the server rejected every request (12), the last one with: status 400"
 
 
 def test_where_no_document_had_a_reply_of_use_no_way_of_reading_is_claimed() -> None:

@@ -24,7 +24,7 @@ STAGES: dict[str, tuple[Stage, str]] = {
     ),
     "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model reads"),
     "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model reads"),
-    "dense queries": (Dense(HashedWords(max_words=1)), "20 of 20 queries (100%) are longer than the model reads and were cut"),
+    "dense queries": (Dense(HashedWords(max_words=1)), "20 of 20 queries (100%) are longer than the model reads and were truncated"),
     "maxsim queries": (Rerank(BM25(), MaxSim(HashedWords(max_words=1))), "20 of 20 queries (100%) are longer than the model"),
 }
 

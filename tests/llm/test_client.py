@@ -1,4 +1,4 @@
-"""Asking: the budget, the purse, patience, the breaker, what is kept, and what is given up."""
+"""Clients of language models: budget, retries, circuit breaker, response cache and failures."""
 
 import threading
 from collections.abc import Callable
@@ -162,7 +162,7 @@ def test_too_many_failures_in_a_row_end_the_run() -> None:
         client = session.client(model, "u")
         for number in range(MAX_CONSECUTIVE_FAILURES - 1):
             assert client.read(ask_of(str(number)), yes, sums) is None
-        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} asks in a row failed"):
+        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} requests in a row failed"):
             client.read(ask_of("last"), yes, sums)
     assert sums.counts["calls"] == model.log.calls == MAX_CONSECUTIVE_FAILURES
 
@@ -188,7 +188,7 @@ def test_requests_that_the_server_refuses_fail_one_by_one_and_never_end_the_run(
         found = [client.read(ask_of(str(number)), yes, sums) for number in range(2 * MAX_CONSECUTIVE_FAILURES)]
         assert found == [None] * (2 * MAX_CONSECUTIVE_FAILURES)
         assert session.notes() == (
-            f"judge: the server refused every ask ({2 * MAX_CONSECUTIVE_FAILURES}), the last one so: status 413",
+            f"judge: the server rejected every request ({2 * MAX_CONSECUTIVE_FAILURES}), the last one with: status 413",
         )
         assert client.read(ask_of(str(2 * MAX_CONSECUTIVE_FAILURES)), yes, sums) == "yes"
         assert session.notes() == ()
@@ -205,7 +205,7 @@ def test_a_refusal_between_failures_neither_counts_as_one_nor_as_a_reply() -> No
         for number in range(MAX_CONSECUTIVE_FAILURES - 1):
             client.read(ask_of(str(number)), yes, sums)
         assert client.read(ask_of("long"), yes, sums) is None
-        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} asks in a row failed"):
+        with pytest.raises(ExternalError, match=f"{MAX_CONSECUTIVE_FAILURES} requests in a row failed"):
             client.read(ask_of("last"), yes, sums)
     assert sums.counts["refused"] == 1
 
@@ -333,14 +333,14 @@ def test_the_end_of_a_budget_tells_of_calls_under_way_and_whether_replies_are_ke
     meter.reserve(Usage(1, 20, 10))
     with pytest.raises(BudgetError, match="the budget of 1 call may not cover the next call") as found:
         meter.reserve(Usage(1, 20, 10))
-    assert "(1 call, at most 30 tokens, counting what is under way); every reply so far is kept: raise" in str(found.value)
-    with pytest.raises(BudgetError, match=r"\(0 calls, 0 tokens\); no reply is kept, for want of a cache: raise") as found:
+    assert "(1 call, at most 30 tokens, including calls in progress); all replies so far are cached: raise" in str(found.value)
+    with pytest.raises(BudgetError, match=r"\(0 calls, 0 tokens\); replies are not cached: raise") as found:
         SpendMeter(Budget(calls=0), is_persistent=False).reserve(Usage(1))
     assert "go on" not in str(found.value)
 
 
 def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> None:
-    for books, said in ((ResponseCaches(tmp_path), "every reply so far is kept"), (None, "no reply is kept")):
+    for books, said in ((ResponseCaches(tmp_path), "all replies so far are cached"), (None, "replies are not cached")):
         with LLMSession(books, Budget(calls=0)) as session, pytest.raises(BudgetError, match=said):
             session.client(ScriptedChat(()), "u").request(ask_of("a"), CallTotals())
         with LLMSession(books, retry_policy=RetryPolicy(max_requests=1)) as session:
@@ -353,7 +353,7 @@ def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> No
 
 def test_a_budget_of_money_is_refused_where_a_model_that_can_cost_has_no_price(tmp_path: Path) -> None:
     with desk_of(Budget(money=1)) as session:
-        with pytest.raises(UsageError, match="a model that is asked has no price; give price_in and price_out"):
+        with pytest.raises(UsageError, match="a language model has no price; set price_in and price_out"):
             session.client(ScriptedChat(()), "u")
         session.client(ScriptedChat((), price_out=1.0), "u")
         (tmp_path / "m.gguf").write_bytes(b"")
@@ -494,7 +494,7 @@ def test_a_damaged_journal_is_told_and_keeps_what_stands_before(tmp_path: Path) 
 
 def test_a_book_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
     book = DiskResponseCache(tmp_path / "book.journal")
-    with pytest.raises(ExternalError, match="another rankproof is asking the same model for the same use"):
+    with pytest.raises(ExternalError, match="another rankproof is calling the same model for the same use"):
         DiskResponseCache(tmp_path / "book.journal")
     book.close()
 

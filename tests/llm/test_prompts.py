@@ -86,5 +86,5 @@ def test_a_placeholder_in_what_is_filled_in_is_not_filled_in_again() -> None:
 
 
 def test_a_prompt_without_its_placeholder_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"prompt is Hello; let it hold \{query\}"):
+    with pytest.raises(UsageError, match=r"prompt is Hello; put the placeholder \{query\} in it"):
         check_prompt("prompt", "Hello", ("query",))

@@ -54,7 +54,7 @@ def test_the_languages_are_those_of_the_libraries() -> None:
 def test_a_language_must_have_what_is_asked_for() -> None:
     with pytest.raises(UsageError, match=r"no stemmer for korean; choose one of arabic, .* or turn stemming off"):
         check_language("korean", stemming=True, stop_words=True)
-    with pytest.raises(UsageError, match=r"no list of stop words for finnish; choose one of chinese, .* give your own"):
+    with pytest.raises(UsageError, match=r"no stop word list for finnish; choose one of chinese, .* give your own"):
         check_language("finnish", stemming=True, stop_words=True)
     check_language("korean", stemming=False, stop_words=True)
     check_language("finnish", stemming=True, stop_words=("ja",))

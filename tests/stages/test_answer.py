@@ -181,7 +181,7 @@ def test_its_searcher_is_one_that_asks_and_answers() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"prompt": "{question}"}, r"let it hold \{passages\}"),
+        ({"prompt": "{question}"}, r"put the placeholder \{passages\} in it"),
         ({"top": 0}, "top is 0"),
         ({"fields": ("nothing",)}, "no document has a text field called nothing"),
         ({"abstention": 3}, "abstention is a int"),
@@ -193,7 +193,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], why: str)
 
 
 def test_an_encoder_is_no_model_that_answers() -> None:
-    with pytest.raises(UsageError, match="replies to no messages"):
+    with pytest.raises(UsageError, match="model is a HashedWords, not a language model"):
         GenerateAnswer(BM25(), HashedWords())  # type: ignore[arg-type]
 
 

@@ -39,9 +39,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tokens": 4}, "tokens is a int; give text"),
     (
         {"tokens": "bytes-4", "language": "german"},
-        "language counts for words alone, and tokens is bytes-4; leave it out, or choose",
+        "language applies to words only, but tokens is bytes-4; leave it out, or choose",
     ),
-    ({"tokens": "bpe-8000", "stop_words": ("the",)}, "stop_words counts for words alone, and tokens is bpe-8000; leave it out"),
+    ({"tokens": "bpe-8000", "stop_words": ("the",)}, "stop_words applies to words only, but tokens is bpe-8000; leave it out"),
 ]
 
 

@@ -108,7 +108,7 @@ def test_a_document_with_a_title_alone_has_one_chunk_and_an_empty_one_has_none()
     corpus = corpus_of({"empty": " \n", "titled": "", "full": "some words"}, {"titled": "Only a title"})
     assert list(chunk_corpus(corpus, Chunking(1, 0, "sentences", "wordllama"))) == ["titled#c1", "full#c1"]
     searcher = Chunked(BM25()).build(context_of(corpus))
-    assert searcher.notes() == ["1 document has neither title nor text, and so no chunk: not to be found"]
+    assert searcher.notes() == ["1 document has neither title nor text and cannot be found"]
 
 
 @given(st.lists(st.sampled_from(["a", "a#", "a#c1", "a#c1#c2", "a##c1", "a##c12", "b#cx", "c1"]), unique=True, min_size=1))

@@ -96,7 +96,7 @@ def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_reme
         searcher = stage.build(context)
         assert searcher.facts()["truncated_passages"] == 1
         assert list(searcher.notes()) == [
-            "1 of 4 passages (25%) are longer than the model reads and were cut",
+            "1 of 4 passages (25%) are longer than the model reads and were truncated",
             "1 passages are empty; their score is 0 for every query",
         ]
 

@@ -45,8 +45,8 @@ def test_it_says_how_it_fuses() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"stages": ()}, "there is nothing to fuse"),
-    ({"stages": "bm25"}, "there is nothing to fuse"),
+    ({"stages": ()}, "no stages to fuse"),
+    ({"stages": "bm25"}, "no stages to fuse"),
     ({"method": "sum"}, "no fusion method is called sum"),
     ({"norm": "max"}, "no normalisation is called max"),
     ({"k": -1}, "k is -1"),

@@ -374,7 +374,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
             Listwise(model, **wrong)
     with pytest.raises(UsageError, match="model is a KeywordScorer"):
         Listwise(KeywordScorer())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="top is 11, and Pairwise compares at most 10 documents; lower top, or raise most"):
+    with pytest.raises(UsageError, match="top is 11, but Pairwise compares at most 10 documents; lower top, or raise most"):
         Rerank(BM25(), Pairwise(model), top=11)
     assert Listwise(model, window=20).max_tokens == 200
 
@@ -415,5 +415,5 @@ def test_an_order_that_comes_back_whatever_the_passages_is_told(said: str, told:
     for at in range(10):
         assert not scorer.notes()
         scorer.scores(Query(f"q{at}", f"apple {at}"), ["d00", "d01", "d02"])
-    notes = [f"10 of 10 windows came back in one order, {said}: the model does not seem to read the passages"]
+    notes = [f"10 of 10 windows came back in the same order, {said}: the model seems to ignore the passages"]
     assert list(scorer.notes()) == (notes if told else [])

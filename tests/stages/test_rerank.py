@@ -112,14 +112,14 @@ def test_late_interaction_keeps_its_vectors_in_a_byte_a_number_and_needs_token_v
     for _ in range(2):
         scorer = MaxSim(HashedWords(max_words=2)).build(context)
         assert scorer.cost().bytes == scorer.facts()["token_vectors"] * (32 + 4)
-        assert list(scorer.notes()) == ["2 of 6 passages (33%) are longer than the model reads and were cut"]
+        assert list(scorer.notes()) == ["2 of 6 passages (33%) are longer than the model reads and were truncated"]
         assert scorer.scores(Query("q", "apple"), ["d6"]).tolist() == [0.0]
         assert scorer.scores(Query("q", ""), ["d1"]).tolist() == [0.0]
     assert keep.made == 1
-    with pytest.raises(UsageError, match="SentencesOnly gives no vector for each token"):
+    with pytest.raises(UsageError, match="SentencesOnly gives no token vectors"):
         MaxSim(SentencesOnly())
     silent = MaxSim(SentencesOnly(gives_tokens=True))
-    with pytest.raises(UsageError, match="SentencesOnly gives no vector for each token"):
+    with pytest.raises(UsageError, match="SentencesOnly gives no token vectors"):
         silent.build(context)
 
 
@@ -180,7 +180,7 @@ def test_a_document_lost_on_the_way_is_told_also_where_python_leaves_out_its_ass
         return docs[1:], scores[1:]
 
     monkeypatch.setattr("rankproof.stages._rerank.rerank_top", losing)
-    with pytest.raises(RuntimeError, match="neither adds nor loses documents"):
+    with pytest.raises(RuntimeError, match="must not add or lose documents"):
         ranking_of(Rerank(FIRST, KeywordScorer()), GROUND, QUERY)
 
 

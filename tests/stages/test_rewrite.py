@@ -70,7 +70,7 @@ def test_the_stage_below_is_asked_the_rewritten_query() -> None:
     assert system_run.counts["calls"].tolist() == [1] * 4
     assert system_run.counts["tokens_in"].sum() == 40
     assert system_run.notes == ()
-    assert system_run.facts["examples"][0] == {"query": ASKED["q1"], "asked": BETTER["q1"]}
+    assert system_run.facts["examples"][0] == {"query": ASKED["q1"], "rewritten": BETTER["q1"]}
 
 
 def test_expansion_keeps_the_query_and_adds_words() -> None:
@@ -214,7 +214,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stage": "bm25"}, "stage is the text 'bm25'"),
     ({"model": "gpt"}, "model is the text 'gpt'"),
     ({"mode": "translate"}, "mode is translate; choose one of rewrite, expand"),
-    ({"prompt": "Rewrite it"}, "let it hold {query}"),
+    ({"prompt": "Rewrite it"}, "put the placeholder {query} in it"),
     ({"max_tokens": 0}, "max_tokens is 0"),
     ({"attempts": 0}, "attempts is 0"),
 ]

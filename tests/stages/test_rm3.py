@@ -134,7 +134,7 @@ def test_queries_without_feedback_are_asked_as_they_are_and_counted() -> None:
     below = ranking_of(PLAIN, context_of(corpus), "b")
     docs, scores = searcher.search(Query("q", "b"), (below,), QueryTimer())
     assert (docs, scores.tolist()) == (below[0], below[1].tolist())
-    assert searcher.notes() == ["1 query got no feedback term and was asked as it is"]
+    assert searcher.notes() == ["1 query has no feedback terms and was not expanded"]
 
 
 def test_the_index_is_counted_once_and_the_rung_is_a_rewrite_over_bm25() -> None:

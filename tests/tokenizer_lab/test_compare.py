@@ -131,7 +131,7 @@ def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
     stems = lexical_system("stems")
     assert stems.stages("th")["BM25 stems"] == lexical_system("words").stages("th")["BM25 words"]
     assert stems.stages("de")["BM25 stems"] != stems.stages(OWN_LANGUAGE)["BM25 stems"]
-    note = "BM25 stems: there is no stemmer for th, zh, where it takes words as they stand"
+    note = "BM25 stems: no stemmer for th, zh, where it takes words as they stand"
     assert missing_stemmer_notes(
         [lexical_system("words"), stems, lexical_system("characters-4")], [OWN_LANGUAGE, "th", "zh"]
     ) == [note]

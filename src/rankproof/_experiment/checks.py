@@ -39,7 +39,7 @@ def _fields_read(part: Any) -> Iterator[tuple[str, ...]]:
 
 
 def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> None:
-    """Refuses the first system that asks a model without a price, where the budget is of money."""
+    """Raises an error for the first system that calls a model without a price under a money budget."""
     for name, stage in systems.items():
         for part in stage_tree(stage):
             chat = part.chat if isinstance(part, EstimatesCost) else None

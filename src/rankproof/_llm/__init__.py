@@ -1,1 +1,1 @@
-"""Asking a language model: through a journal, within a budget, and its reply read strictly."""
+"""Calls language models with a response cache, a budget and retries, and parses their replies strictly."""

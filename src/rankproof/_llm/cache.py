@@ -1,4 +1,4 @@
-"""ResponseCache."""
+"""Caches the replies of language models, in memory or in a journal on disk."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from rankproof.models._chat.base import ChatReply, ChatRequest
 
 
 class ResponseCache(Protocol):
-    """Replies by the key of what was asked; safe for several threads."""
+    """Replies by the key of their request; safe for several threads."""
 
     def find(self, key: str) -> ChatReply | None:
-        """The reply of an earlier ask, None where there is none."""
+        """The cached reply, None if there is none."""
         ...
 
     def put(self, key: str, reply: ChatReply) -> None:
-        """Keeps a reply; it is there after any kill once this returns."""
+        """Stores a reply; a disk cache has it on disk before this returns."""
         ...
 
     def close(self) -> None:
-        """Lets go of files."""
+        """Closes files."""
         ...
 
 
 class MemoryResponseCache:
-    """Replies for this process alone."""
+    """Replies in memory, for this process only."""
 
     def __init__(self) -> None:
         self._found: dict[str, ChatReply] = {}
@@ -44,11 +44,11 @@ class MemoryResponseCache:
         self._found[key] = reply
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
 
 def request_key(request: ChatRequest) -> str:
-    """The key under which a reply is kept, within the book of one model."""
+    """The cache key of a request, within the cache of one model."""
     return identity_key(request)
 
 
@@ -56,11 +56,11 @@ _RESPONSE_KEY_LENGTH = 32
 
 
 class DiskResponseCache:
-    """The replies of one book, in one journal that this process alone has open."""
+    """The replies of one model for one use, in a journal that only this process has open."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._journal = Journal(path, "is asking the same model for the same use and keeps its replies here")
+        self._journal = Journal(path, "is calling the same model for the same use and caches its replies here")
         try:
             found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
             self._replies = {each["key"]: _reply_from_json(each["reply"]) for each in found}
@@ -69,11 +69,11 @@ class DiskResponseCache:
             raise
 
     def find(self, key: str) -> ChatReply | None:
-        """The reply of that key."""
+        """The cached reply, None if there is none."""
         return self._replies.get(key)
 
     def put(self, key: str, reply: ChatReply) -> None:
-        """Writes the reply, on disk before this returns."""
+        """Appends the reply to the journal; it is on disk before this returns."""
         content = json.dumps({"key": key, "reply": asdict(reply)}).encode()
         with self._lock:
             self._journal.append({"reply": np.frombuffer(content, np.uint8)}, reply.seconds)
@@ -85,7 +85,7 @@ class DiskResponseCache:
 
 
 class ResponseCaches:
-    """The books under a cache folder."""
+    """The response caches in a cache folder, one for each model and use."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "responses"

@@ -1,4 +1,4 @@
-"""What one query's asks came to."""
+"""Names and counts what happens in calls to language models."""
 
 from __future__ import annotations
 
@@ -25,46 +25,48 @@ CountName = Literal[
 ]
 COUNT_NAMES: tuple[CountName, ...] = get_args(CountName)
 COUNT_MEANINGS: dict[CountName, str] = {
-    "calls": "requests that were sent, failed ones too",
-    "tokens_in": "tokens that the model read",
-    "tokens_out": "tokens that the model wrote",
-    "estimated": "replies whose tokens are estimated, because the server does not say how many there were",
-    "unreadable": "replies that were of no use and were asked for again",
-    "failed": "asks that ended without a reply from the server",
-    "refused": "failed asks whose request the server refused, as too long for instance",
-    "given_up": "asks without a reply of use, after every attempt",
-    "by_odds": "replies read by the log-probabilities of Yes and No",
-    "by_text": "replies read as plain text, because no log-probability of Yes or No came for all of a query, or no JSON",
-    "dropped": "sources that an answer names and was never given, which are left out",
-    "rewritten": "queries that the model was asked to put otherwise",
-    "windows": "windows of documents that the model was asked to put in order",
-    "graded": "documents that the model was asked about one by one",
-    "compared": "pairs of documents that the model was asked to compare, each in both orders",
-    "disagreed": "compared pairs whose two orders brought opposite replies, which counts as a tie",
-    "undecided": "compared pairs without two replies of use, which count as a tie",
+    "calls": "requests sent, including failed ones",
+    "tokens_in": "input tokens",
+    "tokens_out": "output tokens",
+    "estimated": "replies whose tokens are estimated because the server does not report them",
+    "unreadable": "replies that could not be parsed and were requested again",
+    "failed": "requests that got no reply from the server",
+    "refused": "failed requests that the server rejected, for example as too long",
+    "given_up": "requests without a usable reply after all attempts",
+    "by_odds": "replies scored by the log-probabilities of Yes and No",
+    "by_text": "replies read as plain text: not all replies to a query had log-probabilities of Yes or No, or there was no JSON",
+    "dropped": "cited sources that were not among the passages, left out of the answer",
+    "rewritten": "queries sent to the model to be rewritten",
+    "windows": "windows of documents sent to the model to be ordered",
+    "graded": "documents sent to the model one by one",
+    "compared": "pairs of documents sent to the model for comparison, in both orders",
+    "disagreed": "compared pairs with contradicting replies in the two orders, counted as ties",
+    "undecided": "compared pairs without two usable replies, counted as ties",
 }
 
 
 def estimation_note(count: int) -> str:
-    """What to say where the tokens of so many replies, and the money for them, were not counted by the server; "" for none."""
-    whose = "1 reply" if count == 1 else f"{count} replies"
-    return f"tokens and money of {whose} are estimated, at four characters a token: the server does not say" if count else ""
+    """A note that tokens and money of this many replies are estimated, "" for none."""
+    if not count:
+        return ""
+    replies = "1 reply" if count == 1 else f"{count} replies"
+    return f"tokens and money of {replies} are estimated at four characters per token: the server does not report them"
 
 
 class CallCounter(Protocol):
-    """Where an asker counts."""
+    """Receives the counts of a client."""
 
     def count(self, name: CountName, more: int = 1) -> None:
         """Adds to a count."""
         ...
 
     def add_seconds(self, seconds: float) -> None:
-        """Adds the time that a reply took, when it was first asked for."""
+        """Adds the time that a reply took when it was first requested."""
         ...
 
 
 class CallTotals:
-    """A tally on its own, for work that has no clock of queries."""
+    """Counts and seconds, for work without a query timer."""
 
     def __init__(self) -> None:
         self.counts: dict[CountName, int] = dict.fromkeys(COUNT_NAMES, 0)
@@ -77,5 +79,5 @@ class CallTotals:
         self.seconds += seconds
 
     def plain(self) -> dict[str, float]:
-        """As JSON."""
+        """As a dictionary for JSON."""
         return {**{str(name): count for name, count in self.counts.items()}, "seconds": self.seconds}

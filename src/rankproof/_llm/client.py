@@ -1,4 +1,4 @@
-"""CachedClient, RetryingClient."""
+"""The client of a language model: cached, retrying, within a budget."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from rankproof.models._chat.base import Chat, ChatModel, ChatReply, ChatRequest,
 
 
 class CancelledError(ExternalError):
-    """Another thread met what ends the run, or somebody stopped it."""
+    """The run was cancelled, by a failure in another thread or by the user."""
 
     def __init__(self) -> None:
-        super().__init__("asking was stopped; every reply so far is kept")
+        super().__init__("calls to the language model were cancelled; all replies so far are cached")
 
 
 class CancelToken:
-    """Set once, seen by every thread."""
+    """Cancels the work of all threads."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
 
     def set(self) -> None:
-        """From now on."""
+        """Cancels."""
         self._event.set()
 
     def check(self) -> None:
-        """Raises where it is set."""
+        """Raises CancelledError after a cancellation."""
         if self._event.is_set():
             raise CancelledError
 
     def sleep(self, seconds: float) -> None:
-        """Waits so long, or until it is set, which is an error."""
+        """Waits; raises CancelledError when cancelled."""
         self._event.wait(seconds)
         self.check()
 
 
 class RetryingClient:
-    """Sends requests to one model; safe for several threads."""
+    """Sends requests to one model and retries failed ones; safe for several threads."""
 
     def __init__(
         self, model: ChatModel, chat: Callable[[], Chat], meter: SpendMeter, retry_policy: RetryPolicy, stop: CancelToken
@@ -58,52 +58,52 @@ class RetryingClient:
         self.rejects_optional_params = False
 
     def reply(self, chat_request: ChatRequest, counter: CallCounter) -> ChatReply:
-        """The reply; requests that brought none are on the tally where none brought one."""
-        request, wished, plain = 0, chat_request, replace(chat_request, schema="", logprobs=0)
+        """The reply; if no request brings one, all of them are counted and the last error is raised."""
+        requests, sent, plain = 0, chat_request, replace(chat_request, schema="", logprobs=0)
         if self.rejects_optional_params:
-            wished = plain
+            sent = plain
         while True:
-            request += 1
+            requests += 1
             try:
-                reply = self._send(wished)
+                reply = self._send(sent)
             except ChatRequestError as failure:
-                if failure.optional_params and wished != plain:
-                    wished = plain
+                if failure.optional_params and sent != plain:
+                    sent = plain
                     continue
-                pause = self._retry_policy.pause(failure, request)
+                pause = self._retry_policy.pause(failure, requests)
                 if pause is None:
-                    counter.count("calls", request)
+                    counter.count("calls", requests)
                     self.breaker.record_failure(failure)
                     raise
                 self._sleep(pause)
             else:
                 self.breaker.record_reply()
-                # Given up for good only where the same ask was answered without them: the messages were not what was refused.
-                self.rejects_optional_params = self.rejects_optional_params or wished != chat_request
-                return replace(reply, requests=request)
+                # Optional parameters are dropped for good only after the same request succeeded without them.
+                self.rejects_optional_params = self.rejects_optional_params or sent != chat_request
+                return replace(reply, requests=requests)
 
     def _send(self, chat_request: ChatRequest) -> ChatReply:
-        """One request, paid for: one that was cut off, or brought nothing that can be read, with the most that it may cost."""
+        """Sends one request and counts its cost; a request without a readable reply counts with its maximum cost."""
         most = max_request_cost(chat_request).usage(self._model.price_in, self._model.price_out)
         self._stop.check()
         chat = self._chat()
         self._meter.reserve(most)
-        real = replace(most, unsure=1)
+        actual = replace(most, unsure=1)
         try:
             reply = chat.reply(chat_request)
             money = token_cost(reply.tokens_in, reply.tokens_out, self._model.price_in, self._model.price_out)
-            real = Usage(1, reply.tokens_in, reply.tokens_out, money)
+            actual = Usage(1, reply.tokens_in, reply.tokens_out, money)
         except (ChatRequestError, ChatUnavailableError) as failure:
             if not (isinstance(failure, ChatRequestError) and failure.charged):
-                real = Usage(calls=1)
+                actual = Usage(calls=1)
             raise
         finally:
-            self._meter.settle(most, real)
+            self._meter.settle(most, actual)
         return reply
 
 
 class KeyedLock:
-    """A lock for each key that somebody holds or waits for."""
+    """A lock for each key in use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -111,29 +111,29 @@ class KeyedLock:
 
     @contextmanager
     def hold(self, key: str) -> Iterator[None]:
-        """Waits for the key's turn, and passes it on after the block."""
+        """Holds the lock of the key during the block."""
         with self._lock:
-            turn, many = self._held.get(key, (threading.Lock(), 0))
-            self._held[key] = turn, many + 1
+            lock, users = self._held.get(key, (threading.Lock(), 0))
+            self._held[key] = lock, users + 1
         try:
-            with turn:
+            with lock:
                 yield
         finally:
             with self._lock:
-                turn, many = self._held.pop(key)
-                if many > 1:
-                    self._held[key] = turn, many - 1
+                lock, users = self._held.pop(key)
+                if users > 1:
+                    self._held[key] = lock, users - 1
 
 
 T = TypeVar("T")
 
 
 class ReplyParseError(ValueError):
-    """A reply that is of no use: what is wrong with it, in a few words."""
+    """A reply that cannot be used, and why; the next attempt sends this message to the model, so it is part of a prompt."""
 
 
 class CachedClient:
-    """Asks one model for one use; safe for several threads."""
+    """Calls one model for one use through the response cache; safe for several threads."""
 
     def __init__(self, model: ChatModel, retrying_client: RetryingClient, cache: ResponseCache, meter: SpendMeter) -> None:
         self.model = model
@@ -149,21 +149,20 @@ class CachedClient:
         attempts: int = 3,
         on_error: Callable[[Exception], object] = lambda error: None,
     ) -> T | None:
-        """What the reply means, asked again while `meaning` raises UnreadableError; None where no attempt brought anything.
+        """The parsed reply; the model is called again while `parse` raises ReplyParseError. None if no attempt succeeds.
 
-        Each reply of no use counts as `unreadable`. An ask that ends without a meaning counts as `failed` where its last attempt
-        brought no reply, which may be another the next time, also where earlier ones brought replies of no use; else it counts as
-        `given_up`. `heard` is told what was wrong each time, and so is the model: asked the very same again, a deterministic one
-        says the same again.
+        Each reply that cannot be parsed counts as `unreadable`. A request without a result counts as `failed` if its last attempt
+        got no reply, else as `given_up`. `on_error` receives each error. The next attempt tells the model what was wrong: a
+        deterministic model gives the same reply to the same request.
         """
-        asked = request
+        sent = request
         for attempt in range(attempts):
             try:
-                return parse(self.request(replace(asked, attempt=attempt), counter))
+                return parse(self.request(replace(sent, attempt=attempt), counter))
             except ReplyParseError as error:
                 counter.count("unreadable")
                 on_error(error)
-                asked = _request_with_error(request, str(error))
+                sent = _request_with_error(request, str(error))
             except ChatRequestError as error:
                 counter.count("failed")
                 counter.count("refused", int(not error.retryable))
@@ -173,9 +172,9 @@ class CachedClient:
         return None
 
     def request(self, request: ChatRequest, counter: CallCounter) -> ChatReply:
-        """The reply, kept or new, its cost on the tally; ChatFailedError where there is none after every try."""
+        """The reply, cached or new, with its cost counted; ChatRequestError if all requests fail."""
         key = request_key(request)
-        # Whoever asks the same at the same time waits, and finds the reply in the book.
+        # A thread with the same request waits, then finds the reply in the cache.
         with self._locks.hold(key):
             reply = self._cache.find(key)
             if reply is None:
@@ -192,16 +191,16 @@ class CachedClient:
         return reply
 
     def refusal_note(self) -> str:
-        """What a reader must know where the server refused everything, "" elsewhere."""
+        """A note if the server rejected every request, else ""."""
         return self._retrying_client.breaker.refusal_note()
 
     def facts(self) -> Mapping[str, Any]:
-        """The model as a reader should know it; it is not loaded for this."""
+        """The model, and whether its server rejected optional parameters; the model is not loaded."""
         return {"model": identity(self.model), "optional_params_rejected": self._retrying_client.rejects_optional_params}
 
 
 def _request_with_error(request: ChatRequest, why: str) -> ChatRequest:
-    """The ask with what was wrong with the reply to it, at the end of its last message."""
+    """The request with the parse error of its reply added to the last message."""
     *before, last = request.messages
-    said = f"{last.text}\n\nYour last reply could not be used: {why}. Reply in the form asked for, and with nothing else."
-    return replace(request, messages=(*before, replace(last, text=said)))
+    text = f"{last.text}\n\nYour last reply could not be used: {why}. Reply in the form asked for, and with nothing else."
+    return replace(request, messages=(*before, replace(last, text=text)))

@@ -1,4 +1,4 @@
-"""Replies parsed strictly."""
+"""Parses the replies of language models strictly: a reply that does not have the requested form is an error."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _REASONING_START, _REASONING_END = "<think>", "</think>"
 
 
 def reply_text(reply: ChatReply) -> str:
-    """The whole text of a reply; a cut reply, a refusal and an empty one are of no use."""
+    """The text of a reply; a truncated reply, a refusal and an empty reply are errors."""
     if reply.finish in ("length", "refusal"):
         raise ReplyParseError("the reply is cut" if reply.finish == "length" else "the model refuses")
     return strip_reasoning(reply.text)
 
 
 def reply_first_line(reply: ChatReply) -> str:
-    """The first line of a reply, which may go on and be cut after it; a cut line and a refusal are of no use."""
+    """The first line of a reply, which may be truncated after it; a truncated line and a refusal are errors."""
     lines = strip_reasoning(reply.text).splitlines()
     return lines[0].strip() if len(lines) > 1 and reply.finish == "length" else reply_text(reply).splitlines()[0].strip()
 
 
 def strip_reasoning(text: str) -> str:
-    """The text after the last thought; thoughts that do not end, and nothing at all, are of no use."""
-    said = text.rpartition(_REASONING_END)[2].strip()
-    if _REASONING_START in said:
+    """The text after the reasoning; reasoning that does not end and an empty text are errors."""
+    answer = text.rpartition(_REASONING_END)[2].strip()
+    if _REASONING_START in answer:
         raise ReplyParseError("thoughts that do not end")
-    if not said:
+    if not answer:
         raise ReplyParseError("an empty reply")
-    return said
+    return answer
 
 
 _PROSE_BRACES = re.compile(r"\{\s*[^{}\"\s][^{}\"]*\}")
@@ -51,39 +51,39 @@ _ORDER_PATTERNS = (
 
 
 def parse_json(text: str) -> dict[str, Any]:
-    """The one JSON object that the text holds, in a code fence or in prose; two different ones are of no use."""
-    said = strip_reasoning(text)
+    """The one JSON object in the text, in a code block or in prose; two different objects are an error."""
+    answer = strip_reasoning(text)
     found: dict[str, dict[str, Any]] = {}
-    at = said.find("{")
+    at = answer.find("{")
     while at >= 0:
-        prose = _PROSE_BRACES.match(said, at)
+        prose = _PROSE_BRACES.match(answer, at)
         if prose:
             end = prose.end()
         else:
-            written, value, end = _parse_object_at(said, at)
+            written, value, end = _parse_object_at(answer, at)
             found[written] = value
-        at = said.find("{", end)
+        at = answer.find("{", end)
     if len(found) != 1:
         raise ReplyParseError(f"{len(found)} different JSON objects where one was asked for" if found else "no JSON object")
     return next(iter(found.values()))
 
 
 def parse_int(value: object, low: int, high: int) -> int:
-    """A whole number from low to high."""
+    """An integer from low to high."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ReplyParseError(f"not a whole number from {low} to {high}")
     return value
 
 
 def parse_order(text: str, count: int) -> list[int]:
-    """The numbers 1 to count, each once, in the order that the text gives: [2] > [1] > [3], 2 > 1 > 3 or the JSON list [2, 1, 3].
+    """The numbers 1 to count, each once, in the order of the text: [2] > [1] > [3], 2 > 1 > 3 or the JSON list [2, 1, 3].
 
-    Prose may stand around it; two different orders, and a number in brackets that was never given, are of no use.
+    The text may contain prose. Two different orders, or a number in brackets that is out of range, are errors.
     """
-    said = strip_reasoning(text)
-    if any(not 1 <= int(number) <= count for number in _BRACKETED_NUMBER.findall(said)):
+    answer = strip_reasoning(text)
+    if any(not 1 <= int(number) <= count for number in _BRACKETED_NUMBER.findall(answer)):
         raise ReplyParseError(f"a number that is not from 1 to {count}")
-    found = {order for pattern in _ORDER_PATTERNS for order in _matching_orders(pattern, said, count)}
+    found = {order for pattern in _ORDER_PATTERNS for order in _matching_orders(pattern, answer, count)}
     if len(found) != 1:
         raise ReplyParseError(f"{len(found)} different orders where one was asked for" if found else "no order")
     order = list(found.pop())
@@ -93,18 +93,18 @@ def parse_order(text: str, count: int) -> list[int]:
 
 
 def parse_choice(text: str, choices: Sequence[str], *, before: str) -> str:
-    """The choice that the text consists of, apart from marks around it and the one word that may stand before it."""
+    """The choice that makes up the text, apart from punctuation and the word `before`."""
     whole = strip_reasoning(text)
     pattern = rf"{_CHOICE_MARKS}(?:{re.escape(before)}\s+)?{_CHOICE_MARKS}(\w+){_CHOICE_MARKS}"
-    said = re.fullmatch(pattern, whole, re.IGNORECASE) if len(whole) <= _MAX_CHOICE_LENGTH else None
+    match = re.fullmatch(pattern, whole, re.IGNORECASE) if len(whole) <= _MAX_CHOICE_LENGTH else None
     known = {choice.casefold(): choice for choice in choices}
-    if not said or said.group(1).casefold() not in known:
+    if not match or match.group(1).casefold() not in known:
         raise ReplyParseError(f"not one of {', '.join(choices)}")
-    return known[said.group(1).casefold()]
+    return known[match.group(1).casefold()]
 
 
 def _parse_object_at(text: str, at: int) -> tuple[str, dict[str, Any], int]:
-    """The object that begins there, how it is written in one way, and where it ends."""
+    """The object that starts there, its normalised JSON, and its end."""
     decoder = json.JSONDecoder(
         object_pairs_hook=_object_without_duplicates, parse_constant=_parse_finite, parse_float=_parse_finite
     )
@@ -132,7 +132,7 @@ def _parse_finite(token: str) -> float:
 
 
 def _matching_orders(pattern: re.Pattern[str], text: str, count: int) -> list[tuple[int, ...]]:
-    """Every order that the pattern finds; one number alone is only the mention of a passage where there are several."""
+    """Every order that the pattern finds; a single number is an order only if there is one passage."""
     found = []
     for match in pattern.finditer(text):
         numbers = tuple(map(int, re.findall("[0-9]+", match.group())))
@@ -152,7 +152,7 @@ _SENTENCE_END = re.compile(r"[.!?]\s+\S")
 
 
 def parse_line(found: dict[str, Any], key: str) -> str:
-    """The text under the key, on one line; of no use where it is missing, no text, or holds what nobody can see."""
+    """The text under the key, on one line; a missing text and invisible characters are errors."""
     text = found.get(key)
     if not isinstance(text, str):
         raise ReplyParseError(f"no text called {key}")
@@ -163,7 +163,7 @@ def parse_line(found: dict[str, Any], key: str) -> str:
 
 
 def parse_query(found: dict[str, Any], key: str, most_words: int) -> str:
-    """The query under the key; an empty one, one of too many words, a refusal and an answer are of no use."""
+    """The query under the key; an empty query, too many words, a refusal and an answer are errors."""
     line = parse_line(found, key)
     if not any(char.isalnum() for char in line):
         raise ReplyParseError(f"{key} is empty")
@@ -179,14 +179,14 @@ def parse_query(found: dict[str, Any], key: str, most_words: int) -> str:
 _YES_OR_NO = re.compile(r"[\"'*`]*(yes|no)(?=$|[\"'*`.,:;!\n]|\s+[-–—(])", re.IGNORECASE)
 _TOKEN_MARKS = " \t\r\n▁ĠĊ"
 _MIN_PROBABILITY = 1e-9
-"""Of probability, for the word that is not listed: what is listed may add up to 1."""
+"""The smallest probability of the unlisted word: the listed probabilities may add up to 1."""
 
 
 def yes_no_score(reply: ChatReply) -> tuple[float, bool]:
-    """How much rather Yes than No, and whether that had to be read from the text.
+    """The score log P(Yes) - log P(No) of the first token, summed over spellings, and whether it was read from the text instead.
 
-    It is log P(Yes) - log P(No) of the first token, summed over spellings. Where only one of the two is among the likeliest
-    tokens, the other is taken to be as likely as the least of them. By the text it is 1 for Yes and 0 for No.
+    If only one of the two words is listed, the other gets the smallest listed probability. Read from the text, the score is 1
+    for Yes and 0 for No.
     """
     if reply.finish == "refusal":
         raise ReplyParseError("the model refuses")
@@ -201,15 +201,15 @@ def yes_no_score(reply: ChatReply) -> tuple[float, bool]:
 
 
 def parse_yes(reply: ChatReply) -> bool:
-    """Whether the text begins with Yes; anything but Yes or No at its start is of no use."""
-    said = _YES_OR_NO.match(strip_reasoning(reply.text))
-    if reply.finish == "refusal" or not said:
+    """Whether the text starts with Yes; a text that starts with neither Yes nor No is an error."""
+    match = _YES_OR_NO.match(strip_reasoning(reply.text))
+    if reply.finish == "refusal" or not match:
         raise ReplyParseError("neither Yes nor No")
-    return said.group(1).casefold() == "yes"
+    return match.group(1).casefold() == "yes"
 
 
 def _unlisted_log_probability(listed: Sequence[tuple[str, float]]) -> float:
-    """The most that a word can have which is not listed: as much as the least that is, or what one word alone leaves."""
+    """The log-probability of the unlisted word: the smallest listed one, or what Yes or No alone leaves."""
     values = [value for _, value in listed]
     if any(token not in ("yes", "no") for token, _ in listed):
         return min(values)

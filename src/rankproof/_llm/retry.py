@@ -1,4 +1,4 @@
-"""RetryPolicy, CircuitBreaker."""
+"""Decides when a failed request is sent again, and when all requests stop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from rankproof.models._chat.base import ChatRequestError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """At most `tries` requests; pauses double from `first` to `longest` seconds, and a pause that the server asks for is kept.
+    """At most `max_requests` requests; pauses double from `first_pause` to `max_pause` seconds, or last as the server demands.
 
-    A server that asks for more than `most_wait` seconds is not waited for. `sleep` is what waits, None for the desk's own way,
-    which ends when asking is stopped.
+    A server that demands more than `max_wait` seconds is not retried. `sleep` waits; None waits until the session is cancelled.
     """
 
     max_requests: int = 5
@@ -26,7 +25,7 @@ class RetryPolicy:
     sleep: Callable[[float], None] | None = field(default=None, compare=False)
 
     def pause(self, failure: ChatRequestError, request: int) -> float | None:
-        """Seconds to wait after that many requests; None where another one is of no use."""
+        """Seconds to wait after that many requests; None if the request is not sent again."""
         if not failure.retryable or request >= self.max_requests:
             return None
         own = min(self.first_pause * 2.0 ** (request - 1), self.max_pause)
@@ -36,41 +35,41 @@ class RetryPolicy:
 
 
 MAX_CONSECUTIVE_FAILURES = 10
-"""In a row, by all threads together, after which the server is taken to be down."""
+"""Failures in a row, over all threads, after which the server counts as down."""
 
 
 class CircuitBreaker:
-    """What asks came to, whoever met it."""
+    """Stops all requests after too many failures in a row, over all threads."""
 
     def __init__(self, *, is_persistent: bool = True) -> None:
         self._is_persistent = is_persistent
         self._lock = threading.Lock()
-        self._failures, self._refused = 0, 0
+        self._failures, self._rejected = 0, 0
         self._has_replied, self._last = False, ""
 
     def record_reply(self, *, from_cache: bool = False) -> None:
-        """A reply came; one from a book says that the model answers, but not that its server is well."""
+        """Counts a reply; a cached one does not show that the server is up."""
         with self._lock:
             self._has_replied = True
             self._failures = self._failures if from_cache else 0
 
     def record_failure(self, failure: ChatRequestError) -> None:
-        """An ask brought no reply: ends everything where too many in a row might yet have brought one."""
+        """Counts a failed request; raises an error after too many retryable failures in a row."""
         with self._lock:
             if not failure.retryable:
-                self._refused, self._last = self._refused + 1, str(failure)
+                self._rejected, self._last = self._rejected + 1, str(failure)
                 return
             self._failures += 1
             failures = self._failures
         if failures >= MAX_CONSECUTIVE_FAILURES:
             raise ExternalError(
-                f"{failures} asks in a row failed, the last one so: {failure}; {replies_saved_note(self._is_persistent)}: "
-                "run the same command again when the server is well"
+                f"{failures} requests in a row failed, the last one with: {failure}; "
+                f"{replies_saved_note(self._is_persistent)}: run the same command again when the server is up"
             ) from None
 
     def refusal_note(self) -> str:
-        """What to say where nothing but refusals came, "" elsewhere."""
+        """A note if the server rejected every request, else ""."""
         with self._lock:
-            if self._has_replied or self._failures or not self._refused:
+            if self._has_replied or self._failures or not self._rejected:
                 return ""
-            return f"the server refused every ask ({self._refused}), the last one so: {self._last}"
+            return f"the server rejected every request ({self._rejected}), the last one with: {self._last}"

@@ -1,4 +1,4 @@
-"""LLMSession, concurrent map."""
+"""The session of one run: its clients, caches and budget, and concurrent work with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MemoT = TypeVar("MemoT")
 
 
 class LLMSession:
-    """A model is loaded when the first ask needs it that no book answers, and once for all who ask it."""
+    """Gives out clients; a model is loaded once, at the first request that the cache does not answer."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class LLMSession:
         self.meter = SpendMeter(budget, is_persistent=open_cache is not None)
 
     def client(self, model: ChatModel, use: str) -> CachedClient:
-        """Who asks the model; `use` says what for, and each use has a book of its own.
+        """The client of a model for one use; each use has its own response cache.
 
-        The same model for the same use has the same asker: failures in a row are counted whoever meets them.
+        The same model and use give the same client, so failures in a row are counted over all callers.
         """
         check_model_has_price(self.meter.budget, model)
         key = identity_key(format_versions.RESPONSE_CACHE, use, model)
@@ -58,7 +58,7 @@ class LLMSession:
             return self._clients[key, model]
 
     def memoised(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
-        """What was made under the key at this desk, made now where nothing was: it lives as long as the desk."""
+        """The value of the key, made at its first use; it lives as long as the session."""
         with self._lock:
             if key not in self._memo:
                 self._memo[key] = make()
@@ -66,8 +66,8 @@ class LLMSession:
             return found
 
     def notes(self) -> tuple[str, ...]:
-        """A sentence for each use in which the server refused every ask."""
-        return tuple(f"{use}: {said}" for client, use in self._uses.items() if (said := client.refusal_note()))
+        """A note for each use in which the server rejected every request."""
+        return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.refusal_note()))
 
     def _chat(self, model: ChatModel) -> Chat:
         with self._lock:
@@ -76,14 +76,14 @@ class LLMSession:
             return self._chats[model]
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Ends every pause and lets no further request begin; `at_once` gives up those that are under way too."""
+        """Ends pauses and starts no more requests; `at_once` also abandons those in progress."""
         self._stop.set()
         if at_once:
             for chat in self._chats.copy().values():
                 chat.close()
 
     def close(self) -> None:
-        """Closes books and models."""
+        """Closes caches and models."""
         for chat in self._chats.values():
             chat.close()
         for cache in self._caches.values():
@@ -108,10 +108,10 @@ ResultT = TypeVar("ResultT")
 def map_concurrent(
     session: LLMSession, work: Callable[[ItemT], ResultT], items: Sequence[ItemT], concurrency: int
 ) -> list[ResultT]:
-    """What the work gives for each item, in their order, so many at once; one lane works here and starts no thread.
+    """The results for all items, in their order, with `concurrency` threads; with one it runs in the calling thread.
 
-    The first failure ends all: pauses are cut short, nothing more is sent, and what is under way may end, because it is paid for.
-    An interrupt does not wait for that either.
+    The first failure stops the session: nothing more is sent, but requests in progress may finish because they are paid for.
+    An interrupt does not wait for them.
     """
     return list(map_in_order(session, work, items, concurrency))
 
@@ -119,9 +119,9 @@ def map_concurrent(
 def map_in_order(
     session: LLMSession, work: Callable[[ItemT], ResultT], items: Sequence[ItemT], concurrency: int
 ) -> Generator[ResultT, None, None]:
-    """The same one after the other, each as soon as it and those before it are done, while the lanes go on with those after it.
+    """The results for all items, in their order, each as soon as it and those before it are done.
 
-    Whoever does not take them to the end closes the iterator, which ends all as an interrupt does.
+    Closing the iterator early stops the work like an interrupt.
     """
     if concurrency <= 1 or len(items) <= 1:
         yield from map(work, items)
@@ -151,6 +151,6 @@ def map_in_order(
 
 
 def _first_cause(futures: Sequence[Future[ResultT]]) -> BaseException:
-    """The first that is no mere consequence of another."""
+    """The first error that is not a cancellation caused by another one."""
     errors = [error for future in futures if not future.cancelled() and (error := future.exception())]
     return next((error for error in errors if not isinstance(error, CancelledError)), errors[0])

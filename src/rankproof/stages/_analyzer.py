@@ -1,4 +1,4 @@
-"""Words, stems, n-grams, BPE."""
+"""Splits texts into the tokens that BM25 indexes: words, n-grams or BPE tokens."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def split_words(text: str) -> list[str]:
 
 
 class WordAnalyzer(dict[str, str]):
-    """From a word to its term, which is empty for a stop word; each distinct word is stemmed once."""
+    """Maps a word to its term, "" for a stop word; each distinct word is stemmed once."""
 
     def __init__(self, language: str, *, stemming: bool, stop_words: bool | tuple[str, ...]) -> None:
         super().__init__(dict.fromkeys(_stop_words(language, stop_words), ""))
@@ -60,7 +60,7 @@ class WordAnalyzer(dict[str, str]):
         return term
 
     def tokenize(self, text: str) -> list[str]:
-        """The terms of a text, in its order, as often as they stand there."""
+        """The terms of a text, in order, with repetitions."""
         return [term for word in split_words(text) if (term := self[word])]
 
     def display(self, token: str) -> str:
@@ -69,13 +69,13 @@ class WordAnalyzer(dict[str, str]):
 
 
 def check_language(language: str, *, stemming: bool, stop_words: bool | tuple[str, ...]) -> None:
-    """A language must have what is asked for of it."""
+    """Raises an error for a language without the requested stemmer or stop words."""
     if stemming and language not in STEMMERS:
         fix = f"choose one of {', '.join(STEMMERS)}, or turn stemming off"
-        raise UsageError(f"there is no stemmer for {for_message(language)}", fix=fix)
+        raise UsageError(f"no stemmer for {for_message(language)}", fix=fix)
     if stop_words is True and language not in STOP_LISTS:
         fix = f"choose one of {', '.join(STOP_LISTS)}, give your own words as stop_words, or turn them off"
-        raise UsageError(f"there is no list of stop words for {for_message(language)}", fix=fix)
+        raise UsageError(f"no stop word list for {for_message(language)}", fix=fix)
 
 
 def _stop_words(language: str, chosen: bool | tuple[str, ...]) -> list[str]:
@@ -97,7 +97,7 @@ def _stemmer(language: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _unicode_word() -> re.Pattern[str]:
-    """As Unicode has it: a letter's marks belong to the word, which Python's own pattern leaves out."""
+    """A Unicode word: combining marks belong to it, unlike in Python's \\w."""
     from unicodedata import category
 
     marks = "".join(chr(code) for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if category(chr(code))[0] == "M")
@@ -108,43 +108,43 @@ VISIBLE_BLANK = "␣"
 
 
 def words_with_blanks(text: str) -> str:
-    """The words of a text between single blanks; empty where it has none."""
+    """The words of a text between single spaces; "" if it has none."""
     found = split_words(text)
     return f" {' '.join(found)} " if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CharNgrams:
-    """Every run of so many characters."""
+    """All n-grams of characters."""
 
     size: int
 
     def tokenize(self, text: str) -> list[str]:
-        """The n-grams of a text, in its order."""
+        """The n-grams of a text, in order."""
         return _ngrams(words_with_blanks(text), self.size)
 
     def display(self, token: str) -> str:
-        """The characters, blanks made visible."""
+        """The characters, with visible spaces."""
         return token.replace(" ", VISIBLE_BLANK)
 
 
 @dataclass(frozen=True, slots=True)
 class ByteNgrams:
-    """Every run of so many bytes of UTF-8; a token has one character, U+0000 to U+00FF, for each byte."""
+    """All n-grams of UTF-8 bytes; a token has one character, U+0000 to U+00FF, for each byte."""
 
     size: int
 
     def tokenize(self, text: str) -> list[str]:
-        """The n-grams of a text, in its order; words hold no half of a surrogate pair, so all of it can be encoded."""
+        """The n-grams of a text, in order; words contain no lone surrogates, so every text can be encoded."""
         return _ngrams(words_with_blanks(text).encode().decode("latin-1"), self.size)
 
     def display(self, token: str) -> str:
-        """The characters that are whole, blanks made visible, any other byte as an escape."""
+        """The complete characters, with visible spaces, and other bytes as escapes."""
         return display_bytes(token.encode("latin-1"))
 
 
 def display_bytes(token: bytes) -> str:
-    """Bytes as the text that they are, blanks made visible, and as escapes where they are none."""
+    """Bytes as text with visible spaces; bytes that are not UTF-8 are escaped."""
     return token.decode("utf-8", "backslashreplace").replace(" ", VISIBLE_BLANK)
 
 
@@ -157,58 +157,59 @@ MAX_NGRAM = 8
 _NGRAM_NAME = re.compile(rf"(characters|bytes)-([1-{MAX_NGRAM}])", re.ASCII)
 _BPE_NAME = re.compile(r"bpe-([1-9][0-9]{0,6})", re.ASCII)
 _NGRAM_CLASSES: dict[str, type[CharNgrams] | type[ByteNgrams]] = {"characters": CharNgrams, "bytes": ByteNgrams}
-_FIX = f"choose words, characters-N or bytes-N with N from 1 to {MAX_NGRAM}, or bpe-N with N from {MIN_VOCABULARY} to {MAX_VOCABULARY:,}"
+_FIX = (
+    f"choose words, characters-N or bytes-N with N from 1 to {MAX_NGRAM}, "
+    f"or bpe-N with N from {MIN_VOCABULARY} to {MAX_VOCABULARY:,}"
+)
 
 
 class Analyzer(Protocol):
-    """How a text is cut; the same for documents and queries."""
+    """Splits documents and queries into tokens."""
 
     def tokenize(self, text: str) -> list[str]:
-        """The tokens of a text, in its order, as often as they stand there."""
+        """The tokens of a text, in order, with repetitions."""
 
     def display(self, token: str) -> str:
-        """A token for people: blanks are made visible, and bytes that are no text are escapes."""
+        """A token as shown to users: spaces are visible, bytes that are not UTF-8 are escaped."""
 
 
 def check_analyzer(name: Any, *, language: str, stop_words: bool | tuple[str, ...]) -> None:
-    """The name must be known; a language or a list of stop words beside tokens other than words would do nothing."""
+    """Raises an error for an unknown name, and for a language or stop words with tokens other than words."""
     validation.checked_text("tokens", name)
-    pieces = _BPE_NAME.fullmatch(name)
+    bpe = _BPE_NAME.fullmatch(name)
     if (
         name != WORD_ANALYZER
         and not _NGRAM_NAME.fullmatch(name)
-        and not (pieces and MIN_VOCABULARY <= int(pieces[1]) <= MAX_VOCABULARY)
+        and not (bpe and MIN_VOCABULARY <= int(bpe[1]) <= MAX_VOCABULARY)
     ):
         raise UsageError(f"tokens is {for_message(name)}", fix=_FIX)
     for setting, given in (("language", language != "english"), ("stop_words", isinstance(stop_words, tuple))):
         if given and name != WORD_ANALYZER:
             raise UsageError(
-                f"{setting} counts for words alone, and tokens is {name}",
+                f"{setting} applies to words only, but tokens is {name}",
                 fix=f'leave it out, or choose tokens = "{WORD_ANALYZER}"',
             )
 
 
 def analyzer_by_name(name: str, texts: Sequence[str]) -> Analyzer:
-    """The tokens of a kind other than words; pieces are learnt from the texts."""
+    """The analyzer of tokens other than words; BPE tokens are learned from the texts."""
     if gram := _NGRAM_NAME.fullmatch(name):
         return _NGRAM_CLASSES[gram[1]](int(gram[2]))
-    # import dropped
-
     return train_bpe_analyzer(name, texts)
 
 
 def analyzer_libraries(name: str) -> tuple[str, ...]:
-    """The packages that the tokens follow from."""
+    """The packages that the tokens depend on."""
     return ("PyStemmer",) if name == WORD_ANALYZER else ("tokenizers",) if _BPE_NAME.fullmatch(name) else ()
 
 
 def train_bpe_analyzer(kind: str, texts: Sequence[str]) -> BpeAnalyzer:
-    """The encoding that the words of the texts give; the same texts give the same one."""
+    """A BPE learned from the words of the texts; the same texts give the same BPE."""
     return BpeAnalyzer(train_tokenizer(kind, [" ".join(split_words(text)) for text in texts]))
 
 
 class BpeAnalyzer(dict[str, list[str]]):
-    """From a word to its pieces, as the encoding's own file writes them: a character for each byte, `Ġ` for the blank before."""
+    """Maps a word to its BPE tokens as in tokenizer.json: one character for each byte, `Ġ` for the space before a word."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
@@ -217,22 +218,22 @@ class BpeAnalyzer(dict[str, list[str]]):
         self._names = sorted(vocabulary, key=vocabulary.__getitem__)
 
     def __missing__(self, word: str) -> list[str]:
-        pieces = [self._names[at] for at in self._tokenizer.ids([word])[0].tolist()]
-        self[word] = pieces
-        return pieces
+        tokens = [self._names[at] for at in self._tokenizer.ids([word])[0].tolist()]
+        self[word] = tokens
+        return tokens
 
     def tokenize(self, text: str) -> list[str]:
-        """The pieces of a text's words, in its order."""
-        return [piece for word in split_words(text) for piece in self[word]]
+        """The BPE tokens of a text, in order."""
+        return [token for word in split_words(text) for token in self[word]]
 
     def display(self, token: str) -> str:
-        """The characters that are whole, the blank before a word made visible, any other byte as an escape."""
+        """The complete characters, with a visible space before a word, and other bytes as escapes."""
         return display_bytes(bytes(map(_bytes_of_letters().__getitem__, token)))
 
 
 @lru_cache(maxsize=1)
 def _bytes_of_letters() -> dict[str, int]:
-    """GPT-2's letters for bytes: those that can be seen stand for themselves, the others follow from U+0100 on."""
-    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    unseen = [byte for byte in range(0x100) if byte not in set(seen)]
-    return {**{chr(byte): byte for byte in seen}, **{chr(0x100 + at): byte for at, byte in enumerate(unseen)}}
+    """GPT-2's characters for bytes: printable bytes stand for themselves, the others follow from U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in set(printable)]
+    return {**{chr(byte): byte for byte in printable}, **{chr(0x100 + at): byte for at, byte in enumerate(others)}}

@@ -1,4 +1,4 @@
-"""GenerateAnswer."""
+"""Answers queries with a language model, from the first passages of a ranking."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ANSWER_SCHEMA = (
 
 
 def answer_request(stage: GenerateAnswer, query: Query, passages: Sequence[str]) -> ChatRequest:
-    """The question and the passages, each in a fence; passages are numbered from 1."""
+    """The request with the question and the passages, each quoted; passages are numbered from 1."""
     text = fill_prompt(
         stage.prompt,
         abstention=stage.abstention,
@@ -65,7 +65,7 @@ _STRUCTURED_STARTS = ("{", "[{", '["', "```", "<")
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """An answer with the numbers of its sources; `dropped` counts sources that were never given, `by_text` plain text."""
+    """An answer and the numbers of its sources; `dropped` counts sources out of range, `by_text` is 1 for plain text."""
 
     text: str
     sources: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class ParsedAnswer:
 
 
 def parse_answer(reply: ChatReply, *, count: int, abstention: str) -> ParsedAnswer:
-    """What the reply says of `count` passages; UnreadableError where it holds no answer."""
+    """The answer in the reply to `count` passages; ReplyParseError if there is none."""
     text = reply_text(reply)
     found = _answer_object(text)
     answer = text if found is None else found.get("answer")
@@ -93,7 +93,7 @@ def parse_answer(reply: ChatReply, *, count: int, abstention: str) -> ParsedAnsw
 
 
 def _answer_object(text: str) -> dict[str, Any] | None:
-    """The JSON object of the reply, None where it is plain text; anything in between is of no use."""
+    """The JSON object of the reply, None for plain text; broken JSON is an error."""
     try:
         return parse_json(text)
     except ReplyParseError:
@@ -113,7 +113,7 @@ def _checked_answer(text: str) -> str:
 
 
 def _source_numbers(found: dict[str, Any]) -> list[object]:
-    """What stands under `sources`; a number may be written as text."""
+    """The numbers under `sources`; a number may be written as text."""
     sources = found.get("sources", [])
     each = sources if isinstance(sources, list) else [sources]
     return [_source_number(one) for one in each if one is not None]
@@ -131,9 +131,9 @@ def _citation_numbers(text: str) -> list[int]:
 
 @dataclass(frozen=True)
 class GenerateAnswer:
-    """The ranking below as it is, and an answer from its first `top` passages, each cut after `passage_characters`.
+    """Keeps the ranking of its input and answers from its first `top` passages, each truncated to `passage_characters`.
 
-    The prompt holds {question} and {passages}, and {abstention}: what the model is to reply where the passages do not tell.
+    The prompt contains {question}, {passages} and {abstention}, the reply for passages without the answer.
     """
 
     stage: Annotated[Stage, Option("the system whose documents the answer is made from", key="of")]
@@ -153,77 +153,77 @@ class GenerateAnswer:
 
     @property
     def depth(self) -> int:
-        """As many as the stage below keeps."""
+        """The depth of the input stage."""
         return self.stage.depth
 
     @property
     def chat(self) -> ChatModel:
-        """The model that answers."""
+        """The language model."""
         return self.model
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stage whose ranking gives the passages."""
+        """The stage that finds the passages."""
         return (self.stage,)
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
-        """One ask a query, with the longest passages that there are."""
+        """One request per query, with the longest passages of the corpus."""
         every = sorted((passage_text(document, self.fields) for document in context.corpus.values()), key=len, reverse=True)
         return sum((estimate_request(answer_request(self, query, every[: self.top])) for query in queries if every), Estimate())
 
     def build(self, context: BuildContext) -> AnswerSearcher:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         check_known_fields(context.corpus, self.fields)
         return AnswerSearcher(self, context.corpus, context.session.client(self.model, "answer"))
 
 
 class AnswerSearcher:
-    """Where the passages are, and who asks the model."""
+    """The corpus and the client of the language model."""
 
     def __init__(self, stage: GenerateAnswer, corpus: Corpus, client: CachedClient) -> None:
         self._stage, self._corpus, self._client = stage, corpus, client
 
     @property
     def concurrency(self) -> int:
-        """As many as the model answers at once."""
+        """How many calls the model allows at once."""
         return max(1, self._stage.model.concurrency)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The ranking below."""
+        """The ranking of the input stage."""
         return inputs[0]
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Given:
-        """What the model says; it is not asked where nothing was found or the query has no word."""
+        """The answer of the model; it is not called if nothing was found or the query is blank."""
         given = tuple(ranking[0][: self._stage.top])
         if not given or not query.text.strip():
             return Given("", given=given, state="abstained")
         texts = [passage_text(self._corpus[doc], self._stage.fields) for doc in given]
         timer.cut += count_truncated(texts, self._stage.passage_characters)
         counter = timer.counter("generate")
-        meaning = partial(parse_answer, count=len(given), abstention=self._stage.abstention)
-        said = self._client.read(answer_request(self._stage, query, texts), meaning, counter, attempts=self._stage.attempts)
-        if said is None:
+        parse = partial(parse_answer, count=len(given), abstention=self._stage.abstention)
+        parsed = self._client.read(answer_request(self._stage, query, texts), parse, counter, attempts=self._stage.attempts)
+        if parsed is None:
             return Given("", given=given, state="failed")
-        counter.count("by_text", said.by_text)
-        counter.count("dropped", said.dropped)
-        return _build_answer(said, given)
+        counter.count("by_text", parsed.by_text)
+        counter.count("dropped", parsed.dropped)
+        return _build_answer(parsed, given)
 
     def cost(self) -> Cost:
-        """Nothing is indexed."""
+        """No cost: nothing is indexed."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
-        """The model, and how many passages it reads."""
+        """The model, and the number and length of the passages."""
         return {**self._client.facts(), "top": self._stage.top, "passage_characters": self._stage.passage_characters}
 
     def notes(self) -> Sequence[str]:
-        """What the passages are; what went wrong is counted query by query."""
+        """A note if answers are read from whole documents; failures are counted query by query."""
         return whole_documents_note(self._stage.stage)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""
 
 
-def _build_answer(said: ParsedAnswer, given: tuple[str, ...]) -> Given:
-    if said.abstained:
-        return Given(said.text, given=given, state="abstained")
-    return Given(said.text, tuple(given[number - 1] for number in said.sources), given)
+def _build_answer(parsed: ParsedAnswer, given: tuple[str, ...]) -> Given:
+    if parsed.abstained:
+        return Given(parsed.text, given=given, state="abstained")
+    return Given(parsed.text, tuple(given[number - 1] for number in parsed.sources), given)

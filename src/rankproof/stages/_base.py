@@ -1,4 +1,4 @@
-"""Stage, Searcher, Scorer, BuildContext, Timer."""
+"""The protocols of stages and scorers, the context they are built in, and the timer of a query."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rankproof.models._chat.base import ChatModel
 
 
 class QueryTimer:
-    """Milliseconds by part, 0 for those that never ran.
+    """The milliseconds of each part of a query's search, 0 for a part that did not run.
 
-    `cut` is how many pairs of query and passage a model cut short, `cut_queries` is 1 where it read the query alone and cut it;
-    `counts` is what asking language models came to.
+    `cut` counts the query-passage pairs that a model truncated; `cut_queries` is 1 if it truncated the query alone. `counts` are
+    the counts of calls to language models.
     """
 
     __slots__ = ("counts", "cut", "cut_queries", "milliseconds")
@@ -45,23 +45,23 @@ class QueryTimer:
             self.milliseconds[name] += (time.perf_counter() - start) * 1000
 
     def counter(self, name: Part) -> TimerCounts:
-        """A tally whose asks count on this clock, their time as that part's: a kept reply has the time that it took at first."""
+        """A counter for calls whose time counts as this part; a cached reply counts with the time of its first request."""
         return TimerCounts(self, name)
 
 
 class TimerCounts:
-    """Counts asks on a clock."""
+    """Counts the calls of one query on its timer."""
 
-    __slots__ = ("_clock", "_part")
+    __slots__ = ("_part", "_timer")
 
     def __init__(self, timer: QueryTimer, part: Part) -> None:
-        self._clock, self._part = timer, part
+        self._timer, self._part = timer, part
 
     def count(self, name: CountName, more: int = 1) -> None:
-        self._clock.counts[name] += more
+        self._timer.counts[name] += more
 
     def add_seconds(self, seconds: float) -> None:
-        self._clock.milliseconds[self._part] += seconds * 1000
+        self._timer.milliseconds[self._part] += seconds * 1000
 
 
 Progress = Callable[[str, int, int], None]
@@ -69,9 +69,9 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What building took: seconds of work (remembered, where it was done in an earlier start) and bytes of the index.
+    """The cost of building: seconds of work (from the cache if an earlier run did it) and bytes of the index.
 
-    `shared` says which of it belongs to several stages, vectors for instance: by key, the seconds and bytes of each.
+    `shared` is the part that several stages share, such as vectors: seconds and bytes by key.
     """
 
     seconds: float = 0.0
@@ -80,25 +80,25 @@ class Cost:
 
 
 class BlockCache(Protocol):
-    """Where slow work is kept block by block, so that a second start goes on after the last whole block."""
+    """Caches slow work block by block, so that a second run continues after the last complete block."""
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
     ) -> tuple[list[Block], float]:
-        """Blocks 0 to count - 1, made or remembered, and the seconds that making all of them took.
+        """Blocks 0 to count - 1, computed or cached, and the seconds that computing all of them took.
 
-        `items` is how many passages or queries the blocks hold in all; progress is told in them.
+        `items` is the number of passages or queries in all blocks; progress is reported in items.
         """
         ...
 
     def folder(self, key: str) -> str:
-        """An existing folder for files of an embedded database, cleared when the run ends."""
+        """An existing folder for the files of an embedded database, deleted when the run ends."""
         ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BuildContext:
-    """What a stage is built on."""
+    """What a stage is built with: the corpus, the caches, threads, progress and the LLM session."""
 
     corpus: Corpus
     corpus_key: str
@@ -109,37 +109,37 @@ class BuildContext:
 
 
 class Searcher(Protocol):
-    """A stage ready to search."""
+    """A stage that is ready to search."""
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The ranking of one query; `below` has one ranking for each stage below, in their order."""
+        """The ranking of one query; `inputs` has the ranking of each input stage, in order."""
         ...
 
     def cost(self) -> Cost:
-        """What building took."""
+        """The cost of building."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know of models, stores and settings, as JSON; asked after the searches."""
+        """Models, stores and settings as JSON, read after the searches."""
         ...
 
     def notes(self) -> Sequence[str]:
-        """Sentences that a reader must see; asked after the searches."""
+        """Warnings for the user, read after the searches."""
         ...
 
     def close(self) -> None:
-        """Lets go of whatever is open."""
+        """Closes what is open."""
         ...
 
 
 class Stage(Protocol):
-    """A rung: equal stages are built and searched once. `depth` is how many documents its rankings keep."""
+    """A step of a search system: equal stages are built and searched once. `depth` is the length of its rankings."""
 
     @property
     def depth(self) -> int: ...
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stages whose rankings it takes."""
+        """The stages whose rankings are its input."""
         ...
 
     def build(self, context: BuildContext) -> Searcher: ...
@@ -147,16 +147,16 @@ class Stage(Protocol):
 
 @runtime_checkable
 class BatchSearcher(Searcher, Protocol):
-    """A searcher that answers many queries faster together than one by one."""
+    """A searcher that is faster for many queries at once."""
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same rankings, up to the last bits of the scores."""
+        """The rankings of all queries, equal to those of `search` up to the last bits of the scores."""
         ...
 
 
 @runtime_checkable
 class LLMSearcher(Searcher, Protocol):
-    """A searcher that waits for a language model: `lanes` queries go at once, and its times are those of the replies."""
+    """A searcher that calls a language model: `concurrency` queries run at once, and replies count with their own times."""
 
     @property
     def concurrency(self) -> int: ...
@@ -164,122 +164,122 @@ class LLMSearcher(Searcher, Protocol):
 
 @runtime_checkable
 class AnsweringSearcher(Searcher, Protocol):
-    """A searcher that also answers; the rankings of a stage above keep the answers."""
+    """A searcher that also answers queries; stages that use its ranking keep the answers."""
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
-        """The answer from its own ranking; a failure is an answer too, of that state."""
+        """The answer from the ranking; a failure is an answer with that state."""
         ...
 
 
 @runtime_checkable
 class ReplacesCorpus(Stage, Protocol):
-    """A stage whose stages below search other documents, such as chunks."""
+    """A stage whose input stages search other documents, such as chunks."""
 
     def input_context(self, context: BuildContext) -> BuildContext:
-        """What the stages below are built on; its corpus_key differs from the one given."""
+        """The context of the input stages; its corpus_key differs from the given one."""
         ...
 
 
 @runtime_checkable
 class ReplacesQueries(Stage, Protocol):
-    """A stage whose stages below are asked other queries, such as rewritten ones."""
+    """A stage whose input stages get other queries, such as rewritten ones."""
 
     def input_queries(self, context: BuildContext, queries: Sequence[Query]) -> Sequence[Query]:
-        """One query for each, under the same ids; what this asks of a model, its searcher finds in the book again."""
+        """One query for each given query, with the same id; replies of a model are cached for the searcher."""
         ...
 
 
 @runtime_checkable
 class EstimatesCost(Protocol):
-    """A stage or scorer that may ask a language model, and can say beforehand how much."""
+    """A stage that may call a language model and can estimate the cost."""
 
     @property
     def chat(self) -> ChatModel | None:
-        """The model that it asks, None where it asks none."""
+        """The language model, None if it calls none."""
         ...
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
-        """What asking for all queries comes to at most, but for repeated attempts."""
+        """The cost of the calls for all queries, without repeated attempts."""
         ...
 
 
 class LoadedScorer(Protocol):
-    """A scorer ready to score."""
+    """A scorer that is ready to score."""
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """One finite number a document; higher is better, the scale is the scorer's own."""
+        """One finite score for each document; higher is better, the scale depends on the scorer."""
         ...
 
     def cost(self) -> Cost:
-        """What building took."""
+        """The cost of building."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know, as JSON."""
+        """Model and settings as JSON."""
         ...
 
     def notes(self) -> Sequence[str]:
-        """Sentences that a reader must see."""
+        """Warnings for the user."""
         ...
 
     def close(self) -> None:
-        """Lets go of whatever is open."""
+        """Closes what is open."""
         ...
 
 
 @runtime_checkable
 class ReportsTruncation(LoadedScorer, Protocol):
-    """A scorer that does not read every pair of query and document to its end."""
+    """A scorer that may truncate a pair of query and document."""
 
     def cut(self, query: Query, docs: Sequence[str]) -> int:
-        """How many of the documents are, with the query, too long to be read whole."""
+        """The number of documents that are truncated together with the query."""
         ...
 
 
 @runtime_checkable
 class ReportsQueryTruncation(LoadedScorer, Protocol):
-    """A scorer that reads the query alone, and not every one to its end."""
+    """A scorer that encodes the query alone and may truncate it."""
 
     def cut_queries(self, query: Query) -> int:
-        """1 where the query is too long to be read whole, else 0."""
+        """1 if the query is truncated, else 0."""
         ...
 
 
 @runtime_checkable
 class LLMQueryScorer(LoadedScorer, Protocol):
-    """A scorer that waits for a language model; its time is that of the replies, and `lanes` queries may be scored at once."""
+    """A scorer that calls a language model; replies count with their own times, and `concurrency` queries run at once."""
 
     @property
     def concurrency(self) -> int: ...
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
-        """The scores, with what asking came to on the tally; the order given where the model was of no use, counted as such."""
+        """The scores, with the calls counted; documents keep their order where the model gave no usable reply."""
         ...
 
 
 class Scorer(Protocol):
-    """The frozen value that stands for a scorer: `Pairs(model)`, `Similarity(model)`, `MaxSim(model)`, `Keywords()`."""
+    """The settings of a scorer, a frozen value such as `CrossEncoderScorer(model)` or `KeywordScorer()`."""
 
     def build(self, context: BuildContext) -> LoadedScorer: ...
 
 
 @runtime_checkable
 class EstimatesScorerCost(Protocol):
-    """The value of a scorer that asks a language model, and can say beforehand how much."""
+    """A scorer that calls a language model and can estimate the cost."""
 
     @property
     def chat(self) -> ChatModel:
-        """The model that it asks."""
+        """The language model."""
         ...
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
-        """What scoring `top` documents of every query comes to, but for repeated attempts."""
+        """The cost of scoring `top` documents of every query, without repeated attempts."""
         ...
 
 
 @runtime_checkable
 class LimitsDepth(Protocol):
-    """The value of a scorer whose work grows faster than the number of documents: it takes no more than `most` of them."""
+    """A scorer whose work grows faster than the number of documents: it takes at most `most` of them."""
 
     @property
     def most(self) -> int: ...

@@ -1,4 +1,4 @@
-"""BM25."""
+"""BM25 over words, n-grams or BPE tokens."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check, passa
 
 
 def idf(found: int, size: int) -> float:
-    """ln(1 + (N - df + 0.5) / (df + 0.5)): the fewer of `size` documents have the word, the more it tells."""
+    """ln(1 + (N - df + 0.5) / (df + 0.5)): the inverse document frequency of a term in `found` of `size` documents."""
     return math.log(1 + (size - found + 0.5) / (found + 0.5))
 
 
 def term_parts(
     index: InvertedIndex, query: Sequence[str], document: Sequence[str], row: int, k1: float, b: float
 ) -> list[TermPart]:
-    """What each term of the query adds to the score of the document in that row, in the query's order."""
+    """What each query term adds to the score of the document in that row, in the order of the query."""
     times = Counter(document)
     mean = float(index.lengths.mean())
     norm = k1 * (1 - b + b * len(document) / mean) if mean else 0.0
@@ -56,16 +56,16 @@ def _term_part(index: InvertedIndex, term: str, tf: int, norm: float, row: int) 
 
 @dataclass(frozen=True)
 class BM25:
-    """Robertson's BM25 by bm25s; `stop_words` is true for the language's list, false for none, or a tuple of words.
+    """BM25 as in bm25s; `stop_words` is True for the list of the language, False for none, or a tuple of words.
 
-    `tokens` is words, characters-N, bytes-N or bpe-N; stemming and stop words are for words, and off for any other.
+    `tokens` is words, characters-N, bytes-N or bpe-N; stemming and stop words apply to words only.
     """
 
     k1: Annotated[float, Option("term-frequency saturation: how much repeated words count", least=0, most=1000)] = 1.5
     b: Annotated[float, Option("length normalisation, from 0 (none) to 1 (full)", least=0, most=1)] = 0.75
     language: Annotated[str, Option("language of stemmer and stop words; for words only")] = "english"
     stemming: Annotated[bool, Option("whether words are stemmed")] = True
-    stop_words: Annotated[bool | tuple[str, ...], Option("whether stop words are left out, or which words are")] = True
+    stop_words: Annotated[bool | tuple[str, ...], Option("whether stop words are removed, or a list of words to remove")] = True
     fields: Fields = DEFAULT_FIELDS
     depth: Depth = 100
     tokens: Annotated[str, Option("what is counted: words, or without a language characters-N, bytes-N or bpe-N")] = WORD_ANALYZER
@@ -79,11 +79,11 @@ class BM25:
         check_language(self.language, stemming=self.stemming, stop_words=self.stop_words)
 
     def inputs(self) -> tuple[Stage, ...]:
-        """Nothing: it searches the documents themselves."""
+        """None: it searches the documents."""
         return ()
 
     def revision(self) -> str:
-        """The libraries whose arithmetic and word forms the scores follow from."""
+        """The versions of the libraries that the scores depend on."""
         return library_versions("bm25s", *analyzer_libraries(self.tokens))
 
     def build(self, context: BuildContext) -> BM25Searcher:
@@ -91,7 +91,7 @@ class BM25:
         return self.index(context.corpus)
 
     def index(self, corpus: Corpus) -> BM25Searcher:
-        """The documents, ready to search."""
+        """The searcher of the corpus."""
         start = time.perf_counter()
         texts = passage_texts(corpus, self.fields)
         docs = sorted(texts, reverse=True)
@@ -116,38 +116,38 @@ class BM25Searcher:
         self._names = np.array(docs, dtype=object)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The documents that share a term with the query, best first."""
+        """The documents with a term of the query, best first."""
         with timer.part("search"):
             known = self.index.term_ids(self.terms.tokenize(query.text))
             rows, scores = best_rows(self.index.document_scores(known), self.stage.depth)
             return self._names[rows].tolist(), scores.astype(np.float64)
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same rankings to the last bit, compiled where numba is installed; the first call compiles."""
+        """The same rankings to the last bit; numba, if installed, compiles the search at the first call."""
         if not is_numba_installed():
             return [self.search(query, (), QueryTimer()) for query in queries]
         return self.search_terms([self.terms.tokenize(query.text) for query in queries])
 
     def search_terms(self, queries: Sequence[Sequence[str]]) -> list[Ranking]:
-        """The compiled search of queries that are terms already."""
+        """The rankings of tokenized queries, by the compiled search."""
         known = [self.index.term_ids(query) for query in queries]
         rows, scores, lengths = search_compiled(self.index, known, self.stage.depth)
         names, values = self._names[rows], scores.astype(np.float64)
         return [(names[at, :length].tolist(), values[at, :length]) for at, length in enumerate(lengths.tolist())]
 
     def parts(self, text: str, doc: str) -> list[TermPart]:
-        """What each term of a query adds to one document's score; the weights added in order, in 32 bits, are the score."""
+        """What each query term adds to the score of a document; their sum in order, in float32, is the score."""
         document = self.terms.tokenize(passage_text(self.corpus[doc], self.stage.fields))
         row = self.docs.index(doc)
         parts = term_parts(self.index, self.terms.tokenize(text), document, row, self.stage.k1, self.stage.b)
         return [replace(part, term=self.terms.display(part.term)) for part in parts]
 
     def cost(self) -> Cost:
-        """Tokenising and indexing, and the bytes of the index."""
+        """The time of tokenizing and indexing, and the bytes of the index."""
         return self._cost
 
     def facts(self) -> Mapping[str, Any]:
-        """The libraries, and what the index holds."""
+        """The libraries and the statistics of the index."""
         lengths = self.index.lengths
         return {
             "library": self.stage.revision(),
@@ -160,7 +160,7 @@ class BM25Searcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Documents that no query can find."""
+        """A note on documents that cannot be found."""
         fields = " and ".join(self.stage.fields)
         if not self.index.vocabulary:
             return [f"no document has a word in {fields}: nothing is retrieved"]
@@ -170,4 +170,4 @@ class BM25Searcher:
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

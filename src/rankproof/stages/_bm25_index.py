@@ -1,4 +1,4 @@
-"""Inverted index, numba search."""
+"""The inverted index of BM25, and its search compiled by numba."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RowArray = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InvertedIndex:
-    """Term t's rows and weights are starts[t] to starts[t + 1]; its rows ascend."""
+    """The rows and weights of term t are at starts[t] to starts[t + 1]; its rows ascend."""
 
     vocabulary: dict[str, int]
     weights: Matrix
@@ -29,11 +29,11 @@ class InvertedIndex:
     lengths: IntArray
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers of the terms that some document has, as often as they stand."""
+        """The ids of the terms in the vocabulary, repeated as in the query."""
         return [at for term in terms if (at := self.vocabulary.get(term, -1)) >= 0]
 
     def document_scores(self, term_ids: Sequence[int]) -> Matrix:
-        """Every row's score for the terms, added in their order."""
+        """The score of every row: the weights of the terms, added in order."""
         totals = np.zeros(len(self.lengths), dtype=np.float32)
         for at in term_ids:
             span = slice(self.starts[at], self.starts[at + 1])
@@ -41,18 +41,18 @@ class InvertedIndex:
         return totals
 
     def weight(self, term: int, row: int) -> float:
-        """What one term adds to one row's score, 0 where the document lacks it."""
+        """What a term adds to the score of a row, 0 if the document does not have it."""
         start, end = int(self.starts[term]), int(self.starts[term + 1])
         at = start + int(np.searchsorted(self.rows[start:end], row))
         return float(self.weights[at]) if at < end and self.rows[at] == row else 0.0
 
     def size(self) -> int:
-        """Bytes of the arrays."""
+        """The bytes of the arrays."""
         return self.weights.nbytes + self.rows.nbytes + self.starts.nbytes + self.lengths.nbytes
 
 
 def build_inverted_index(documents: Iterable[Sequence[str]], k1: float, b: float) -> InvertedIndex:
-    """The index of documents given as terms, which are not kept; without a single term among them nothing will be found."""
+    """The index of tokenized documents; without any term it finds nothing."""
     numbering: defaultdict[str, int] = defaultdict()
     numbering.default_factory = numbering.__len__
     numbers = [list(map(numbering.__getitem__, terms)) for terms in documents]
@@ -66,7 +66,7 @@ def build_inverted_index(documents: Iterable[Sequence[str]], k1: float, b: float
     with extra("retrieval"):
         import bm25s
 
-    # Its import sets this logger to tell of every step.
+    # Importing bm25s sets this logger to report every step.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     index = bm25s.BM25(k1=k1, b=b, method="atire", idf_method="lucene")
     index.index((numbers, vocabulary), create_empty_token=False, show_progress=False)
@@ -75,7 +75,7 @@ def build_inverted_index(documents: Iterable[Sequence[str]], k1: float, b: float
 
 
 def best_rows(document_scores: Matrix, depth: int) -> tuple[IntArray, Matrix]:
-    """The rows with the highest scores above 0, best first, and their scores; of equal scores the first row."""
+    """The rows with the highest scores above 0, best first, and their scores; ties go to the lower row."""
     rows = np.flatnonzero(document_scores)
     scores = document_scores[rows]
     if len(rows) > depth:
@@ -97,7 +97,7 @@ def is_numba_installed() -> bool:
 
 
 def search_compiled(index: InvertedIndex, queries: list[list[int]], depth: int) -> CompiledResult:
-    """For each query the rows, the scores and how many were found, best first; of equal scores the first row."""
+    """The rows and scores of each query, best first, and how many were found; ties go to the lower row."""
     bounds = np.cumsum([0, *map(len, queries)], dtype=np.int64)
     flat = np.array([term for query in queries for term in query], dtype=np.int64)
     depth = min(depth, len(index.lengths))
@@ -111,9 +111,9 @@ def _kernel() -> Callable[..., CompiledResult]:
         from numba import njit
 
     worse = njit(inline="always")(_worse)
-    sink = njit(_make_sift_down(worse))
-    rise = njit(_make_sift_up(worse))
-    compiled: Callable[..., CompiledResult] = njit(nogil=True)(_make_search(sink, rise))
+    sift_down = njit(_make_sift_down(worse))
+    sift_up = njit(_make_sift_up(worse))
+    compiled: Callable[..., CompiledResult] = njit(nogil=True)(_make_search(sift_down, sift_up))
     return compiled
 
 
@@ -122,8 +122,8 @@ def _worse(score: Any, row: Any, other_score: Any, other_row: Any) -> Any:
 
 
 def _make_sift_down(worse: Any) -> Callable[..., None]:
-    def sink(scores: Any, rows: Any, score: Any, row: Any, length: Any) -> None:
-        """Puts an entry in the place of the worst one, which stands first in the heap."""
+    def sift_down(scores: Any, rows: Any, score: Any, row: Any, length: Any) -> None:
+        """Replaces the worst entry, the root of the heap."""
         at = 0
         child = 1
         while child < length:
@@ -135,12 +135,12 @@ def _make_sift_down(worse: Any) -> Callable[..., None]:
             at, child = child, 2 * child + 1
         scores[at], rows[at] = score, row
 
-    return sink
+    return sift_down
 
 
 def _make_sift_up(worse: Any) -> Callable[..., None]:
-    def rise(scores: Any, rows: Any, score: Any, row: Any, length: Any) -> None:
-        """Adds an entry to a heap of that length."""
+    def sift_up(scores: Any, rows: Any, score: Any, row: Any, length: Any) -> None:
+        """Adds an entry to a heap of this length."""
         at = length
         while at > 0:
             parent = (at - 1) >> 1
@@ -150,10 +150,10 @@ def _make_sift_up(worse: Any) -> Callable[..., None]:
             at = parent
         scores[at], rows[at] = score, row
 
-    return rise
+    return sift_up
 
 
-def _make_search(sink: Any, rise: Any) -> Callable[..., CompiledResult]:
+def _make_search(sift_down: Any, sift_up: Any) -> Callable[..., CompiledResult]:
     def search(flat: Any, bounds: Any, weights: Any, rows: Any, starts: Any, documents: Any, depth: Any) -> CompiledResult:
         count = len(bounds) - 1
         best_rows = np.zeros((count, depth), dtype=np.int32)
@@ -171,17 +171,17 @@ def _make_search(sink: Any, rise: Any) -> Callable[..., CompiledResult]:
                 score = totals[row]
                 if score > least:
                     if length < depth:
-                        rise(scores, kept, score, row, length)
+                        sift_up(scores, kept, score, row, length)
                         length += 1
                     else:
-                        sink(scores, kept, score, row, length)
+                        sift_down(scores, kept, score, row, length)
                     if length == depth:
                         least = scores[0]
             lengths[query] = length
             for last in range(length - 1, 0, -1):
                 score, row = scores[last], kept[last]
                 top_score, top_row = scores[0], kept[0]
-                sink(scores, kept, score, row, last)
+                sift_down(scores, kept, score, row, last)
                 scores[last], kept[last] = top_score, top_row
         return best_rows, best_scores, lengths
 

@@ -1,4 +1,4 @@
-"""Chunked."""
+"""Searches chunks of the documents, and ranks a document by its best chunk."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ CollapseRule = Literal["best"]
 BEST_CHUNK_RULE = "a document has the score of its best chunk"
 
 
-def collapse_ranking(ranking: Ranking, whole: Callable[[str], str], *, pool: int | None, depth: int | None = None) -> Ranking:
-    """Each document once, with the score of its best chunk among the first `pool`, the best `depth` of them.
+def collapse_ranking(
+    ranking: Ranking, document_of: Callable[[str], str], *, pool: int | None, depth: int | None = None
+) -> Ranking:
+    """The best `depth` documents, each with the score of its best chunk among the first `pool`.
 
-    Documents of equal score are ordered as in every ranking, the larger id first.
+    Documents with equal scores are ordered as in every ranking, the larger id first.
     """
     chunks, scores = ranking
     best: dict[str, float] = {}
     for chunk, score in zip(chunks[:pool], scores[:pool].tolist(), strict=True):
-        best.setdefault(whole(chunk), score)
+        best.setdefault(document_of(chunk), score)
     docs, values = rank_documents(list(best), np.array(list(best.values()), dtype=np.float64))
     return docs[:depth], values[:depth]
 
 
 WHOLE_DOCUMENTS_NOTE = (
-    "answers are read from whole documents: chunks only found them; put `chunked` over the answering system to answer from chunks"
+    "answers are read from whole documents, not from chunks; put `chunked` around the answering system to answer from chunks"
 )
 
 
 @dataclass(frozen=True)
 class Chunked:
-    """The stage below on chunks of `size` units, neighbours sharing `overlap`, a fifth of the size where nothing is said.
+    """Runs the input stage on chunks of `size` units that overlap by `overlap` units (None: size // 5).
 
-    Its ranking is collapsed to documents.
-    `pool` keeps the first so many chunks before the collapse, None all that the stage below gives: its depth counts chunks.
-    `depth` counts documents.
+    Its ranking of chunks is collapsed to documents. `pool` limits the chunks that are used (None: all). The depth of the input
+    stage counts chunks, `depth` counts documents.
     """
 
     stage: Annotated[Stage, Option("the system that searches the chunks; its depth counts chunks", key="of")]
@@ -55,7 +56,7 @@ class Chunked:
     overlap: Annotated[int | None, Option("how many units it shares with the chunk before (a fifth of size)", least=0)] = None
     unit: Annotated[Unit, Option("the unit that is counted: words, sentences or tokens")] = "words"
     tokenizer: Annotated[TokenizerName, Option("the tokenizer whose tokens are counted: wordllama")] = "wordllama"
-    pool: Annotated[int | None, Option("use the first so many chunks only (all)", least=1)] = None
+    pool: Annotated[int | None, Option("how many of the first chunks are used (all)", least=1)] = None
     rule: Annotated[CollapseRule, Option("how chunks become documents: best")] = "best"
     depth: Depth = 100
     kind: ClassVar[str] = "chunks"
@@ -70,7 +71,7 @@ class Chunked:
 
     @property
     def chunking(self) -> Chunking:
-        """How the documents are cut."""
+        """How the documents are split."""
         return Chunking(self.size, self._shared, self.unit, self.tokenizer)
 
     @property
@@ -78,7 +79,7 @@ class Chunked:
         return 0 if self.overlap is None else self.overlap
 
     def revision(self) -> str:
-        """What decides the cuts beyond rankproof itself."""
+        """The version of the tokenizer that determines the chunks."""
         return self.chunking.revision()
 
     def inputs(self) -> tuple[Stage, ...]:
@@ -86,19 +87,19 @@ class Chunked:
         return (self.stage,)
 
     def input_context(self, context: BuildContext) -> BuildContext:
-        """The chunks; what is made of them is shared by all that cut the same documents in the same way."""
+        """The context with the chunks as its corpus; equal chunking gives the same corpus key."""
         key = identity_key(context.corpus_key, "chunks", self.chunking)
         return replace(context, corpus=chunk_corpus(context.corpus, self.chunking), corpus_key=key)
 
     def build(self, context: BuildContext) -> ChunkedSearcher:
-        """Counts the chunks; cutting them is all the work there is."""
+        """Counts the chunks of every document."""
         start = time.perf_counter()
         counts = [len(self.chunking.spans(document)) for document in context.corpus.values()]
         return ChunkedSearcher(self, chunk_separator(context.corpus), counts, time.perf_counter() - start)
 
 
 def whole_documents_note(stage: Stage) -> tuple[str, ...]:
-    """What to say of answers that are made above the stage, where chunks only found what they are read from."""
+    """A note on answers that are read from whole documents although chunks were searched."""
     return (WHOLE_DOCUMENTS_NOTE,) if _is_chunked(stage) else ()
 
 
@@ -107,23 +108,23 @@ def _is_chunked(stage: Stage) -> bool:
 
 
 class ChunkedSearcher:
-    """Collapses the ranking of chunks below."""
+    """Collapses a ranking of chunks to documents."""
 
-    def __init__(self, stage: Chunked, mark: str, counts: Sequence[int], seconds: float) -> None:
+    def __init__(self, stage: Chunked, separator: str, counts: Sequence[int], seconds: float) -> None:
         self._stage, self._counts, self._seconds = stage, counts, seconds
-        self._whole = partial(document_of_chunk, separator=mark)
+        self._document_of = partial(document_of_chunk, separator=separator)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The documents of the chunks, by their best one."""
+        """The documents of the chunks, ranked by their best chunk."""
         with timer.part("search"):
-            return collapse_ranking(inputs[0], self._whole, pool=self._stage.pool, depth=self._stage.depth)
+            return collapse_ranking(inputs[0], self._document_of, pool=self._stage.pool, depth=self._stage.depth)
 
     def cost(self) -> Cost:
-        """The time of cutting."""
+        """The time of splitting."""
         return Cost(seconds=self._seconds)
 
     def facts(self) -> Mapping[str, Any]:
-        """How many chunks there are, and the rule."""
+        """The chunking, the number of chunks and the rule."""
         stage, chunks = self._stage, sum(self._counts)
         return {
             "unit": stage.unit,
@@ -136,13 +137,13 @@ class ChunkedSearcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Documents that no query can find."""
-        silent = sum(not count for count in self._counts)
+        """A note on documents that cannot be found."""
+        without_chunks = sum(not count for count in self._counts)
         return (
-            [f"{pluralise(silent, 'document has', 'documents have')} neither title nor text, and so no chunk: not to be found"]
-            if silent
+            [f"{pluralise(without_chunks, 'document has', 'documents have')} neither title nor text and cannot be found"]
+            if without_chunks
             else []
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

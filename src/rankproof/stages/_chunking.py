@@ -1,4 +1,4 @@
-"""Where chunks begin and end."""
+"""Splits documents into chunks of words, sentences or tokens."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rankproof.errors import UsageError
 from rankproof.models._wordllama import token_starts, tokenizer_revision
 
 Span = tuple[int, int]
-"""The characters from the first number to before the second."""
+"""Start and end of a part of a text, in characters; the end is excluded."""
 
 
 def chunk_spans(starts: Sequence[int], length: int, size: int, overlap: int) -> list[Span]:
-    """The chunks of a text of that length whose units start there.
+    """The chunks of a text of this length whose units start there.
 
-    A unit reaches to the start of the next, and the first from the very beginning, so that nothing between units is lost.
-    Neighbours share exactly `overlap` units; only the last chunk may be shorter than `size`; none lies inside the one before.
+    A unit ends at the start of the next one, and the first unit starts at 0, so no text is lost. Neighbours share exactly
+    `overlap` units; only the last chunk may be shorter than `size`; no chunk lies inside the one before.
     """
     bounds = [0, *starts[1:], length]
     firsts = range(0, max(len(starts) - overlap, 1), size - overlap) if starts else ()
@@ -33,7 +33,7 @@ _OPENING = "\"'“‘«‹„‚([{¿¡「『（【《〈"
 _MARKS = re.escape(".!?…।॥؟۔։።፧។៕။")
 _FULLWIDTH_MARKS = "。！？｡"
 _CLOSING_MARKS = f"[{re.escape(_CLOSING)}]*+"
-# Each way begins where a run of its characters begins, and takes the run whole: the time is that of reading the text once.
+# Each alternative starts at a run of its characters and consumes the whole run, so the time is linear in the text.
 _END = re.compile(
     rf"(?:(?<![{_FULLWIDTH_MARKS}])[{_FULLWIDTH_MARKS}]++{_CLOSING_MARKS}\s*+"
     rf"|(?<![{_MARKS}])(?P<mark>[{_MARKS}]++){_CLOSING_MARKS}\s++"
@@ -41,7 +41,7 @@ _END = re.compile(
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]+\Z")
-_LONGEST_SHORT_FORM = 8
+_MAX_ABBREVIATION = 8
 _BEFORE_NAMES = {
     *("mr", "mrs", "ms", "dr", "prof", "st", "rev", "hon", "gen", "col", "maj", "capt", "cmdr", "lt", "sgt", "gov", "sen", "rep"),
     *("pres", "messrs", "mme", "mlle", "mt", "ft", "vs", "viz", "cf", "al", "e.g", "i.e", "hr", "fr", "z.b", "d.h", "vgl", "bzw"),
@@ -54,30 +54,30 @@ _BEFORE_NUMBERS = {
 
 
 def sentence_starts(text: str) -> list[int]:
-    """The place of each sentence's first character that is not blank; none where all is blank."""
+    """The position of the first non-blank character of each sentence; none in a blank text."""
     first = len(text) - len(text.lstrip())
     starts = [first] if first < len(text) else []
     return starts + [found.end() for found in _END.finditer(text, first) if _is_sentence_end(text, found)]
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences without the blanks around them."""
+    """The sentences of a text, stripped."""
     return [text[start:end].strip() for start, end in pairwise([*sentence_starts(text), len(text)])]
 
 
 def _is_sentence_end(text: str, found: re.Match[str]) -> bool:
-    """Whether a sentence ends there: a mark that goes on in lower case, or is part of a short form, ends none."""
+    """Whether a sentence ends there: not before lower case, and not after an abbreviation."""
     if found["mark"] is None or _BLANK_LINE.search(found[0]):
         return True
     follows = text[found.end() : found.end() + 2].lstrip(_OPENING)[:1]
     if follows.islower():
         return False
-    before = text[max(found.start() - _LONGEST_SHORT_FORM, 0) : found.start()]
-    return found["mark"] != "." or not _is_short_form(before, follows)
+    before = text[max(found.start() - _MAX_ABBREVIATION, 0) : found.start()]
+    return found["mark"] != "." or not _is_abbreviation(before, follows)
 
 
-def _is_short_form(before: str, follows: str) -> bool:
-    """Whether it ends in an abbreviation that a name or number follows, or in initials: U.S, J. but not I."""
+def _is_abbreviation(before: str, follows: str) -> bool:
+    """Whether the text ends in an abbreviation before a name or number, or in initials: U.S, J, but not I."""
     word = _LAST_WORD.search(before)
     if word is None:
         return False
@@ -93,9 +93,9 @@ _WORD = re.compile(r"\S+")
 
 
 def unit_starts(text: str, unit: Unit, tokenizer: TokenizerName) -> list[int]:
-    """The place of each unit's first character; none in a text that is all blank.
+    """The position of the first character of each unit; none in a blank text.
 
-    A word is what stands between blanks. Tokens that stand for one character together count as one.
+    Words are separated by whitespace. Several tokens for one character count as one.
     """
     if not text.strip():
         return []
@@ -103,7 +103,7 @@ def unit_starts(text: str, unit: Unit, tokenizer: TokenizerName) -> list[int]:
 
 
 def unit_revision(unit: Unit, tokenizer: TokenizerName) -> str:
-    """What decides the cuts beyond rankproof itself."""
+    """The version of the tokenizer that determines the chunks, "" for other units."""
     return TOKENIZERS[tokenizer][1]() if unit == "tokens" else ""
 
 
@@ -126,7 +126,7 @@ DOCUMENT, CHUNK, START, END = "document", "chunk", "start", "end"
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """Chunks of `size` units, of which neighbours share `overlap`."""
+    """Chunks of `size` units; neighbours share `overlap` units."""
 
     size: int
     overlap: int
@@ -139,22 +139,22 @@ class Chunking:
         validation.checked_choice("unit", self.unit, UNITS)
         validation.checked_choice("tokenizer", self.tokenizer, tuple(TOKENIZERS))
         if self.overlap >= self.size:
-            what = f"overlap is {self.overlap} where a chunk has {self.size} {self.unit}"
+            what = f"overlap is {self.overlap}, but a chunk has {self.size} {self.unit}"
             raise UsageError(what, fix="choose an overlap below the size")
 
     def revision(self) -> str:
-        """What decides the cuts beyond rankproof itself."""
+        """The version of the tokenizer that determines the chunks, "" for other units."""
         return unit_revision(self.unit, self.tokenizer)
 
     def spans(self, document: Document) -> list[Span]:
-        """Where the chunks lie in the text; a document with a title alone has one without text, an empty one has none."""
+        """The chunks of the text; a document with only a title has one empty chunk, an empty document has none."""
         starts = unit_starts(document.text, self.unit, self.tokenizer)
         found = chunk_spans(starts, len(document.text), self.size, self.overlap)
         return found or ([(0, len(document.text))] if document.title.strip() else [])
 
 
 def chunk_corpus(corpus: Corpus, chunking: Chunking) -> Corpus:
-    """The chunks of all documents, in their order."""
+    """The chunks of all documents, in order."""
     mark = chunk_separator(corpus)
     return Corpus(
         (chunk for document in corpus.values() for chunk in _document_chunks(document, chunking, mark)), source=corpus.source
@@ -162,7 +162,7 @@ def chunk_corpus(corpus: Corpus, chunking: Chunking) -> Corpus:
 
 
 def _document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:
-    """Title and fields stand in every chunk, so that a stage reads a chunk as it reads a document."""
+    """Every chunk has the title and the fields of its document, so that stages read it like a document."""
     for number, (start, end) in enumerate(chunking.spans(document), start=1):
         own = {DOCUMENT: document.id, CHUNK: number, START: start, END: end}
         fields = {**document.fields, **own}

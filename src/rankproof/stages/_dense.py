@@ -1,4 +1,4 @@
-"""Dense."""
+"""Dense retrieval: ranks passages by the inner product of their vectors with the query's."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from rankproof.stores._memory import Memory
 
 
 class AnnRecall:
-    """Remembers what was found for which vector, and compares it with an exact search when it is asked."""
+    """Records what an approximate store finds, and measures its recall against exact search."""
 
     def __init__(self, vectors: PassageVectors, depth: int) -> None:
         self._vectors, self._depth = vectors, depth
         self._found: dict[str, tuple[Matrix, Ranking]] = {}
 
     def record(self, query: str, vector: Matrix, found: Ranking) -> None:
-        """One search; the same query again replaces it, and one without a direction has no nearest passages to miss."""
+        """Records one search; a repeated query replaces it, a zero vector is left out."""
         if vector.any():
             self._found[query] = vector, found
 
     def facts(self) -> Mapping[str, Any]:
-        """The mean share of the exact top found, over the queries; None where nothing was asked."""
+        """The mean recall of the exact top results over the queries, None without a query."""
         share = ann_recall([found for _, found in self._found.values()], self._exact()) if self._found else None
         return {"recall_of_exact": share, "recall_depth": self._depth, "recall_queries": len(self._found)}
 
@@ -51,7 +51,7 @@ INGEST_BATCH = 4096
 
 @dataclass(frozen=True)
 class Dense:
-    """The passages nearest to the query by inner product; the prompts, put before the texts, are part of what the stage is."""
+    """Ranks the passages nearest to the query by inner product; the prompts are put before queries and passages."""
 
     model: EncoderOption
     query_prompt: QueryPrompt = ""
@@ -64,11 +64,11 @@ class Dense:
         check(self)
 
     def inputs(self) -> tuple[Stage, ...]:
-        """Nothing: it searches the documents themselves."""
+        """None: it searches the documents."""
         return ()
 
     def build(self, context: BuildContext) -> DenseSearcher:
-        """Encodes the passages, or takes the vectors that another stage had made, and fills the store."""
+        """Encodes the passages, or reads their vectors from the cache, and fills the store."""
         encoder = self.model.load(threads=context.threads)
         vectors = passage_vectors(context, self.model, encoder, self.passage_prompt, self.fields)
         start = time.perf_counter()
@@ -92,20 +92,20 @@ def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext
 
 
 class DenseSearcher:
-    """The encoder and the filled store; without any document there is no store."""
+    """The encoder and the filled store; without documents there is no store."""
 
     def __init__(
         self, stage: Dense, encoder: Encoder, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack
     ) -> None:
         self._stage, self._encoder, self._vectors, self._store, self._stack = stage, encoder, vectors, store, stack
         size = store.size() if store else 0
-        # The vectors in memory are those that other stages share; another store holds a copy.
+        # Vectors in memory are shared with other stages; any other store has a copy.
         shared = {vectors.key: (vectors.seconds, size if isinstance(stage.store, Memory) else 0)}
         self._cost = Cost(seconds=seconds, bytes=size, shared=shared)
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The nearest passages' documents."""
+        """The documents of the nearest passages."""
         texts = [add_prompt(self._stage.query_prompt, query.text)]
         with timer.part("embed"):
             vectors = text_vectors(self._encoder, texts)
@@ -117,7 +117,7 @@ class DenseSearcher:
         return found[0]
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same in one batch."""
+        """The rankings of all queries in one batch."""
         if not queries:
             return []
         vectors = text_vectors(self._encoder, [add_prompt(self._stage.query_prompt, query.text) for query in queries])
@@ -128,18 +128,18 @@ class DenseSearcher:
         return found
 
     def _nearest(self, vectors: Matrix) -> list[Ranking]:
-        """A query without any token has no direction, and so no nearest passage."""
+        """The nearest passages; a zero vector, of a query without tokens, has none."""
         if self._store is None:
             return [([], np.zeros(0)) for _ in vectors]
         found = self._store.search(vectors, self._stage.depth)
         return [one if vector.any() else ([], np.zeros(0)) for one, vector in zip(found, vectors, strict=True)]
 
     def cost(self) -> Cost:
-        """Encoding, remembered or not, and filling the store; the bytes that the store takes."""
+        """The time of encoding, cached or not, and of filling the store; the bytes of the store."""
         return self._cost
 
     def facts(self) -> Mapping[str, Any]:
-        """Model, store, prompts, and how the vectors lie."""
+        """Model, store, prompts and statistics of the vectors."""
         return {
             "model": dict(self._encoder.facts()),
             "store": dict(self._store.facts()) if self._store else {},
@@ -151,7 +151,7 @@ class DenseSearcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Vectors that all lie on one point, passages that were cut or are empty."""
+        """Notes on collapsed vectors and on truncated or empty passages."""
         return vector_notes(self._vectors)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Extracting: the best sentence of the first passages as the answer, without a language model; the baseline of all answers."""
+"""Answers with the best sentence of the first passages, without a language model: the baseline for answers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from rankproof.stages._vectors import text_vectors
 
 @dataclass(frozen=True)
 class ExtractAnswer:
-    """The ranking below as it is, and of its first `top` passages the sentence that is nearest to the query.
+    """Keeps the ranking of its input and answers with the best sentence of its first `top` passages.
 
-    Without a model that is the sentence whose words of the query, each once, have the largest sum of idf; with one it is the
-    largest cosine. Of equal sentences the first counts. Where no sentence has anything of the query there is no answer.
+    Without a model, the best sentence has the largest sum of idf over its distinct query words; with a model, the largest cosine
+    with the query. Ties go to the first sentence. There is no answer if every score is 0 or less.
     """
 
     stage: Annotated[Stage, Option("the system whose documents the answer is taken from", key="of")]
@@ -44,15 +44,15 @@ class ExtractAnswer:
 
     @property
     def depth(self) -> int:
-        """As many as the stage below keeps."""
+        """The depth of the input stage."""
         return self.stage.depth
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stage whose ranking gives the passages."""
+        """The stage that finds the passages."""
         return (self.stage,)
 
     def build(self, context: BuildContext) -> ExtractSearcher:
-        """Counts in how many passages each word stands, or loads the model."""
+        """Counts the document frequency of each word, or loads the model."""
         check_known_fields(context.corpus, self.fields)
         start = time.perf_counter()
         scorer: _IdfSentenceScorer | _CosineSentenceScorer
@@ -64,7 +64,7 @@ class ExtractAnswer:
 
 
 class _IdfSentenceScorer:
-    """Scores sentences by the idf of the query's words in them."""
+    """Scores sentences by the idf of their query words."""
 
     def __init__(self, corpus: Corpus, fields: Sequence[str], language: str) -> None:
         self._terms = WordAnalyzer(language, stemming=True, stop_words=True)
@@ -75,8 +75,8 @@ class _IdfSentenceScorer:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         wanted = sorted(set(self._terms.tokenize(query)))
-        worth = {term: idf(self._found[term], self._size) for term in wanted}
-        return [math.fsum(worth[term] for term in wanted if term in own) for own in map(set, map(self._terms.tokenize, texts))]
+        weights = {term: idf(self._found[term], self._size) for term in wanted}
+        return [math.fsum(weights[term] for term in wanted if term in own) for own in map(set, map(self._terms.tokenize, texts))]
 
     def facts(self) -> Mapping[str, Any]:
         return {"by": "words of the query in the sentence, each once, by idf"}
@@ -89,15 +89,15 @@ class _CosineSentenceScorer:
         self._encoder = encoder
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        asked, *rows = text_vectors(self._encoder, [query, *texts])
-        return [float(asked @ row) for row in rows]
+        vector, *rows = text_vectors(self._encoder, [query, *texts])
+        return [float(vector @ row) for row in rows]
 
     def facts(self) -> Mapping[str, Any]:
         return {"by": "cosine of query and sentence", "model": dict(self._encoder.facts())}
 
 
 class ExtractSearcher:
-    """Where the passages are, and what scores their sentences."""
+    """The corpus and the scorer of sentences."""
 
     def __init__(
         self, stage: ExtractAnswer, corpus: Corpus, scorer: _IdfSentenceScorer | _CosineSentenceScorer, seconds: float
@@ -105,7 +105,7 @@ class ExtractSearcher:
         self._stage, self._corpus, self._scorer, self._seconds = stage, corpus, scorer, seconds
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The ranking below."""
+        """The ranking of the input stage."""
         return inputs[0]
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
@@ -124,7 +124,7 @@ class ExtractSearcher:
         return sentences(passage_text(self._corpus[doc], (field,)))
 
     def cost(self) -> Cost:
-        """Counting words, or loading the model."""
+        """The time of counting words or loading the model."""
         return Cost(seconds=self._seconds)
 
     def facts(self) -> Mapping[str, Any]:
@@ -132,8 +132,8 @@ class ExtractSearcher:
         return {**self._scorer.facts(), "top": self._stage.top}
 
     def notes(self) -> Sequence[str]:
-        """What the passages are."""
+        """A note if answers are read from whole documents."""
         return whole_documents_note(self._stage.stage)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

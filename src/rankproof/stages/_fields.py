@@ -1,4 +1,4 @@
-"""Document text, argument checks."""
+"""The text of a passage, and the options and checks that stages and scorers share."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ DEFAULT_FIELDS = BUILT_IN_FIELDS
 
 
 def passage_text(document: Document, fields: Sequence[str]) -> str:
-    """The fields that are not empty, in the order asked for, joined by a blank."""
+    """The non-empty fields, in the given order, joined by a space."""
     return " ".join(part for part in (_field_text(document, field) for field in fields) if part)
 
 
 def passage_texts(corpus: Corpus, fields: Sequence[str]) -> dict[str, str]:
-    """Every document's passage by id; a field that no document has is refused."""
+    """The passage of every document by id; a field that no document has is an error."""
     check_known_fields(corpus, fields)
     return {doc: passage_text(document, fields) for doc, document in corpus.items()}
 
 
 def check_known_fields(corpus: Corpus, fields: Sequence[str]) -> None:
-    """Each field is the title, the text, or one that some document has as text."""
+    """Raises an error for a field that is not title, text or a text field of some document."""
     wanted = [field for field in fields if field not in BUILT_IN_FIELDS]
     if not wanted:
         return
@@ -47,13 +47,13 @@ def _field_text(document: Document, field: str) -> str:
 
 
 Fields = Annotated[tuple[str, ...], Option("the document fields that are read", role="fields")]
-Depth = Annotated[int, Option("how many documents each ranking keeps", least=1)]
+Depth = Annotated[int, Option("length of each ranking", least=1)]
 EncoderOption = Annotated[EncoderModel, Option("the encoder: a name, a folder with weights, or a name on the model hub")]
 ChatOption = Annotated[ChatModel, Option("the language model: a name, or a table with a name and settings")]
 QueryPrompt = Annotated[str, Option("text put before each query, for encoders trained with it")]
 PassagePrompt = Annotated[str, Option("text put before each passage, for encoders trained with it")]
 PassageCharacters = Annotated[int, Option("how many characters of each passage the model reads", least=1)]
-MaxTokens = Annotated[int, Option("the most tokens of a reply", least=1)]
+MaxTokens = Annotated[int, Option("maximum length of a reply in tokens", least=1)]
 Attempts = Annotated[int, Option("how often the model is called until a reply can be used", least=1)]
 
 
@@ -63,21 +63,21 @@ def check(value: Any) -> None:
 
 
 def _model(name: str, value: Any) -> Any:
-    """Refuses what cannot be loaded."""
+    """Raises an error if the value is not a model."""
     return _with_methods(name, value, ("load",), "pass a model, such as MiniLM() or WordLlama()")
 
 
 def check_chat_model(name: str, value: Any) -> Any:
-    """Refuses what is not a language model."""
+    """Raises an error if the value is not a language model."""
     fix = 'pass a language model, such as SmolLM2() or OpenAIChat(model="…")'
     _with_methods(name, value, ("load", "revision"), fix)
     if not hasattr(value, "concurrency"):
-        raise UsageError(f"{name} is a {type(value).__name__}, which replies to no messages", fix=fix)
+        raise UsageError(f"{name} is a {type(value).__name__}, not a language model", fix=fix)
     return value
 
 
 def check_stage(name: str, value: Any) -> Any:
-    """Refuses what is not a stage."""
+    """Raises an error if the value is not a stage."""
     return _with_methods(name, value, ("inputs", "build"), "pass a stage, such as BM25() or Dense(MiniLM())")
 
 
@@ -90,7 +90,7 @@ def _store(name: str, value: Any) -> Any:
 
 
 def _scorer(name: str, value: Any) -> Any:
-    """Refuses what is not a scorer; a stage finds documents and scores none that it is given."""
+    """Raises an error if the value is not a scorer; a stage finds documents, a scorer scores given ones."""
     fix = "pass a scorer, such as KeywordScorer(), BiEncoderScorer(MiniLM()) or MaxSim(MiniLM())"
     _with_methods(name, value, ("build",), fix)
     if callable(getattr(value, "inputs", None)):
@@ -99,7 +99,7 @@ def _scorer(name: str, value: Any) -> Any:
 
 
 def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> Any:
-    """The value, refused if it is a class or lacks a method."""
+    """The value; a class, or a value without one of the methods, is an error."""
     if isinstance(value, type):
         raise UsageError(f"{name} is the class {value.__name__}", fix=fix)
     if not all(callable(getattr(value, method, None)) for method in methods):

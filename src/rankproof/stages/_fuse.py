@@ -1,4 +1,4 @@
-"""Fusion: the rankings of several stages made one."""
+"""Fuses the rankings of several stages into one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from rankproof.stages._fields import Depth
 
 @dataclass(frozen=True)
 class Fuse:
-    """Joins rankings by a fusion method: reciprocal ranks with the constant k (`rrf`), or sums of normalised scores (`combsum`).
+    """Fuses rankings by reciprocal ranks with the constant k (`rrf`), sums of normalised scores (`combsum`) or another method.
 
-    k and norm count for the methods that use them. One that does not count is set to its default, and weights that are all 1 to
-    None: stages that do the same are equal.
+    A setting that the method does not use is set to its default, and weights that are all 1 to None, so that equivalent stages
+    are equal.
     """
 
     stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
@@ -37,7 +37,7 @@ class Fuse:
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:
-            raise UsageError("there is nothing to fuse", fix="give a list of stages, better two than one")
+            raise UsageError("no stages to fuse", fix="give a list of stages")
         object.__setattr__(self, "stages", tuple(self.stages))
         for stage in self.stages:
             _fields.check_stage("a stage to fuse", stage)
@@ -51,44 +51,44 @@ class Fuse:
         object.__setattr__(self, "norm", self.norm if "norm" in used else Fuse.norm)
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stages that it fuses."""
+        """The fused stages."""
         return self.stages
 
     def build(self, context: BuildContext) -> FuseSearcher:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         return FuseSearcher(self)
 
 
 def RRF(stages: Sequence[Stage], k: float = 60, *, weights: Sequence[float] | None = None, depth: int = 100) -> Fuse:
-    """Reciprocal rank fusion, by its short name."""
+    """Reciprocal rank fusion, as a short form of `Fuse`."""
     return Fuse(tuple(stages), k=k, weights=None if weights is None else tuple(weights), depth=depth)
 
 
 class FuseSearcher:
-    """Fuses what the stages below found."""
+    """Fuses the rankings of the input stages."""
 
     def __init__(self, stage: Fuse) -> None:
         weights = stage.weights or (1.0,) * len(stage.stages)
         self._fuser, self._stage = Fuser(METHODS[stage.method], FusionSettings(stage.k, stage.norm), weights), stage
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The documents of all rankings below, best sum first."""
+        """The documents of all input rankings, best first."""
         with timer.part("search"):
             docs, scores = self._fuser.fuse(inputs)
             return docs[: self._stage.depth], scores[: self._stage.depth]
 
     def cost(self) -> Cost:
-        """Nothing."""
+        """No cost."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
-        """The formula's settings."""
+        """The method and its settings."""
         used: dict[str, Any] = {name: getattr(self._stage, name) for name in self._fuser.method.uses if name != "weights"}
         return {"method": self._stage.method, "weights": list(self._fuser.weights), **used}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say."""
+        """None."""
         return ()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

@@ -1,4 +1,4 @@
-"""What the scorers that ask a language model have in common: the model, the passages it reads, and how long one may be."""
+"""What scorers with a language model share: settings, requests, estimates and truncation."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ UserPrompt = Annotated[str, Option("the prompt, with {query} and {passages} in i
 
 @dataclass(frozen=True)
 class LLMScorer:
-    """A scorer's value; passages longer than `passage_characters` are cut, and a reply of no use is asked for `attempts` times.
+    """The settings of a scorer with a language model; passages longer than `passage_characters` are truncated.
 
-    `prompt` holds {query} and {passages}, which are filled in between fences; the rule that what stands there is data follows
-    after `system`. `schema` and `logprobs` are what each way of asking wishes of the server.
+    `prompt` contains {query} and {passages}, which are quoted; the rule that quoted text is data follows the system prompt.
+    `schema` and `logprobs` are optional parameters of the request.
     """
 
     model: ChatOption
@@ -58,11 +58,11 @@ class LLMScorer:
 
     @property
     def chat(self) -> ChatModel:
-        """The model that is asked."""
+        """The language model."""
         return self.model
 
     def request(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> ChatRequest:
-        """What the model is asked about some passages."""
+        """The request for some passages."""
         passages = quote_untrusted(texts, labels=labels, characters=self.passage_characters)
         text = fill_prompt(
             self.prompt, query=quote_untrusted([query.text], labels=["query"]), passages=passages, **self.parts(len(texts))
@@ -71,15 +71,15 @@ class LLMScorer:
         return ChatRequest(messages, self.max_tokens, self.schema, self.logprobs)
 
     def parts(self, count: int) -> dict[str, str]:
-        """What is filled in besides query and passages."""
+        """Further placeholders of the prompt."""
         return {"count": str(count)}
 
     def texts(self, corpus: Corpus, docs: Sequence[str]) -> list[str]:
-        """What the model reads of the documents, not yet cut."""
+        """The passages of the documents, not truncated."""
         return [passage_text(corpus[doc], self.fields) for doc in docs]
 
     def estimate_requests(self, queries: Sequence[Query], context: BuildContext, requests: Mapping[int, int]) -> Estimate:
-        """So many asks a query for each number of passages in an ask, with passages of the corpus's mean length."""
+        """The cost of the requests, given as their number per query by passages per request, with passages of mean length."""
         lengths = [min(len(passage_text(document, self.fields)), self.passage_characters) for document in context.corpus.values()]
         mean = "x" * round(sum(lengths) / max(len(lengths), 1))
         each = (
@@ -94,9 +94,9 @@ ScorerT = TypeVar("ScorerT", bound=LLMScorer)
 
 
 class LoadedLLMScorer(ABC, Generic[ScorerT]):
-    """Asks the model about the documents of one corpus."""
+    """Calls the model for the documents of one corpus."""
 
-    kind = "prompted"
+    kind = "llm"
 
     def __init__(self, value: ScorerT, context: BuildContext) -> None:
         check_known_fields(context.corpus, value.fields)
@@ -105,40 +105,40 @@ class LoadedLLMScorer(ABC, Generic[ScorerT]):
 
     @property
     def concurrency(self) -> int:
-        """As many queries at once as the model takes asks."""
+        """As many queries at once as the model allows calls."""
         return max(1, self._value.model.concurrency)
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """The scores without what asking came to."""
+        """The scores; the calls are not counted."""
         return self.scores_counting_calls(query, docs, CallTotals())
 
     @abstractmethod
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
-        """One number a document, by the way of asking that the kind stands for."""
+        """One score for each document, by the method of the subclass."""
 
     def cut(self, query: Query, docs: Sequence[str]) -> int:
-        """How many of the documents the model reads only the beginning of."""
+        """The number of truncated documents."""
         return count_truncated(self._value.texts(self._corpus, docs), self._value.passage_characters)
 
     def cost(self) -> Cost:
-        """Nothing is made in advance."""
+        """No cost: nothing is computed in advance."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
         """The model, the prompt and all settings."""
-        wishes = {"schema": self._value.schema, "logprobs": self._value.logprobs}
-        return {**identity(self._value), "kind": self.kind, "rule": UNTRUSTED_DATA_RULE, **wishes}
+        optional_params = {"schema": self._value.schema, "logprobs": self._value.logprobs}
+        return {**identity(self._value), "kind": self.kind, "rule": UNTRUSTED_DATA_RULE, **optional_params}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say: what asking came to is counted query by query."""
+        """None: calls are counted query by query."""
         return ()
 
     def close(self) -> None:
-        """The model is the desk's to close."""
+        """Does nothing: the session closes the model."""
 
 
 def scores_from_order(order: Sequence[int]) -> FloatArray:
-    """Whole numbers that fall along the order; `order` has the place of each document, best first."""
+    """Descending integers along the order; `order` has the positions of the documents, best first."""
     scores = np.empty(len(order), dtype=np.float64)
     scores[list(order)] = np.arange(len(order), 0, -1)
     return scores

@@ -1,4 +1,4 @@
-"""Listwise, Pairwise, Pointwise."""
+"""Scorers with a language model: listwise, pairwise and pointwise reranking."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ Name each of the numbers 1 to {count} exactly once.
 Reply with the order alone, written like {example}."""
 _TOKENS_PER_PASSAGE, _EXTRA_TOKENS = 8, 40
 _MIN_WINDOWS, _SAME_ORDER_SHARE = 10, 0.5
-"""From how many windows on, and from what share of them, one order says that the model does not read the passages."""
+"""A note is given if at least this many windows exist and this share of them has the same order."""
 
 
 @dataclass(frozen=True)
 class Listwise(LLMScorer):
-    """Windows of `window` passages, each `step` places above the one before; a reply must name every passage exactly once.
+    """Orders windows of `window` passages from the bottom up, each `step` ranks above the last; a reply names every passage once.
 
-    A window without such a reply, after every attempt, keeps the order below. `max_tokens` 0 stands for enough for a window.
+    A window without a usable reply after all attempts keeps its order. `max_tokens` 0 allows what the window needs.
     """
 
     system: SystemPrompt = LISTWISE_SYSTEM
     prompt: UserPrompt = LISTWISE_PROMPT
-    max_tokens: Annotated[int, Option("the most tokens of a reply, 0 for as many as the window needs", least=0)] = 0
+    max_tokens: Annotated[int, Option("maximum length of a reply in tokens, 0 for what the window needs", least=0)] = 0
     window: Annotated[int, Option("how many passages the model sorts in one call", least=2, most=1000)] = 10
-    step: Annotated[int, Option("how many places each window is above the one before", least=1)] = 5
+    step: Annotated[int, Option("by how many ranks each window is above the one before", least=1)] = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,21 +55,21 @@ class Listwise(LLMScorer):
         object.__setattr__(self, "max_tokens", self.max_tokens or _EXTRA_TOKENS + _TOKENS_PER_PASSAGE * self.window)
 
     def parts(self, count: int) -> dict[str, str]:
-        """What is filled in besides query and passages; the example's length is another, so that a copy of it is of no use."""
+        """Further placeholders; the example never has `count` passages, so that a copy of it is not accepted."""
         return {**super().parts(count), "example": "[2] > [1] > [3]" if count != 3 else "[2] > [1] > [4] > [3]"}
 
     def build(self, context: BuildContext) -> ListwiseScorer:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         return ListwiseScorer(self, context)
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
-        """One ask a window: 1 + ceil((top - window) / step) a query."""
+        """One request per window: 1 + ceil((top - window) / step) per query."""
         sizes = Counter(end - start for start, end in windows(min(top, len(context.corpus)), self.window, self.step))
         return self.estimate_requests(queries, context, sizes)
 
 
 class ListwiseScorer(LoadedLLMScorer[Listwise]):
-    """Orders windows."""
+    """Orders windows of passages."""
 
     kind = "listwise"
 
@@ -78,16 +78,16 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
         self._orders: Counter[tuple[int, ...]] = Counter()
 
     def notes(self) -> Sequence[str]:
-        """Whether one order came back whatever stood in the windows: a permutation that is complete and says nothing."""
+        """A note if most windows came back in the same order, whatever their passages."""
         order, times = max(self._orders.items(), key=lambda each: each[1], default=((), 0))
         every = sum(self._orders.values())
         if every < _MIN_WINDOWS or times < _SAME_ORDER_SHARE * every or order == tuple(sorted(order)):
             return ()
         written = " > ".join(f"[{number}]" for number in order)
-        return [f"{times} of {every} windows came back in one order, {written}: the model does not seem to read the passages"]
+        return [f"{times} of {every} windows came back in the same order, {written}: the model seems to ignore the passages"]
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
-        """Whole numbers that fall along the order found."""
+        """Descending integers along the order of the model."""
         value, texts = self._value, self._value.texts(self._corpus, docs)
         order = list(range(len(docs)))
         for start, end in windows(len(docs), value.window, value.step):
@@ -96,11 +96,11 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
         return scores_from_order(order)
 
     def _ordered(self, query: Query, texts: Sequence[str], held: list[int], counter: CallCounter) -> list[int]:
-        def meaning(reply: ChatReply) -> list[int]:
+        def parse(reply: ChatReply) -> list[int]:
             return parse_order(reply_text(reply), len(held))
 
         request = self._value.request(query, [texts[at] for at in held])
-        found = self._client.read(request, meaning, counter, attempts=self._value.attempts)
+        found = self._client.read(request, parse, counter, attempts=self._value.attempts)
         if found is None:
             return held
         self._orders[tuple(found)] += 1
@@ -108,7 +108,7 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
 
 
 def windows(count: int, window: int, step: int) -> list[tuple[int, int]]:
-    """Where each window begins and ends, the lowest first; the last one begins at the top. One document needs none."""
+    """The start and end of each window, the lowest first; the last starts at rank 1. A single document needs no window."""
     found: list[tuple[int, int]] = []
     end = count if count > 1 else 0
     while end > 0:
@@ -134,10 +134,10 @@ _PASSAGE_NAMES = ("A", "B")
 
 @dataclass(frozen=True)
 class Pairwise(LLMScorer):
-    """Sorted by wins over all pairs: n x (n - 1) asks for n documents, so no more than `most` of them are taken.
+    """Sorts by wins over all pairs: n x (n - 1) requests for n documents, so at most `most` documents are taken.
 
-    A pair is asked about in both orders; where the two replies disagree, the model went by position, and each document has half
-    a win. So it has in a pair without two replies of use: a failure moves nobody.
+    Each pair is compared in both orders. If the two replies disagree, or one of them is not usable, each document gets half
+    a win.
     """
 
     system: SystemPrompt = PAIRWISE_SYSTEM
@@ -147,7 +147,7 @@ class Pairwise(LLMScorer):
     schema: ClassVar[str] = PAIRWISE_SCHEMA
 
     def build(self, context: BuildContext) -> PairwiseScorer:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         return PairwiseScorer(self, context)
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
@@ -162,7 +162,7 @@ class PairwiseScorer(LoadedLLMScorer[Pairwise]):
     kind = "pairwise"
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
-        """How many of the others each document wins against, ties for a half."""
+        """The wins of each document against the others; a tie counts 1/2."""
         texts = self._value.texts(self._corpus, docs)
         wins = np.zeros(len(docs), dtype=np.float64)
         for higher, lower in combinations(range(len(docs)), 2):
@@ -172,7 +172,7 @@ class PairwiseScorer(LoadedLLMScorer[Pairwise]):
         return wins
 
     def _won(self, query: Query, higher: str, lower: str, counter: CallCounter) -> float:
-        """What the higher document has of the win: 1, 0, or a half where the order of the two decides or nobody does."""
+        """The share of the win for the higher document: 1, 0, or 1/2 for a tie."""
         first, second = self._better(query, higher, lower, counter), self._better(query, lower, higher, counter)
         counter.count("compared")
         if first is None or second is None:
@@ -187,7 +187,7 @@ class PairwiseScorer(LoadedLLMScorer[Pairwise]):
 
 
 def _parse_winner(reply: ChatReply) -> str:
-    """The passage that a reply names, in JSON or as its first line."""
+    """The passage that the reply names, in JSON or in its first line."""
     if "{" in reply.text:
         better = parse_json(reply_text(reply)).get("better")
         return parse_choice(better if isinstance(better, str) else "", _PASSAGE_NAMES, before="passage")
@@ -204,10 +204,10 @@ Does the passage answer the query? Reply with Yes or No alone."""
 
 @dataclass(frozen=True)
 class Pointwise(LLMScorer):
-    """Ranked by log P(Yes) - log P(No) of the reply's first token, never by a threshold; by the text where the server gives none.
+    """Ranks by log P(Yes) - log P(No) of the reply's first token, or by the text if the server gives no log-probabilities.
 
-    A query that has to be read by the text for one document is read by it for all: Yes above No, equals in the order below.
-    A document without a reply of use, after every attempt, keeps its place, and the others are put in order around it.
+    If one document of a query must be read by the text, all are: Yes above No, equals in their order. A document without a usable
+    reply after all attempts keeps its rank, and the others are ordered around it.
     """
 
     system: SystemPrompt = POINTWISE_SYSTEM
@@ -215,40 +215,38 @@ class Pointwise(LLMScorer):
     logprobs: ClassVar[int] = 20
 
     def build(self, context: BuildContext) -> PointwiseScorer:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         return PointwiseScorer(self, context)
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
-        """One ask a document."""
+        """One request per document."""
         return self.estimate_requests(queries, context, {1: min(top, len(context.corpus))})
 
 
 @dataclass(frozen=True, slots=True)
 class _PointwiseReply:
-    """One document's reply: the log-odds, None where the server gave none, and what the text says, None where it says neither."""
+    """The reply for one document: its log-odds, and Yes or No from its text; None where one is missing."""
 
-    odds: float | None
-    said: bool | None
+    log_odds: float | None
+    is_yes: bool | None
 
 
 class PointwiseScorer(LoadedLLMScorer[Pointwise]):
-    """Asks about one document at a time."""
+    """Calls the model for one document at a time."""
 
     kind = "pointwise"
 
     def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
-        """Log-odds, or 1 and 0 by the text, or places where a document had no reply of use."""
-        found = [self._verdict(query, text, counter) for text in self._value.texts(self._corpus, docs)]
-        by_text = any(verdict is not None and verdict.odds is None for verdict in found)
-        values = [_reply_score(verdict, by_text) for verdict in found]
+        """Log-odds, or 1 and 0 by the text, or ranks if a document has no usable reply."""
+        found = [self._reply(query, text, counter) for text in self._value.texts(self._corpus, docs)]
+        by_text = any(reply is not None and reply.log_odds is None for reply in found)
+        values = [_reply_score(reply, by_text) for reply in found]
         counter.count("graded", len(docs))
         counter.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
-        counter.count(
-            "given_up", sum(value is None and verdict is not None for value, verdict in zip(values, found, strict=True))
-        )
+        counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, found, strict=True)))
         return _scores_or_positions(values)
 
-    def _verdict(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:
+    def _reply(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:
         request = self._value.request(query, [text], labels=["passage"])
         return self._client.read(request, _parse_reply, counter, attempts=self._value.attempts)
 
@@ -263,15 +261,16 @@ def _parse_reply(reply: ChatReply) -> _PointwiseReply:
         return _PointwiseReply(odds, None)
 
 
-def _reply_score(verdict: _PointwiseReply | None, by_text: bool) -> float | None:
-    if verdict is None:
+def _reply_score(reply: _PointwiseReply | None, by_text: bool) -> float | None:
+    if reply is None:
         return None
-    said = None if verdict.said is None else float(verdict.said)
-    return said if by_text else verdict.odds
+    if by_text:
+        return None if reply.is_yes is None else float(reply.is_yes)
+    return reply.log_odds
 
 
 def _scores_or_positions(values: Sequence[float | None]) -> FloatArray:
-    """The values where all are known, else places: each document of no known value keeps its own."""
+    """The values if all are known; else ranks, where each document without a value keeps its rank."""
     known = {at: value for at, value in enumerate(values) if value is not None}
     if len(known) == len(values):
         return np.array(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Rerank."""
+"""Reranks the first documents of a ranking by a scorer."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ MIN_SCORE_STEP = 2.0**-30
 
 
 def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
-    """The top by the new scores, documents of equal score in the order they had, and the rest behind in theirs.
+    """The top documents by the new scores, ties in their old order, followed by the rest in its order.
 
-    Scores descend strictly: equal ones are told apart by the last bit, and each of the rest lies a step below the one before.
+    Scores descend strictly: ties are broken in the last bit, and each document of the rest is a step below the one before.
     """
     order = np.argsort(-scores, kind="stable")
     ordered = [docs[at] for at in order.tolist()] + docs[top:]
@@ -52,11 +52,11 @@ def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
 
 @dataclass(frozen=True)
 class Rerank:
-    """The first `top` documents of the stage below, re-sorted; those after them keep their order behind them.
+    """Reranks the first `top` documents of its input; the documents after them keep their order.
 
-    weight 1 sorts by the scorer alone, 0 leaves the ranking as it is, and between them the score is
-    (1 - weight) x norm(scores below) + weight x norm(scorer's), both normalised within the top. No document is added or lost.
-    The norm counts for a blend alone and is set to its default otherwise: stages that do the same are equal.
+    Weight 1 sorts by the scorer alone, 0 keeps the ranking, and between them the score is
+    (1 - weight) x norm(input scores) + weight x norm(new scores), normalised within the top. No document is added or lost.
+    The norm is set to its default for weights 0 and 1, so that equivalent stages are equal.
     """
 
     stage: Annotated[Stage, Option("the system whose ranking is reranked", key="of")]
@@ -68,15 +68,15 @@ class Rerank:
     def __post_init__(self) -> None:
         check(self)
         if isinstance(self.by, LimitsDepth) and self.top > self.by.most:
-            what = f"top is {self.top}, and {type(self.by).__name__} compares at most {self.by.most} documents"
-            raise UsageError(what, fix="lower top, or raise most: the number of asks grows with its square")
+            what = f"top is {self.top}, but {type(self.by).__name__} compares at most {self.by.most} documents"
+            raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")
         checked_choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
 
     @property
     def depth(self) -> int:
-        """As many as the stage below keeps: reranking cuts nothing off."""
+        """The depth of the input stage: no document is removed."""
         return self.stage.depth
 
     def inputs(self) -> tuple[Stage, ...]:
@@ -85,27 +85,27 @@ class Rerank:
 
     @property
     def chat(self) -> ChatModel | None:
-        """The language model that the scorer asks, if any."""
+        """The language model of the scorer, if any."""
         return self.by.chat if isinstance(self.by, EstimatesScorerCost) else None
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
-        """The scorer's, for the first `top` documents of every query."""
+        """The estimate of the scorer for the first `top` documents of every query."""
         if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
 
     def build(self, context: BuildContext) -> RerankSearcher:
-        """Makes the scorer ready."""
+        """Builds the scorer."""
         return RerankSearcher(self, self.by.build(context))
 
 
 class RerankSearcher:
-    """A scorer over the ranking below."""
+    """Reranks the ranking of the input stage."""
 
     def __init__(self, stage: Rerank, scorer: LoadedScorer) -> None:
         self._stage, self._scorer = stage, scorer
-        self._cutting = scorer if isinstance(scorer, ReportsTruncation) else None
-        self._cutting_queries = scorer if isinstance(scorer, ReportsQueryTruncation) else None
+        self._truncation = scorer if isinstance(scorer, ReportsTruncation) else None
+        self._query_truncation = scorer if isinstance(scorer, ReportsQueryTruncation) else None
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The same documents in another order."""
@@ -120,38 +120,39 @@ class RerankSearcher:
                 given = self._scorer.scores(query, docs[:top])
         with timer.part("rerank"):
             found = rerank_top(docs, self._blended(scores[:top], np.asarray(given, dtype=np.float64)), top)
-        if self._cutting:
-            timer.cut += self._cutting.cut(query, docs[:top])
-        if self._cutting_queries:
-            timer.cut_queries += self._cutting_queries.cut_queries(query)
+        if self._truncation:
+            timer.cut += self._truncation.cut(query, docs[:top])
+        if self._query_truncation:
+            timer.cut_queries += self._query_truncation.cut_queries(query)
         if sorted(found[0]) != sorted(docs):
-            raise RuntimeError("a reranker neither adds nor loses documents")
+            raise RuntimeError("a reranker must not add or lose documents")
         return found
 
     def _blended(self, inputs: FloatArray, given: FloatArray) -> FloatArray:
         if given.shape != inputs.shape:
-            raise ExternalError(f"the reranker's model gave {given.size} scores for {inputs.size} documents")
+            counts = f"{given.size} scores for {inputs.size} documents"
+            raise ExternalError(f"the reranker's model gave {counts}; fix or replace the model")
         if not np.isfinite(given).all():
-            raise ExternalError("the reranker's model gave a score that is not a finite number")
+            raise ExternalError("the reranker's model gave a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
         return given if weight == 1 else (1 - weight) * norm(inputs) + weight * norm(given)
 
     @property
     def concurrency(self) -> int:
-        """How many queries may be searched at once; 0 where the scorer waits for nobody."""
+        """How many queries run at once; 0 for a scorer without a language model."""
         return self._scorer.concurrency if isinstance(self._scorer, LLMQueryScorer) else 0
 
     def cost(self) -> Cost:
-        """The scorer's."""
+        """Those of the scorer."""
         return self._scorer.cost()
 
     def facts(self) -> Mapping[str, Any]:
-        """How the scores are put together, and the scorer's own facts."""
+        """How scores are blended, and the facts of the scorer."""
         stage = self._stage
         return {"top": stage.top, "weight": stage.weight, "norm": stage.norm, "scorer": dict(self._scorer.facts())}
 
     def notes(self) -> Sequence[str]:
-        """The scorer's."""
+        """Those of the scorer."""
         return self._scorer.notes()
 
     def close(self) -> None:

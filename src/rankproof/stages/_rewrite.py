@@ -1,4 +1,4 @@
-"""Rewrite."""
+"""Rewrites or expands queries with a language model before they are searched."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ Reply with JSON only: {"query": "…"}
 REWRITE_PROMPTS: Mapping[RewriteMode, str] = {"rewrite": REWRITE_PROMPT, "expand": EXPAND_PROMPT}
 REWRITE_SCHEMA = '{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}'
 MAX_QUERY_WORDS = 32
-"""Of what the model adds; a query that is longer itself may be rewritten as long as it is."""
+"""The most words of a rewritten query; a longer query may keep its length."""
 
 
 def rewrite_request(query: Query, prompt: str, max_tokens: int) -> ChatRequest:
-    """What the model is asked."""
+    """The request for a query."""
     text = fill_prompt(prompt, query=quote_untrusted([query.text], labels=["query"]))
     return ChatRequest((Message("system", REWRITE_SYSTEM), Message("user", text)), max_tokens, REWRITE_SCHEMA)
 
 
 def parse_rewrite(query: Query, mode: RewriteMode, reply: ChatReply) -> str:
-    """The query that a reply stands for."""
+    """The rewritten query in a reply."""
     made = parse_query(parse_json(reply_text(reply)), "query", max(MAX_QUERY_WORDS, len(query.text.split())))
     return made if mode == "rewrite" else f"{query.text} {made}"
 
 
 @dataclass(frozen=True, slots=True)
 class RewrittenQuery:
-    """A query as it was given, as it is asked below, and what asking for that came to."""
+    """A query before and after rewriting, and the counts of the calls."""
 
     original: Query
     query: Query
@@ -61,9 +61,9 @@ class RewrittenQuery:
 
 
 class Rewriter:
-    """Rewrites each query once at one desk; safe for several threads, each with queries of its own.
+    """Rewrites each query once in a session; safe for threads that work on different queries.
 
-    The desk remembers what came of it: a searcher must tell of the very asks that the queries below came from, failed ones too.
+    The session keeps the results, so that a searcher reports the calls that its queries came from, failed ones included.
     """
 
     def __init__(self, stage: Rewrite, session: LLMSession) -> None:
@@ -71,14 +71,14 @@ class Rewriter:
         self._done = session.memoised(stage, dict[tuple[str, str], RewrittenQuery])
 
     def rewrite(self, query: Query) -> RewrittenQuery:
-        """The query as it is asked below; as it is where it has no word or the model makes nothing of it."""
+        """The rewritten query; unchanged if it is blank or the model gives no usable reply."""
         key = query.id, query.text
         if key not in self._done:
             self._done[key] = self._request_rewrite(query)
         return self._done[key]
 
     def rewrites(self) -> list[RewrittenQuery]:
-        """All so far, by the ids of the queries."""
+        """All rewritten queries so far, sorted by id."""
         return [self._done[key] for key in sorted(self._done)]
 
     def _request_rewrite(self, query: Query) -> RewrittenQuery:
@@ -93,14 +93,14 @@ class Rewriter:
 
 _SHOWN_EXAMPLES = 5
 _QUERIES_PER_BLOCK = 4
-"""Asks for each lane between two looks at how far it is."""
+"""Calls per thread between two progress reports."""
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """The stage below, asked what the model makes of each query: another wording (`rewrite`), or more words (`expand`).
+    """Runs the input stage with queries that a language model rewrote (`rewrite`) or extended (`expand`).
 
-    A prompt holds {query}; "" stands for the mode's own. A query that the model makes nothing of is asked as it is, and counted.
+    The prompt contains {query}; "" is the default of the mode. A query without a usable reply is searched unchanged and counted.
     """
 
     stage: Annotated[Stage, Option("the system that searches with the rewritten query", key="of")]
@@ -118,53 +118,53 @@ class Rewrite:
 
     @property
     def depth(self) -> int:
-        """As many as the stage below keeps."""
+        """The depth of the input stage."""
         return self.stage.depth
 
     @property
     def chat(self) -> ChatModel:
-        """The model that rewrites."""
+        """The language model."""
         return self.model
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The stage that is asked."""
+        """The stage that searches with the rewritten queries."""
         return (self.stage,)
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
-        """One ask for every query that has a word."""
+        """One request for every query that is not blank."""
         return sum(
             (estimate_request(rewrite_request(query, self.prompt, self.max_tokens)) for query in queries if query.text.strip()),
             Estimate(),
         )
 
     def input_queries(self, context: BuildContext, queries: Sequence[Query]) -> Sequence[Query]:
-        """The queries as the stage below is asked them."""
+        """The rewritten queries."""
         rewriter, concurrency, found = Rewriter(self, context.session), max(1, self.model.concurrency), []
         for start in range(0, len(queries), _QUERIES_PER_BLOCK * concurrency):
             found += map_concurrent(
                 context.session, rewriter.rewrite, queries[start : start + _QUERIES_PER_BLOCK * concurrency], concurrency
             )
-            context.progress(f"{self.mode}: asking", len(found), len(queries))
+            context.progress(f"{self.mode}: calling the model", len(found), len(queries))
         return [each.query for each in found]
 
     def build(self, context: BuildContext) -> RewriteSearcher:
-        """Nothing is made in advance."""
+        """Builds the searcher; nothing is computed in advance."""
         return RewriteSearcher(self, Rewriter(self, context.session))
 
 
 class RewriteSearcher:
-    """Passes on what the stage below found for the rewritten query, and tells what rewriting came to."""
+    """Passes on the ranking of the rewritten query, and counts the calls of rewriting."""
 
     def __init__(self, stage: Rewrite, rewriter: Rewriter) -> None:
         self._stage, self._rewriter = stage, rewriter
 
     @property
     def concurrency(self) -> int:
-        """As many as the model answers at once."""
+        """How many calls the model allows at once."""
         return max(1, self._stage.model.concurrency)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The ranking below."""
+        """The ranking of the input stage."""
         made = self._rewriter.rewrite(query)
         counter = timer.counter("generate")
         for name, count in made.counter.counts.items():
@@ -173,18 +173,19 @@ class RewriteSearcher:
         return inputs[0]
 
     def cost(self) -> Cost:
-        """Nothing is indexed."""
+        """No cost: nothing is indexed."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
         """The model, the mode, and the first queries before and after."""
         first = self._rewriter.rewrites()[:_SHOWN_EXAMPLES]
-        examples = [{"query": escape_invisible(one.original.text), "asked": escape_invisible(one.query.text)} for one in first]
+        pairs = [(escape_invisible(one.original.text), escape_invisible(one.query.text)) for one in first]
+        examples = [{"query": query, "rewritten": rewritten} for query, rewritten in pairs]
         return {"model": identity(self._stage.model), "mode": self._stage.mode, "examples": examples}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say: what asking came to is counted query by query."""
+        """None: calls are counted query by query."""
         return ()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

@@ -1,4 +1,4 @@
-"""RM3."""
+"""RM3: expands a query with terms of the first documents that BM25 finds."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TermWeights = dict[str, float]
 
 
 def feedback_terms(terms: Iterable[str], is_common: Callable[[str], bool], most: int) -> TermWeights:
-    """P(t|d) over the document's commonest terms that may be feedback."""
+    """P(t|d) over the most frequent feedback terms of a document."""
     counts = Counter(terms)
     fit = {term: float(count) for term, count in counts.items() if _is_feedback_term(term) and not is_common(term)}
     return normalise_weights(top_weighted(fit, most))
 
 
 def relevance_model(documents: Sequence[Mapping[str, float]], scores: Sequence[float], most: int) -> TermWeights:
-    """P(t|R) of the heaviest terms, given P(t|d) and the score of each feedback document."""
+    """P(t|R) of the terms with the largest weights, from P(t|d) and the score of each feedback document."""
     model: TermWeights = {}
     for document, score in zip(documents, scores, strict=True):
         for term, share in document.items():
@@ -42,9 +42,9 @@ def relevance_model(documents: Sequence[Mapping[str, float]], scores: Sequence[f
 
 
 def interpolate(query: Sequence[str], model: Mapping[str, float], weight: float) -> TermWeights:
-    """weight x P(t|q) + (1 - weight) x P(t|R), times the number of the query's terms, so that weight 1 is the query as it stands.
+    """weight x P(t|q) + (1 - weight) x P(t|R), times the number of query terms, so that weight 1 is the original query.
 
-    A model without terms leaves the query as it is.
+    A model without terms leaves the query unchanged.
     """
     counts = Counter(query)
     if not model:
@@ -54,12 +54,12 @@ def interpolate(query: Sequence[str], model: Mapping[str, float], weight: float)
 
 
 def top_weighted(weights: Mapping[str, float], most: int) -> TermWeights:
-    """The terms with the highest weights, heaviest first; of equal ones the first by its letters."""
+    """The terms with the largest weights, largest first; ties in alphabetical order."""
     return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
 def normalise_weights(weights: Mapping[str, float]) -> TermWeights:
-    """The weights as shares of their sum."""
+    """The weights divided by their sum."""
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()} if total else {}
 
@@ -74,10 +74,10 @@ _CACHED_DOCUMENTS = 4096
 
 @dataclass(frozen=True)
 class RM3:
-    """Feedback from the first `docs` documents of a BM25 stage: `terms` words join the query, which keeps the share `weight`.
+    """Adds `terms` words from the first `docs` documents of a BM25 stage to the query, which keeps the weight `weight`.
 
-    Index, word forms, k1 and b are those of the stage below. Terms in more than the share `common` of all documents are no
-    feedback. weight 1 is the ranking below.
+    The index and its settings are those of the BM25 stage. Terms in more than the share `common` of all documents are not used.
+    Weight 1 gives the ranking of the BM25 stage.
     """
 
     stage: Annotated[BM25, Option("the bm25 system whose index is searched again", key="of")]
@@ -91,40 +91,40 @@ class RM3:
         check_stage("stage", self.stage)
         if not isinstance(self.stage, BM25):
             what = f"stage is a {type(self.stage).__name__}"
-            raise UsageError(what, fix="pass a BM25 stage: the widened query is asked of its index")
+            raise UsageError(what, fix="pass a BM25 stage: RM3 searches its index again")
         if self.stage.tokens != WORD_ANALYZER:
             raise UsageError(
-                f"RM3 adds words to a query, and its stage has tokens {self.stage.tokens}",
+                f"RM3 adds words to a query, but its stage has tokens {self.stage.tokens}",
                 fix=f'choose tokens = "{WORD_ANALYZER}"',
             )
         check(self)
 
     @property
     def depth(self) -> int:
-        """As many as the stage below keeps."""
+        """The depth of the input stage."""
         return self.stage.depth
 
     def inputs(self) -> tuple[Stage, ...]:
-        """The first search."""
+        """The BM25 stage of the first search."""
         return (self.stage,)
 
     def build(self, context: BuildContext) -> RM3Searcher:
-        """Indexes the passages as the stage below does."""
+        """Indexes the passages with the settings of the BM25 stage."""
         return RM3Searcher(self, self.stage.index(context.corpus))
 
 
 class RM3Searcher:
-    """The index of the stage below, asked with weighted terms."""
+    """Searches the index of the BM25 stage with weighted terms."""
 
     def __init__(self, stage: RM3, first: BM25Searcher) -> None:
         self._stage, self._first = stage, first
         self._names = np.array(first.docs, dtype=object)
         self._examples: dict[str, TermWeights] = {}
-        self._unfed: set[str] = set()
+        self._without_feedback: set[str] = set()
         self._terms_of = lru_cache(_CACHED_DOCUMENTS)(self._document)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
-        """The documents that share a term with the widened query, best first."""
+        """The documents with a term of the expanded query, best first."""
         docs, scores = inputs[0]
         if self._stage.weight == 1 or not docs:
             return docs, scores
@@ -132,22 +132,22 @@ class RM3Searcher:
             return self._ranked(self.expanded(query, inputs[0]))
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same rankings; the first search is done in batch."""
+        """The same rankings; the first search runs as a batch."""
         self._examples.clear()
         inputs = self._first.search_all(queries)
         return [self.search(query, (found,), QueryTimer()) for query, found in zip(queries, inputs, strict=True)]
 
     def expanded(self, query: Query, inputs: Ranking) -> TermWeights:
-        """The terms of the query and of its feedback, each with its weight, heaviest first."""
+        """The terms of the expanded query with their weights, largest first."""
         docs, scores = inputs[0][: self._stage.docs], inputs[1][: self._stage.docs].tolist()
         model = relevance_model([self._terms_of(doc) for doc in docs], scores, self._stage.terms)
         if not model:
-            self._unfed.add(query.id)
-        wide = interpolate(self._first.terms.tokenize(query.text), model, self._stage.weight)
-        wide = top_weighted(wide, len(wide))
+            self._without_feedback.add(query.id)
+        expanded = interpolate(self._first.terms.tokenize(query.text), model, self._stage.weight)
+        expanded = top_weighted(expanded, len(expanded))
         if query.id in self._examples or len(self._examples) < _SHOWN_EXAMPLES:
-            self._examples[query.id] = wide
-        return wide
+            self._examples[query.id] = expanded
+        return expanded
 
     def _ranked(self, weights: Mapping[str, float]) -> Ranking:
         index = self._first.index
@@ -169,13 +169,13 @@ class RM3Searcher:
         return int(index.starts[at + 1] - index.starts[at]) > self._stage.common * len(index.lengths)
 
     def cost(self) -> Cost:
-        """Nothing of its own: the index is that of the stage below, and feedback documents are read as they are met."""
+        """No cost of its own: the index is that of the BM25 stage."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
-        """The settings, and the first queries as they were asked."""
+        """The settings, and the first expanded queries."""
         stage = self._stage
-        shown = {query: {term: round(weight, 4) for term, weight in wide.items()} for query, wide in self._examples.items()}
+        shown = {query: {term: round(weight, 4) for term, weight in terms.items()} for query, terms in self._examples.items()}
         return {
             "library": stage.stage.revision(),
             **{"docs": stage.docs, "terms": stage.terms, "weight": stage.weight, "common": stage.common},
@@ -183,10 +183,10 @@ class RM3Searcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Queries that no feedback came to."""
-        many = len(self._unfed)
-        one, more = "query got no feedback term and was asked as it is", "queries got no feedback term and were asked as they are"
+        """A note on queries without feedback terms."""
+        many = len(self._without_feedback)
+        one, more = "query has no feedback terms and was not expanded", "queries have no feedback terms and were not expanded"
         return [pluralise(many, one, more)] if many else []
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

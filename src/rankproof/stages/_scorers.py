@@ -1,4 +1,4 @@
-"""MaxSim, CrossEncoderScorer, BiEncoderScorer, KeywordScorer."""
+"""Scorers without a language model: late interaction, cross-encoder, bi-encoder and keywords."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from rankproof.stages._vectors import (
 
 @dataclass(frozen=True)
 class MaxSim:
-    """The mean, over the query's tokens, of the best inner product with a token of the passage."""
+    """Late interaction: for each query token the best inner product with a passage token, averaged over the query tokens."""
 
     model: EncoderOption
     fields: Fields = DEFAULT_FIELDS
@@ -53,7 +53,7 @@ class MaxSim:
             raise _no_token_vectors_error(self.model)
 
     def build(self, context: BuildContext) -> MaxSimScorer:
-        """Encodes every token of every passage, or takes what an earlier start had made."""
+        """Encodes every token of every passage, or reads the vectors from the cache."""
         encoder = self.model.load(threads=context.threads)
         if not isinstance(encoder, TokenEncoder):
             raise _no_token_vectors_error(self.model)
@@ -61,52 +61,52 @@ class MaxSim:
 
 
 class MaxSimScorer:
-    """The encoder and the vectors of all passages' tokens."""
+    """The encoder and the token vectors of all passages."""
 
     def __init__(self, encoder: TokenEncoder, vectors: TokenVectors) -> None:
         self._encoder, self._vectors = encoder, vectors
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """From -1 to 1; 0 where the query or the passage has no token."""
-        asked = token_rows(self._encoder, [query.text])[0]
-        return np.array([_mean_of_best(self._vectors.products(doc, asked)) for doc in docs], dtype=np.float64)
+        """From -1 to 1; 0 if the query or the passage has no token."""
+        tokens = token_rows(self._encoder, [query.text])[0]
+        return np.array([_mean_of_best(self._vectors.products(doc, tokens)) for doc in docs], dtype=np.float64)
 
     def cut_queries(self, query: Query) -> int:
-        """1 where the query is longer than the model reads."""
+        """1 if the query is truncated, else 0."""
         return self._encoder.cut([query.text])
 
     def cost(self) -> Cost:
-        """Encoding, remembered or not, and the vectors' bytes."""
+        """The time of encoding, cached or not, and the bytes of the vectors."""
         seconds, size = self._vectors.seconds, self._vectors.size()
         return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
 
     def facts(self) -> Mapping[str, Any]:
-        """The model, how many vectors there are, and how many passages were cut."""
+        """The model, and the numbers of vectors and of truncated passages."""
         counts = {"token_vectors": self._vectors.count(), "truncated_passages": self._vectors.truncated}
         return {"kind": "maxsim", "model": dict(self._encoder.facts()), **counts}
 
     def notes(self) -> Sequence[str]:
-        """Passages that were cut."""
+        """A note on truncated passages."""
         cut = self._vectors.truncated
         return [truncation_note(cut, len(self._vectors.places))] if cut else []
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""
 
 
 def _no_token_vectors_error(model: EncoderModel) -> UsageError:
-    what = f"model {type(model).__name__} gives no vector for each token"
+    what = f"model {type(model).__name__} gives no token vectors"
     return UsageError(what, fix="choose an encoder that does, such as minilm")
 
 
 def _mean_of_best(products: Matrix) -> float:
-    """The best product of each column, on average over the columns."""
+    """The mean over the columns of their largest values."""
     return float(products.max(axis=0).mean(dtype=np.float64)) if products.size else 0.0
 
 
 @dataclass(frozen=True)
 class CrossEncoderScorer:
-    """Scores by a model that reads pairs."""
+    """Scores by a cross-encoder, which reads query and passage together."""
 
     model: Annotated[CrossEncoderModel, Option("the cross-encoder: a folder with weights, or a name on the model hub")]
     fields: Fields = DEFAULT_FIELDS
@@ -123,33 +123,33 @@ class CrossEncoderScorer:
 
 
 class LoadedCrossEncoderScorer:
-    """The loaded model, and where the passages are."""
+    """The loaded model and the corpus."""
 
     def __init__(self, value: CrossEncoderScorer, context: BuildContext, model: LoadedCrossEncoder, seconds: float) -> None:
         self._value, self._corpus, self._model, self._seconds = value, context.corpus, model, seconds
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """The model's own scores."""
+        """The scores of the model."""
         return np.asarray(self._model.scores(query.text, self._texts(docs)), dtype=np.float64)
 
     def cut(self, query: Query, docs: Sequence[str]) -> int:
-        """How many of the documents are, with the query, longer than the model reads."""
+        """The number of documents that are truncated together with the query."""
         return self._model.cut(query.text, self._texts(docs))
 
     def cost(self) -> Cost:
-        """Loading the model."""
+        """The time of loading the model."""
         return Cost(seconds=self._seconds)
 
     def facts(self) -> Mapping[str, Any]:
-        """The model's."""
+        """The kind of scorer and the model."""
         return {"kind": "cross-encoder", "model": dict(self._model.facts())}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say: pairs that were cut are counted query by query."""
+        """None: truncated pairs are counted query by query."""
         return ()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""
 
     def _texts(self, docs: Sequence[str]) -> list[str]:
         return [passage_text(self._corpus[doc], self._value.fields) for doc in docs]
@@ -157,7 +157,7 @@ class LoadedCrossEncoderScorer:
 
 @dataclass(frozen=True)
 class BiEncoderScorer:
-    """Scores by inner product; the passages' vectors are shared with dense stages of the same model, prompt and fields."""
+    """Scores by inner product; passage vectors are shared with dense stages of the same model, prompt and fields."""
 
     model: EncoderOption
     query_prompt: QueryPrompt = ""
@@ -168,7 +168,7 @@ class BiEncoderScorer:
         check(self)
 
     def build(self, context: BuildContext) -> LoadedBiEncoderScorer:
-        """Encodes the passages, or takes the vectors that another stage had made."""
+        """Encodes the passages, or reads their vectors from the cache."""
         encoder = self.model.load(threads=context.threads)
         return LoadedBiEncoderScorer(
             self, encoder, passage_vectors(context, self.model, encoder, self.passage_prompt, self.fields)
@@ -176,46 +176,46 @@ class BiEncoderScorer:
 
 
 class LoadedBiEncoderScorer:
-    """The encoder and the passages' vectors."""
+    """The encoder and the passage vectors."""
 
     def __init__(self, value: BiEncoderScorer, encoder: Encoder, vectors: PassageVectors) -> None:
         self._value, self._encoder, self._vectors = value, encoder, vectors
         self._row = {doc: at for at, doc in enumerate(vectors.ids)}
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """Cosines; 0 for an empty passage or query."""
-        vector = text_vectors(self._encoder, [self._asked(query)])[0]
+        """Cosine similarities; 0 for an empty passage or query."""
+        vector = text_vectors(self._encoder, [self._text(query)])[0]
         rows = [self._row[doc] for doc in docs]
         return np.asarray(self._vectors.matrix[rows] @ vector, dtype=np.float64)
 
     def cut_queries(self, query: Query) -> int:
-        """1 where the query is longer than the model reads."""
-        return self._encoder.cut([self._asked(query)])
+        """1 if the query is truncated, else 0."""
+        return self._encoder.cut([self._text(query)])
 
     def cost(self) -> Cost:
-        """Encoding, remembered or not, and the vectors' bytes."""
+        """The time of encoding, cached or not, and the bytes of the vectors."""
         seconds, size = self._vectors.seconds, self._vectors.matrix.nbytes
         return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
 
     def facts(self) -> Mapping[str, Any]:
-        """Model, prompts, and how the vectors lie."""
+        """Model, prompts and statistics of the vectors."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
         return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
 
     def notes(self) -> Sequence[str]:
-        """As of a dense stage."""
+        """Notes on the passage vectors."""
         return vector_notes(self._vectors)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""
 
-    def _asked(self, query: Query) -> str:
+    def _text(self, query: Query) -> str:
         return add_prompt(self._value.query_prompt, query.text)
 
 
 @dataclass(frozen=True)
 class KeywordScorer:
-    """Counts the query's distinct words that stand in the passage, without stemming or stop words."""
+    """Counts the distinct query words that occur in the passage, without stemming or stop words."""
 
     fields: Fields = DEFAULT_FIELDS
 
@@ -223,34 +223,34 @@ class KeywordScorer:
         check(self)
 
     def build(self, context: BuildContext) -> LoadedKeywordScorer:
-        """Nothing is made in advance."""
+        """Builds the scorer; nothing is computed in advance."""
         check_known_fields(context.corpus, self.fields)
         return LoadedKeywordScorer(context.corpus, self.fields)
 
 
 class LoadedKeywordScorer:
-    """Reads the passages as they are asked for."""
+    """Counts query words in the passages."""
 
     def __init__(self, corpus: Corpus, fields: Sequence[str]) -> None:
         self._corpus, self._fields = corpus, fields
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """Whole numbers, from 0 to the number of the query's distinct words."""
+        """Integers from 0 to the number of distinct query words."""
         wanted = set(split_words(query.text))
         found = [len(wanted.intersection(split_words(passage_text(self._corpus[doc], self._fields)))) for doc in docs]
         return np.array(found, dtype=np.float64)
 
     def cost(self) -> Cost:
-        """Nothing."""
+        """No cost."""
         return Cost()
 
     def facts(self) -> Mapping[str, Any]:
-        """What it counts."""
+        """What is counted."""
         return {"kind": "keywords", "counts": "distinct words of the query in the passage"}
 
     def notes(self) -> Sequence[str]:
-        """Nothing to say."""
+        """None."""
         return ()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""

@@ -1,4 +1,4 @@
-"""Passage and token vectors."""
+"""Encodes passages and their tokens, block by block through the cache."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ PASSAGES_PER_BLOCK = 256
 
 
 def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Ids and passages, shortest first, in blocks that follow from the corpus alone and not from the order of its lines."""
+    """Ids and passages, shortest first, in blocks that depend on the corpus but not on its order."""
     texts = passage_texts(corpus, fields)
     ordered = sorted(texts.items(), key=lambda item: (len(item[1]), item[0]))
     return [ordered[start : start + PASSAGES_PER_BLOCK] for start in range(0, len(ordered), PASSAGES_PER_BLOCK)]
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing stands there."""
+    """Whether the text is empty or whitespace."""
     return not text.strip()
 
 
 def add_prompt(prompt: str, text: str) -> str:
-    """The text behind its prompt; a blank text stays without, as a prompt alone says nothing about it."""
+    """The text after its prompt; a blank text gets no prompt."""
     return text if is_blank(text) else f"{prompt}{text}"
 
 
 def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Matrix:
-    """One row a text, zeros for a blank one."""
+    """One row per text, zeros for a blank text."""
     vectors = np.array(encoder.encode(texts), dtype=np.float32, order="C")
     vectors[[is_blank(text) for text in texts]] = 0
     return vectors
 
 
 def token_rows(encoder: TokenEncoder, texts: Sequence[str]) -> list[Matrix]:
-    """For each text one row a token, none for a blank one."""
+    """One row per token for each text, none for a blank text."""
     return [rows[:0] if is_blank(text) else rows for text, rows in zip(texts, encoder.tokens(texts), strict=True)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PassageVectors:
-    """The work's key, a row for each document, how many passages are empty (rows of zeros) or were cut, and the seconds."""
+    """The cache key, one row per document, the numbers of empty (zero) and truncated passages, and the seconds of encoding."""
 
     key: str
     ids: tuple[str, ...]
@@ -65,7 +65,7 @@ class PassageVectors:
 def passage_vectors(
     context: BuildContext, model: EncoderModel, encoder: Encoder, prompt: str, fields: Sequence[str]
 ) -> PassageVectors:
-    """Encoded now, or remembered: of a stage the key has nothing but the model, the prompt and the fields."""
+    """The passage vectors, encoded or cached; the key depends on the corpus, the model, the prompt and the fields."""
     blocks = passage_blocks(context.corpus, fields)
 
     def make(at: int) -> Block:
@@ -85,7 +85,7 @@ def passage_vectors(
 
 
 def vector_facts(vectors: PassageVectors) -> Mapping[str, Any]:
-    """Counts, and the mean cosine of two passages, which near 1 says that the model tells nothing apart."""
+    """Counts, and the mean cosine of two passages; near 1 the vectors have collapsed."""
     return {
         "passages": len(vectors.ids),
         "empty_passages": vectors.empty,
@@ -95,7 +95,7 @@ def vector_facts(vectors: PassageVectors) -> Mapping[str, Any]:
 
 
 def vector_notes(vectors: PassageVectors) -> list[str]:
-    """A sentence for each thing that is not as it should be."""
+    """Notes on collapsed vectors and on truncated or empty passages."""
     collapsed = collapse_note(_nonempty_rows(vectors))
     notes = [collapsed] if collapsed else []
     if vectors.truncated:
@@ -106,12 +106,12 @@ def vector_notes(vectors: PassageVectors) -> list[str]:
 
 
 def truncation_note(cut: int, count: int) -> str:
-    """How many passages a model did not read to the end."""
-    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model reads and were cut"
+    """A note on truncated passages."""
+    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model reads and were truncated"
 
 
 def _nonempty_rows(vectors: PassageVectors) -> Matrix:
-    """The rows of the passages that are not empty."""
+    """The rows of non-empty passages."""
     return vectors.matrix[np.any(vectors.matrix != 0, axis=1)]
 
 
@@ -120,7 +120,7 @@ INT8_LEVELS = 127
 
 @dataclass(frozen=True, slots=True)
 class TokenRows:
-    """A document's block, and its rows there."""
+    """The block of a document and its rows in it."""
 
     block: int
     start: int
@@ -129,7 +129,7 @@ class TokenRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TokenVectors:
-    """The key of the work, blocks of whole numbers with a scale for each row, and where each document's rows are."""
+    """The cache key, blocks of int8 rows with one scale per row, and the rows of each document."""
 
     key: str
     numbers: tuple[NDArray[np.int8], ...]
@@ -139,22 +139,22 @@ class TokenVectors:
     seconds: float
 
     def products(self, doc: str, vectors: Matrix) -> Matrix:
-        """The inner products of a document's tokens, a row each, with the vectors, a column each."""
+        """The inner products of the document's tokens (rows) with the vectors (columns)."""
         at = self.places[doc]
         numbers, scales = self.numbers[at.block][at.start : at.end], self.scales[at.block][at.start : at.end]
         return np.asarray(numbers.astype(np.float32) @ vectors.T * scales[:, np.newaxis], dtype=np.float32)
 
     def count(self) -> int:
-        """Vectors in all."""
+        """The number of vectors."""
         return sum(len(block) for block in self.numbers)
 
     def size(self) -> int:
-        """Bytes."""
+        """The bytes of all blocks."""
         return sum(block.nbytes for block in self.numbers) + sum(block.nbytes for block in self.scales)
 
 
 def token_vectors(context: BuildContext, model: EncoderModel, encoder: TokenEncoder, fields: Sequence[str]) -> TokenVectors:
-    """Encoded now, or remembered."""
+    """The token vectors, encoded or cached."""
     blocks = passage_blocks(context.corpus, fields)
 
     def make(at: int) -> Block:
@@ -184,5 +184,5 @@ def token_vectors(context: BuildContext, model: EncoderModel, encoder: TokenEnco
 
 def _quantise_rows(vectors: Matrix) -> Block:
     scales = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(INT8_LEVELS)
-    whole = np.rint(vectors / np.where(scales == 0, np.float32(1), scales)[:, np.newaxis])
-    return {"numbers": whole.astype(np.int8), "scales": scales.astype(np.float32)}
+    rounded = np.rint(vectors / np.where(scales == 0, np.float32(1), scales)[:, np.newaxis])
+    return {"numbers": rounded.astype(np.int8), "scales": scales.astype(np.float32)}
