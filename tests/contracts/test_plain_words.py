@@ -22,8 +22,10 @@ LIST = Path(__file__).with_name("old_words.txt")
 TEXTS = (".py", ".pyi", ".c", ".h", ".md", ".j2", ".js", ".css", ".toml", ".sh", ".ipynb")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 ALLOWED = {
-    "room": (("src/", "tools/", "tests/"), "free space"),
+    "room": (("src/", "tools/", "tests/", "docs/", "demos/"), "free space, and room temperature in texts of the sample"),
     "rooms": (("docs/",), "rooms, in texts of the sample collection"),
+    "recipe": (("docs/",), "a recipe, in texts of the sample collection"),
+    "recipes": (("docs/",), "recipes, in texts of the sample collection"),
     "lane": (("src/rankproof/_native/", "src/rankproof/stores/"), "a lane of a vector register"),
     "lanes": (("src/rankproof/_native/", "src/rankproof/stores/"), "the lanes of a vector register"),
     "fence": (("tools/docs/",), "a fence around code in Markdown"),
