@@ -175,7 +175,7 @@ def test_wrong_files_are_refused_in_one_line(results: Path, tmp_path: Path, caps
     assert "bad.jsonl:2: no query has the id q01; did you mean" in shown(
         "answers", queries, tmp_path / "bad.jsonl", capsys=capsys, code=2
     )
-    assert "would be written over" in shown("answers", results, "-o", results / "answers.jsonl", capsys=capsys, code=2)
+    assert "would overwrite" in shown("answers", results, "-o", results / "answers.jsonl", capsys=capsys, code=2)
 
 
 def test_a_folder_without_answers_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,7 +133,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "no input files; name a results folder or two"),
+        ([], "no input files; name one or more results folders"),
         (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),
@@ -160,7 +160,7 @@ def test_the_output_may_be_a_file_and_never_an_input(
     assert main(["compare", *files, *QUICK, "--format", "latex", "-o", str(tmp_path / "t.tex")]) == 0
     assert (tmp_path / "t.tex").read_text().startswith("% \\usepackage{booktabs}")
     assert main(["compare", *files, "-o", files[1]]) == 2
-    assert "would be written over" in capsys.readouterr().err
+    assert "would overwrite" in capsys.readouterr().err
 
 
 def test_letters_stand_raised_in_latex_and_markdown_and_beside_the_value_in_text() -> None:

@@ -214,7 +214,7 @@ def test_queries_restricts_to_a_subset_and_names_unknown_ids(folder: Path, capsy
     assert main(["eval", "qrels.txt", "good.run", "-m", "RR", "--queries", "some.txt", "--format", "json"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["systems"][0]["measures"]["RR"] == {"value": 0.5, "summary": "mean", "queries": 1}
-    assert "never judged, and are left out: 1 (q9)" in shown.err
+    assert "without judgements, left out: 1 (q9)" in shown.err
 
 
 def test_standard_input_is_a_file_like_others(
@@ -291,7 +291,7 @@ def test_verbose_explains_the_measures(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_unsupported_measures_of_trec_eval_nicknames_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "qrels.txt", "good.run", "-m", "all_trec", "--format", "trec"]) == 0
-    assert "not among ours, and are left out: relstring" in capsys.readouterr().err
+    assert "rankproof does not have, left out: relstring" in capsys.readouterr().err
 
 
 def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

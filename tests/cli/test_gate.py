@@ -99,7 +99,7 @@ def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixtu
     new.write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(8)))
     baseline = str(tmp_path / "b.json")
     assert main(["save-baseline", str(qrels), str(old), "-o", baseline, "-m", "RR"]) == 0
-    assert "b.json: blessed old with RR on 9 queries" in capsys.readouterr().err
+    assert "b.json: saved old with RR on 9 queries" in capsys.readouterr().err
     assert main(["gate", str(qrels), str(new), "--baseline", baseline]) == 3
     assert "new: 1 of 9 queries that the baseline answers went missing: q8." in capsys.readouterr().out
     assert main(["gate", str(qrels), str(new), "--baseline", baseline, "--skip-missing"]) == 3

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.inputs import checked_system
+from rankproof._analysis.inputs import checked_system, input_from_results, input_from_runs
 from rankproof._cli.main import main
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._results.folder import save_results
@@ -67,7 +67,7 @@ def test_no_verb_overwrites_a_part_of_a_results_folder(verb: str, tmp_path: Path
     for part in parts:
         assert main([verb, folder, *VERBS[verb], "-o", part]) == 2
     assert [Path(part).read_bytes() for part in parts] == before
-    assert "would be written over" in capsys.readouterr().err
+    assert "would overwrite" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("part", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
@@ -117,10 +117,10 @@ def test_every_verb_reads_a_run_from_standard_input_and_from_a_pipe(
 def test_input_from_runs_holds_the_options_of_the_evaluation() -> None:
     some = {query: RUN[query] for query in QUERIES[:5]}
     options = EvaluateOptions(rel=1, skip_missing=True, queries=QUERIES[:9])
-    inputs = rp.input_from_runs(QRELS, {"all": RUN, "some": some}, ["RR"], name="mine", options=options)
+    inputs = input_from_runs(QRELS, {"all": RUN, "some": some}, ["RR"], name="mine", options=options)
     assert (inputs.name, inputs.systems) == ("mine", ("all", "some"))
     assert [one.measures["RR"].queries for one in inputs.result.systems] == [9, 5]
-    again = rp.input_from_runs(inputs.qrels, inputs.runs, ["RR"], options=inputs.options)
+    again = input_from_runs(inputs.qrels, inputs.runs, ["RR"], options=inputs.options)
     assert again.result.means == inputs.result.means
     assert again.qrels_fingerprint == inputs.qrels_fingerprint == rp.Qrels.from_dict(QRELS).fingerprint()
     assert inputs.fingerprint == ""
@@ -128,9 +128,9 @@ def test_input_from_runs_holds_the_options_of_the_evaluation() -> None:
 
 def test_input_from_results_is_evaluated_again_to_the_same_values() -> None:
     results = small_results()
-    inputs = rp.input_from_results(results)
+    inputs = input_from_results(results)
     measures = [str(one.measure) for one in results.result.systems[0].measures.values()]
-    again = rp.input_from_runs(inputs.qrels, inputs.runs, measures, options=inputs.options)
+    again = input_from_runs(inputs.qrels, inputs.runs, measures, options=inputs.options)
     values = [[list(means.values()) for means in result.means.values()] for result in (again.result, results.result)]
     assert values[0] == values[1]
     assert inputs.system_runs == results.system_runs
@@ -150,7 +150,7 @@ def test_files_and_folders_skip_missing_queries_where_asked(files: Path, capsys:
 
 
 def test_an_unknown_system_is_refused_with_the_known_ones() -> None:
-    inputs = rp.input_from_runs(QRELS, {"one": RUN, "two": RUN}, ["RR"])
+    inputs = input_from_runs(QRELS, {"one": RUN, "two": RUN}, ["RR"])
     assert checked_system(inputs, "two") == "two"
     with pytest.raises(rp.errors.UsageError, match=r"no system is called t\\x1b; choose from: one, two"):
         checked_system(inputs, "t\x1b")

@@ -36,7 +36,7 @@ def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replace
     ("argv", "said"),
     [
         (["report", "nowhere"], "nowhere is no results folder; name a folder that `rankproof run` wrote"),
-        (["report", "{out}", "-o", "{out}/result.json"], "would be written over"),
+        (["report", "{out}", "-o", "{out}/result.json"], "would overwrite"),
         (["report", "{out}", "-o", ""], "the output has no name"),
         (["report", "{out}", "-o", "-"], "- is no file"),
         (["report", "{out}", "-o", "{out}"], "is no file; name a file for the page"),

@@ -135,7 +135,7 @@ def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pyte
     second, said = ran(capsys, "experiment.toml", "-o", "two")
     assert "building" not in said
     assert "times of all systems were measured by an earlier run (20" in said
-    assert "from the cache; --no-cache takes them anew" in said
+    assert "and cached; --no-cache measures them again" in said
     assert first == second
     assert all(system_run.from_cache for system_run in load_results("two").system_runs)
     assert load_results("one").result.means == load_results("two").result.means
@@ -146,7 +146,7 @@ def test_times_of_an_earlier_run_are_noted(capsys: pytest.CaptureFixture[str]) -
     assert "earlier run" not in said
     _, said = ran(capsys, "experiment.toml", "-o", "out")
     (when,) = {system_run.computed for system_run in load_results("out").system_runs if system_run.from_cache}
-    assert f"times of title were measured by an earlier run ({when}), from the cache" in said
+    assert f"times of title were measured by an earlier run ({when}) and cached" in said
 
 
 def test_without_a_cache_nothing_is_saved_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +213,7 @@ def test_chosen_systems_include_their_inputs() -> None:
         (["experiment.toml", "--limit", "0"], "whole number"),
         (["experiment.toml", "--seed", "-1"], ""),
         (["experiment.toml", "--cache", "x", "--no-cache"], "contradict"),
-        (["experiment.toml", "--cache", ""], "names no folder"),
+        (["experiment.toml", "--cache", ""], "--cache has no folder"),
         (["experiment.toml", "-o", ""], "the results folder has no name"),
         (["experiment.toml", "-o", "."], "contains the working directory"),
         (["experiment.toml", "-o", "data"], "data exists and is not a results folder"),
@@ -262,7 +262,7 @@ def test_init_writes_the_default_systems_once(folder: Path, capsys: pytest.Captu
     (folder / "new.toml").write_text("mine")
     assert main(["init", "new.toml"]) == 2
     assert (folder / "new.toml").read_text() == "mine"
-    assert "new.toml exists; name another file, or pass --force" in capsys.readouterr().err
+    assert "new.toml exists; name another file, or overwrite it with --force" in capsys.readouterr().err
     assert main(["init", "new.toml", "--force"]) == 0
     assert (folder / "new.toml").read_text() != "mine"
 

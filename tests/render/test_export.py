@@ -223,7 +223,7 @@ def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys:
         (["results", "--format", "parquet"], "Parquet cannot go to standard output"),
         (["results", "--to", "mlflow", "-o", "a.csv"], "--to logs to a server and writes no file"),
         (["results", "--experiment", "x"], "are MLflow's; add --to mlflow"),
-        (["results", "-o", "results/summary.csv"], "would be written over"),
+        (["results", "-o", "results/summary.csv"], "would overwrite"),
         (["results", "-o", "a.tex", "-m", "nonsense"], "nonsense"),
         (["results", "-m", "ROUGE-L"], "-m takes measures of rankings only; leave those of answers out"),
         (["results", "--name", "a", "--name", "b"], "2 names for one results folder"),

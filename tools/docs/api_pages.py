@@ -56,7 +56,7 @@ def _public(module: str) -> dict[str, Any]:
 
 def _measure_links() -> str:
     """Each measure with the name of its value."""
-    values = {id(getattr(measures, name)): name for name in measures.__all__}
+    values = {id(getattr(measures, name)): name for name in dir(measures)}
     return ", ".join(f"[`{values.get(id(one), one.name)}`](../measures/{file_of(one)})" for one in all_measures())
 
 

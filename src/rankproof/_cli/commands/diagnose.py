@@ -19,8 +19,8 @@ examples:
   rankproof diagnose qrels.txt bm25.run --documents 200000
   rankproof diagnose results --format json > diagnosis.json
 
-The default is a summary. --by adds segments; --details and the other formats show segments and every
-row and column. Stages are diagnosed only in results folders, which hold the inputs of each system.
+The default is a summary. --by adds segments; --details and the other formats have segments and all
+rows and columns. Only results folders hold the inputs of each system, which stages need.
 The rules, their thresholds and sources are in docs/diagnosis.md"""
 
 

