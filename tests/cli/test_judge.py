@@ -221,7 +221,7 @@ def test_wrong_usage_ends_with_2_and_one_line(
 def test_machine_judgements_are_no_reference_for_a_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mixed.qrels").write_text("q1 0 d1 3\nq1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 0
-    assert "1 judgement of mixed.qrels made by a machine" in capsys.readouterr().err
+    assert "mixed.qrels: 1 judgement by a machine, left out" in capsys.readouterr().err
     (folder / "mixed.qrels").write_text("q1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 2
 

@@ -39,7 +39,7 @@ def test_several_models_are_downloaded_at_once(minilm_cache: Path, capsys: pytes
 
 def test_a_hub_name_is_downloaded(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "path", "acme/tiny"]) == 2
-    assert "model acme/tiny is not here; see rankproof models list" in capsys.readouterr().err
+    assert "model acme/tiny is not downloaded; run: rankproof models get acme/tiny" in capsys.readouterr().err
     assert main(["models", "get", "acme/tiny"]) == 0
     folder = capsys.readouterr().out.strip()
     assert Path(folder, "model.safetensors").is_file()
@@ -94,9 +94,9 @@ HEAVY = (
 
 def test_naming_models_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from rankproof.models.registry import chat_named, model_named, is_ready;"
-        "[is_ready(model_named(name)) for name in ('minilm', 'wordllama', 'a/b')];"
-        "is_ready(chat_named('smollm2'));"
+        "import sys; from rankproof.models._registry import chat_model_by_name, encoder_by_name, is_ready;"
+        "[is_ready(encoder_by_name(name)) for name in ('minilm', 'wordllama', 'a/b')];"
+        "is_ready(chat_model_by_name('smollm2'));"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -72,7 +72,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["--width", "2"], "--width 2 is out of range; choose from 3 to 40"),
         (["--width", "nan"], "--width nan is out of range"),
         (["--dpi", "0"], "--dpi 0 is out of range"),
-        (["--width", "40", "--dpi", "1200"], "too many dots"),
+        (["--width", "40", "--dpi", "1200"], "too many pixels"),
         (["--against", "nobody"], "no system is called nobody; choose from: bm25"),
         (["--system", "dense", "--against", "dense"], "a system is held against itself"),
         (["--by", "colour"], "no query has a field colour"),
@@ -82,7 +82,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["-o", "results/charts"], "is in a results folder"),
         (["-o", "results/recall.png", "--kind", "recall"], "is in a results folder"),
         (["-o", "qrels.txt"], "qrels.txt cannot be created"),
-        (["-o", "a.svg", "--format", "pdf"], "a.svg is no pdf file"),
+        (["-o", "a.svg", "--format", "pdf"], "a.svg is not a pdf file"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(argv: list[str], told: str, results: str, capsys: pytest.CaptureFixture[str]) -> None:

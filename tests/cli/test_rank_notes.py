@@ -52,4 +52,4 @@ def test_a_missing_results_folder_is_named(verb: str, tmp_path: Path, capsys: py
     assert main([verb, str(tmp_path / "nowhere"), *by]) == 2
     assert "nowhere: no such file or folder; name a folder" in capsys.readouterr().err
     assert main([verb, str(tmp_path), *by]) == 2
-    assert "is no results folder; name a folder" in capsys.readouterr().err
+    assert "is not a results folder; name a folder" in capsys.readouterr().err

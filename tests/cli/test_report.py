@@ -22,7 +22,7 @@ def results(tmp_path: Path) -> Path:
 def test_the_page_is_written_where_it_was_asked_for(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(results), "-o", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == render_report(load_results(results))
-    assert f"open {tmp_path / 'page.html'} in a browser" in capsys.readouterr().err
+    assert f"report: {tmp_path / 'page.html'}; open it in a browser" in capsys.readouterr().err
 
 
 def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replaced(results: Path) -> None:
@@ -35,11 +35,11 @@ def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replace
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["report", "nowhere"], "nowhere is no results folder; name a folder that `rankproof run` wrote"),
+        (["report", "nowhere"], "nowhere is not a results folder; name a folder that `rankproof run` wrote"),
         (["report", "{out}", "-o", "{out}/result.json"], "would overwrite"),
         (["report", "{out}", "-o", ""], "the output has no name"),
-        (["report", "{out}", "-o", "-"], "- is no file"),
-        (["report", "{out}", "-o", "{out}"], "is no file; name a file for the page"),
+        (["report", "{out}", "-o", "-"], "- is not a file"),
+        (["report", "{out}", "-o", "{out}"], "is not a file; name a file for the page"),
     ],
 )
 def test_a_wrong_place_is_refused(results: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +58,7 @@ def test_titles_of_documents_come_back_from_the_folder(tmp_path: Path) -> None:
 def test_run_leaves_a_page_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["run", "--systems", "bm25", "--limit", "5", "-o", str(tmp_path / "out")]
     assert main(asked) == 0
-    assert f"open {tmp_path / 'out' / 'report.html'} in a browser to see them" in capsys.readouterr().err
+    assert f"open {tmp_path / 'out' / 'report.html'} in a browser" in capsys.readouterr().err
     results = load_results(tmp_path / "out")
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == render_report(results)
     assert results.titles

@@ -94,8 +94,8 @@ def test_a_dry_run_calls_no_model_builds_nothing_and_writes_nothing(
     assert sorted(folder.rglob("*")) == before
     table = json.loads(out)["tables"][0]
     bm25, asked, total = table["rows"]
-    assert (bm25["system"], bm25["asks"], bm25["calls"]) == ("bm25", "none", 0)
-    assert (asked["asks"], asked["calls"], total["calls"]) == ("m", 6, 6)
+    assert (bm25["system"], bm25["models"], bm25["calls"]) == ("bm25", "none", 0)
+    assert (asked["models"], asked["calls"], total["calls"]) == ("m", 6, 6)
     assert asked["tokens in"] > asked["tokens out"] >= 6
     assert float(asked["money"]) == pytest.approx((asked["tokens in"] * 2 + asked["tokens out"] * 8) / 1e6, abs=1e-4)
     assert "responses cached by an earlier run cost nothing" in " ".join(err.split())
@@ -114,7 +114,7 @@ def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given
     written("http://127.0.0.1:9/v1")
     out, _ = ran(capsys, "--dry-run", "--budget", "calls=5")
     assert "no price given" in out
-    assert "The budget may not cover it: calls (6 of 5)." in out
+    assert "The budget may not cover the estimate: calls (6 of 5)." in out
     assert "The budget covers it" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
 
 
