@@ -295,4 +295,4 @@ def test_systems_that_tie_are_not_called_the_best(tmp_path: Path, capsys: pytest
     for name in ("a", "b"):
         (tmp_path / f"{name}.run").write_text("q1 Q0 d1 1 1.0 run\n")
     assert main(["explain", *(str(tmp_path / name) for name in ("qrels", "a.run", "b.run")), "-m", "RR"]) == 0
-    assert "explaining a, the first of 2 that tie for the best of 2 systems by RR" in capsys.readouterr().err
+    assert "explaining a, the first of 2 tied for best of 2 systems by RR" in capsys.readouterr().err

@@ -290,7 +290,7 @@ def test_a_file_of_segments_may_have_a_header_and_quotes(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("q1,a\nq1,b\n", 2, "query q1 is in b here and in a on line 1"),
+        ("q1,a\nq1,b\n", 2, "query q1 is in b and, on line 1, in a"),
         ("q1,a\nq2\n", 2, "1 columns where 2 are expected, a query id and its segment"),
         ("query,segment\n", None, "the file has no queries"),
     ],

@@ -54,7 +54,7 @@ def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_
         code, said = ended(process, how)
     assert code == 0
     assert judged_in(tmp_path / "my.qrels") == "q1 human:ann d2 1\n"
-    assert said.splitlines()[-1] == "note: ended"
+    assert said.splitlines()[-1] == "note: stopped"
     for secret in (visitor.url.partition("token=")[2], visitor.cookie.partition("=")[2], "GET", "POST", "/r/1", "Traceback"):
         assert secret not in said
 
@@ -122,7 +122,7 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         log.write('{"what": "jud')
     with started(folder, "--judge", path) as (process, _):
         _, said = ended(process, signal.SIGTERM)
-    assert "ended in half a line, which was never saved: it is taken off" in said
+    assert "ends in an incomplete line, which is removed" in said
     assert path.read_text().endswith("d2 1\n")
 
 
@@ -131,8 +131,8 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
     [
         (["nowhere"], "nowhere is not a results folder and contains none"),
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
-        (["results", "--port", "70000"], "is no port"),
-        (["results", "--port", "-1"], "is no port"),
+        (["results", "--port", "70000"], "is not a port"),
+        (["results", "--port", "-1"], "is not a port"),
         (["results", "--assessor", "ann"], "add --judge FILE, or leave out --assessor"),
         (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
@@ -167,7 +167,8 @@ def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
         assert visitor.get("/").status == 200
         _, said = ended(process, signal.SIGTERM)
     assert "\x1b" not in said
-    assert r"my\x1b[34m.qrels as _[35mann" in said
+    assert "judgements of _[35mann are saved to " in said
+    assert r"my\x1b[34m.qrels" in said
 
 
 def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
@@ -181,4 +182,4 @@ def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert main(["serve", folder, "--judge", str(tmp_path / "my.qrels"), "--dataset", "sample"]) == 2
     assert "sample is not the dataset of any of these results" in capsys.readouterr().err
     assert main(["serve", folder, "--dataset", "sample"]) == 2
-    assert "--dataset is for judging" in capsys.readouterr().err
+    assert "--dataset needs --judge" in capsys.readouterr().err

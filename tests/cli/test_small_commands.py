@@ -39,7 +39,7 @@ def test_fuse_writes_a_run_to_standard_output(capsysbinary: pytest.CaptureFixtur
         ("q2", "d1", "1", "rrf"),
     ]
     assert float(rows[0][4]) == pytest.approx(1 / 61 + 1 / 62)
-    assert b"fused from the runs that have it: 1 (q2)" in shown.err
+    assert b"fused from the runs that have them: 1 (q2)" in shown.err
 
 
 def test_fuse_takes_method_weights_depth_tag_and_a_file(folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_fuse_notes_scores_that_look_like_distances(folder: Path, capsysbinary: 
     (folder / "near.run").write_text(DISTANCES)
     docs, said = fused_docs(capsysbinary)
     assert docs == [b"far", b"middle", b"near"]
-    assert b"note: near: in 1 query, the only one that can tell, the better rank has the lower score" in said
+    assert b"note: near: in the only query with different scores the better rank has the lower score" in said
     assert fused_docs(capsysbinary, "--lower-is-better") == ([b"near", b"middle", b"far"], b"")
     assert fused_docs(capsysbinary, "--order", "rank") == ([b"near", b"middle", b"far"], b"")
 
@@ -77,7 +77,7 @@ def test_fuse_counts_the_rows_whose_rank_contradicts_the_score(folder: Path, cap
     (folder / "near.run").write_text("q1 Q0 a 1 5 t\nq1 Q0 b 2 7 t\nq1 Q0 c 3 1 t\n")
     docs, said = fused_docs(capsysbinary)
     assert docs == [b"b", b"a", b"c"]
-    assert b"note: near: 1 row has a rank that contradicts the scores, and the scores decide" in said
+    assert b"note: near: 1 row has a rank that contradicts its score; the scores are used" in said
 
 
 def test_fuse_goes_by_the_ranks_of_a_table_without_scores(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -96,7 +96,9 @@ def test_convert_notes_that_the_output_is_ranked_by_score(folder: Path, capsys: 
     (folder / "near.run").write_text(DISTANCES)
     assert main(["convert", "near.run", "again.run"]) == 0
     assert (folder / "again.run").read_text().split()[2:4] == ["far", "1"]
-    assert "the better rank has the lower score: are the scores distances? (ranks are written anew" in capsys.readouterr().err
+    assert (
+        "the better rank has the lower score: are the scores distances? (the output is ranked by score" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("command", [["fuse", "b.run", "a.run", "-o", "a.run"], ["convert", "a.run", "./a.run"]])
@@ -110,7 +112,7 @@ def test_no_verb_overwrites_its_input(command: list[str], folder: Path, capsys: 
 def test_convert_counts_the_tags_that_are_left_out(target: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.run").write_text("q1 Q0 d1 1 9 A\nq1 Q0 d2 2 8 B\n")
     assert main(["convert", "two.run", target]) == 0
-    assert "note: 2 different tags are lost" in capsys.readouterr().err
+    assert "note: 2 different tags are left out" in capsys.readouterr().err
 
 
 def test_convert_turns_a_run_into_another_format_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def test_money_is_not_told_of_a_subset(results: ExperimentResult, capsys: pytest
     save_results(replace(results, system_runs=system_runs), "results")
     Path("some.txt").write_text("q3\n")
     assert main(["export", "results", "--queries", "some.txt"]) == 2
-    assert "what weak is known only for all queries together; leave out --queries" in capsys.readouterr().err
+    assert "the cost of weak is known only for all queries together; leave out --queries" in capsys.readouterr().err
     assert main(["export", "results"]) == 0
 
 
@@ -219,13 +219,13 @@ def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys:
     [
         (["nowhere"], "nowhere: no such file or folder; name a folder that `rankproof run` wrote"),
         (["results", "results"], "export takes one results folder"),
-        (["results", "-o", "file"], "file has no known suffix; choose with --format: csv"),
+        (["results", "-o", "file"], "file has no known suffix; choose a format with --format: csv"),
         (["results", "--format", "parquet"], "Parquet cannot go to standard output"),
         (["results", "--to", "mlflow", "-o", "a.csv"], "--to logs to a server and writes no file"),
-        (["results", "--experiment", "x"], "are MLflow's; add --to mlflow"),
+        (["results", "--experiment", "x"], "are for MLflow; add --to mlflow"),
         (["results", "-o", "results/summary.csv"], "would overwrite"),
         (["results", "-o", "a.tex", "-m", "nonsense"], "nonsense"),
-        (["results", "-m", "ROUGE-L"], "-m takes measures of rankings only; leave those of answers out"),
+        (["results", "-m", "ROUGE-L"], "-m takes measures of rankings only; leave out measures of answers"),
         (["results", "--name", "a", "--name", "b"], "2 names for one results folder"),
     ],
 )

@@ -282,11 +282,15 @@ def _cutoff(measure: object) -> int:
 def rank_note(agreement: RankScoreAgreement, *, lower_is_better: bool = False) -> str | None:
     """The note on ranks that contradict scores, None if none do."""
     if agreement.looks_like_distances:
-        has = "higher" if lower_is_better else "lower"
-        each = "in 1 query, the only one" if agreement.backwards == 1 else f"in {agreement.backwards} queries, all"
-        return f"{each} that can tell, the better rank has the {has} score: are the scores distances?"
+        direction = "higher" if lower_is_better else "lower"
+        queries = "the only query" if agreement.backwards == 1 else f"all {agreement.backwards} queries"
+        return f"in {queries} with different scores the better rank has the {direction} score: are the scores distances?"
     if agreement.contradictions:
         count = agreement.contradictions
-        rows = "1 row has a rank that contradicts" if count == 1 else f"{count} rows have ranks that contradict"
-        return f"{rows} the scores, and the scores decide"
+        rows = (
+            "1 row has a rank that contradicts its score"
+            if count == 1
+            else f"{count} rows have ranks that contradict their scores"
+        )
+        return f"{rows}; the scores are used"
     return None
