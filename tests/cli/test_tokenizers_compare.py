@@ -63,7 +63,7 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
         (["--model", "nonsense"], "no model is called nonsense"),
         (["--model", "trained"], "the model trained lacks its source; write trained:FOLDER"),
         (["--model", "bpe:"], "is no checkpoint"),
-        (["--model", "wordllama", "--device", "cuda"], "--device is that of checkpoints"),
+        (["--model", "wordllama", "--device", "cuda"], "--device is for checkpoints"),
         (["--checkpoints", "nowhere"], "has no checkpoint"),
         (["--checkpoints", "one", "--checkpoints", "other"], "--checkpoints is given more than once"),
         (["--typos", "1,x"], "not a whole number"),
@@ -73,9 +73,9 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
         (["--store", "shelf"], "shelf"),
         (["-m", "NumRet"], "NumRet"),
         (["--limit", "0"], "limit"),
-        (["--cache", ""], "names no folder"),
+        (["--cache", ""], "--cache has no folder"),
         (["--tokenizers", "bytes"], "option of tokenizers train"),
-        (["-o", "."], "runs in"),
+        (["-o", "."], "contains the working directory"),
     ],
 )
 def test_a_wrong_option_is_refused_with_a_fix(folder: str, capsys: Capture, arguments: list[str], words: str) -> None:

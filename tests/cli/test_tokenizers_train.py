@@ -146,11 +146,11 @@ def test_queries_of_other_splits_are_noted(tmp_path: Path, capsys: pytest.Captur
     command = ["tokenizers", "train", str(tmp_path / "data"), "--data-only", "-o", str(tmp_path / "out"), *SMALL]
     assert main(command) == 0
     said = capsys.readouterr().err
-    assert ("not taught: judged in" in said) == bool(first)
+    assert ("left out of training, as" in said) == bool(first)
     (tmp_path / "data" / "qrels" / "copy.tsv").write_text("".join(rows[:100]))
     assert main([*command[: -len(SMALL) - 1], str(tmp_path / "more"), *SMALL]) == 0
     said = capsys.readouterr().err
-    assert "judged queries not taught: judged in" in said
+    assert "judged queries left out of training, as" in said
     assert "copy.tsv" in said
 
 
@@ -184,7 +184,7 @@ def test_an_interrupt_leaves_what_is_finished(
 
     monkeypatch.setattr(training_progress.TrainingProgress, "__call__", stop)
     assert train(tmp_path, *SMALL, "--steps", "1", "--repeats", "3", "--tokenizers", "bytes-4") == 130
-    assert "finished checkpoints are kept" in capsys.readouterr().err
+    assert "finished checkpoints are saved" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes-4-1", "lessons.json.gz", "training.csv"]
 
 
