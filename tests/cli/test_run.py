@@ -340,20 +340,20 @@ def progress_shown(monkeypatch: pytest.MonkeyPatch, screen: io.StringIO, *, quie
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     with RunProgress(Terminal(quiet=quiet)) as progress:
-        for label in ("bm25: building", "dense\x1b[31m: asking"):
+        for label in ("bm25: building", "dense\x1b[31m: searching"):
             for done in range(3):
                 progress(label, done, 2)
     return screen.getvalue()
 
 
 def test_progress_is_a_line_per_task_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress_shown(monkeypatch, io.StringIO()) == "bm25: building\ndense\\x1b[31m: asking\n"
+    assert progress_shown(monkeypatch, io.StringIO()) == "bm25: building\ndense\\x1b[31m: searching\n"
     assert progress_shown(monkeypatch, io.StringIO(), quiet=True) == ""
 
 
 def test_progress_is_a_bar_with_label_and_count_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = progress_shown(monkeypatch, Screen())
-    assert "dense\\x1b[31m: asking" in shown
+    assert "dense\\x1b[31m: searching" in shown
     assert "2/2" in shown
     assert progress_shown(monkeypatch, Screen(), quiet=True) == ""
 
@@ -430,4 +430,4 @@ def test_missing_weights_are_noted_if_a_chosen_system_needs_them(
 def test_without_weights_the_default_systems_are_bm25(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, said = ran(capsys, "--dataset", "data", "-o", "out")
     assert list(load_results("out").result.means) == ["bm25-title", "bm25"]
-    assert "no weights of wordllama and minilm, so the systems that need them are left out" in said
+    assert "the weights of wordllama and minilm are not downloaded, so the systems that need them are left out" in said

@@ -43,13 +43,13 @@ class Joining:
     [
         ({"systems": {}}, "no system"),
         ({"systems": BM25()}, "no system"),
-        ({"systems": {"a": "bm25"}}, "system a rests on a str, which is no stage"),
-        ({"systems": {"a": BM25}}, "system a rests on a type"),
-        ({"systems": {"a": KeywordScorer()}}, "system a rests on a KeywordScorer"),
-        ({"systems": {"a": Joining(("bm25",))}}, "system a rests on a str"),
-        ({"systems": {"a": Joining([BM25()])}}, "system a rests on a Joining"),
-        ({"systems": {"": BM25()}}, "a system is called ''"),
-        ({"systems": {1: BM25()}}, "a system is called 1"),
+        ({"systems": {"a": "bm25"}}, "system a has a str, which is not a stage"),
+        ({"systems": {"a": BM25}}, "system a has a type"),
+        ({"systems": {"a": KeywordScorer()}}, "system a has a KeywordScorer"),
+        ({"systems": {"a": Joining(("bm25",))}}, "system a has a str"),
+        ({"systems": {"a": Joining([BM25()])}}, "system a has a Joining"),
+        ({"systems": {"": BM25()}}, "'' is not a name of a system"),
+        ({"systems": {1: BM25()}}, "1 is not a name of a system"),
         ({"dataset": 3}, "dataset is a int"),
         ({"dataset": ""}, "dataset is a str"),
         ({"dataset": None}, "dataset is a NoneType"),
@@ -65,7 +65,7 @@ class Joining:
         ({"seed": -1}, "seed is -1"),
     ],
 )
-def test_what_is_no_experiment_is_refused_at_once(changes: dict[str, Any], what: str) -> None:
+def test_an_invalid_experiment_is_refused_on_construction(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError) as refused:
         experiment(**changes)
     assert what in str(refused.value)
@@ -109,38 +109,38 @@ def test_a_cache_may_be_text_and_is_made_absolute(tmp_path: Path, monkeypatch: p
     ("changes", "what"),
     [({"cache": 3}, "int"), ({"cache": ""}, "empty"), ({"threads": 0}, "threads is 0"), ({"progress": 3}, "progress is a int")],
 )
-def test_settings_that_are_none_are_refused_at_once(changes: dict[str, Any], what: str) -> None:
+def test_invalid_options_are_refused_on_construction(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
         rp.types.RunOptions(**changes)
 
 
-def test_a_rung_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_an_unknown_system_is_refused_with_the_known_ones() -> None:
     results = small_results(("a", "b"))
     assert results.system_run("b").name == "b"
     with pytest.raises(UsageError, match="no system is called c; choose from: a, b"):
         results.system_run("c")
 
 
-def test_a_climb_and_a_rung_are_shown_in_one_line() -> None:
+def test_results_and_systems_are_shown_in_one_line() -> None:
     results = small_results(("a", "b"))
     assert repr(results) == "<ExperimentResult small: a, b; 3 queries>"
     assert repr(results.system_runs[1]) == "<SystemRun b: rerank, 3 queries>"
 
 
-def test_a_tower_of_stages_is_refused_before_anything_counts_its_parts() -> None:
+def test_too_many_stages_are_refused_before_they_are_walked() -> None:
     chain: Stage = BM25()
     doubled: Stage = BM25()
     for _ in range(50):
         chain = Rerank(chain, KeywordScorer())
     for _ in range(40):
         doubled = Fuse((doubled, doubled))
-    with pytest.raises(UsageError, match="system x rests on others, too deep: more than 50 levels"):
+    with pytest.raises(UsageError, match="system x has more than 50 levels of stages"):
         rp.Experiment({"x": chain})
-    with pytest.raises(UsageError, match="system x rests on more than 1000 parts, each counted as often as it is named"):
+    with pytest.raises(UsageError, match="system x has more than 1000 stages, each counted as often as it is used"):
         rp.Experiment({"x": doubled})
 
 
-def test_whatever_joins_several_stages_is_a_fusion() -> None:
+def test_a_stage_with_several_inputs_is_a_fusion() -> None:
     two = (BM25(), BM25(k1=2))
     assert system_kind(Joining(two)) == "fusion"
     assert system_kind(Fuse((BM25(),))) == "fusion"

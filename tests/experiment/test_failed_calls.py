@@ -54,7 +54,7 @@ def order(found: ExperimentResult, name: str, query: str = "q000") -> list[str]:
     return list(run.docs[run.offsets[at] : run.offsets[at + 1]])
 
 
-def test_a_stage_above_a_failed_one_is_computed_again_when_that_is_well(tmp_path: Path) -> None:
+def test_a_stage_with_a_failed_input_is_recomputed_when_the_input_succeeds(tmp_path: Path) -> None:
     for script, first in ((lambda request: DOWN, "d0"), (turned, "d3"), (lambda request: DOWN, "d3")):
         low = listwise(script)
         found = run_systems(
@@ -66,7 +66,7 @@ def test_a_stage_above_a_failed_one_is_computed_again_when_that_is_well(tmp_path
         assert answers["q000"].given[0] == first
 
 
-def test_what_was_kept_is_not_believed_above_what_fails_now(tmp_path: Path) -> None:
+def test_a_cached_stage_is_not_used_when_its_input_fails(tmp_path: Path) -> None:
     run_systems({"ex": ExtractAnswer(listwise(turned))}, tmp_path)
     for kept in (*(tmp_path / "stages").iterdir(), *(tmp_path / "responses").iterdir()):
         if b"words of the query in the sentence" not in kept.read_bytes():
@@ -77,7 +77,7 @@ def test_what_was_kept_is_not_believed_above_what_fails_now(tmp_path: Path) -> N
     assert order(found, "low") == order(found, "ex")
 
 
-def test_blocks_above_a_failed_stage_are_not_taken_up_again_after_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_a_stage_with_a_failed_input_are_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ExtractSearcher.answer
     low = listwise(lambda request: DOWN)
 
@@ -95,9 +95,9 @@ def test_blocks_above_a_failed_stage_are_not_taken_up_again_after_a_stop(tmp_pat
     assert order(found, "ex") == order(found, "low") == ["d3", "d2", "d1", "d0"]
 
 
-def test_a_stage_without_a_name_of_its_own_tells_its_notes_at_the_system_above() -> None:
+def test_the_notes_of_a_hidden_input_are_shown_at_its_system() -> None:
     low = listwise(lambda request: "[1] > [1]")
-    said = "1 of 1 windows kept the order below: no reply of use after every attempt (1)"
+    said = "1 of 1 windows kept their input order: no valid reply after every attempt (1)"
     hidden = run_systems({"top": ExtractAnswer(low)}).system_run("top")
     assert hidden.notes[0] == f"Rerank: {said}"
     named = run_systems({"low": low, "top": ExtractAnswer(low), "other": Rerank(ExtractAnswer(low), KeywordScorer())})
@@ -110,23 +110,23 @@ def test_a_stage_without_a_name_of_its_own_tells_its_notes_at_the_system_above()
     assert failed_call_notes(run_systems({"low": listwise(turned)})) == []
 
 
-def test_a_server_that_refuses_everything_is_told_for_the_whole_climb() -> None:
+def test_a_server_that_refuses_every_call_is_noted_for_the_experiment() -> None:
     found = run_systems({"low": listwise(lambda request: DOWN)}, queries=12)
     assert found.system_run("low").total("refused") == 12
-    assert found.system_run("low").notes == ("12 of 12 windows kept the order below: refused by the server (12)",)
+    assert found.system_run("low").notes == ("12 of 12 windows kept their input order: refused by the server (12)",)
     assert found.notes[-1] == "rerank: the server rejected every request (12), the last one with: status 400"
 
 
-def test_where_no_document_had_a_reply_of_use_no_way_of_reading_is_claimed() -> None:
+def test_without_a_valid_reply_no_way_of_scoring_is_noted() -> None:
     system_run = run_systems({"p": Rerank(BM25(), Pointwise(ScriptedChat(lambda request: "perhaps")), top=2)}).system_run("p")
-    assert system_run.notes[1] == "1 of 1 queries kept the order below: no document had a reply of use"
+    assert system_run.notes[1] == "1 of 1 queries kept their input order: no document had a valid reply"
     assert not [note for note in system_run.notes if "log-probabilit" in note]
 
 
 @pytest.mark.parametrize(
     "make", [lambda model: Rerank(BM25(), Listwise(model)), lambda model: GenerateAnswer(BM25(), model, attempts=1)]
 )
-def test_as_many_queries_are_asked_at_once_as_the_model_takes(make: Callable[[ScriptedChat], Stage]) -> None:
+def test_queries_run_with_the_concurrency_of_the_model(make: Callable[[ScriptedChat], Stage]) -> None:
     together = threading.Barrier(40)
 
     def script(request: ChatRequest) -> str:
@@ -137,7 +137,7 @@ def test_as_many_queries_are_asked_at_once_as_the_model_takes(make: Callable[[Sc
     assert found.system_run("asked").total("calls") == 80
 
 
-def test_blocks_are_the_same_however_many_queries_go_at_once(tmp_path: Path) -> None:
+def test_blocks_do_not_depend_on_the_concurrency(tmp_path: Path) -> None:
     def stopping(request: ChatRequest) -> str:
         if "pie 20" in request.messages[1].text:
             raise KeyboardInterrupt
@@ -151,12 +151,12 @@ def test_blocks_are_the_same_however_many_queries_go_at_once(tmp_path: Path) -> 
     assert all(order(found, "low", query) == ["d3", "d2", "d1", "d0"] for query in found.queries)
 
 
-def test_answers_that_joining_drops_are_refused_where_they_are_to_be_measured_and_noted_elsewhere() -> None:
+def test_answers_lost_by_fusion_are_refused_if_measured_and_noted_otherwise() -> None:
     joined = RRF((ExtractAnswer(BM25()), BM25(k1=0.9)))
     noted = run_systems({"joined": joined}).system_run("joined")
     assert noted.answers is None
-    assert noted.notes == ("the answers of 1 of the 2 rankings that are joined are dropped: the joined ranking has none",)
+    assert noted.notes == ("1 of 2 fused systems answer: the fused system has no answers",)
     for lost in (joined, Rerank(joined, KeywordScorer())):
-        with pytest.raises(UsageError, match=r"system joined joins rankings that come with answers, and has no answer for EM"):
+        with pytest.raises(UsageError, match=r"system joined fuses systems that answer and has no answer of its own for EM"):
             Experiment({"ex": ExtractAnswer(BM25()), "joined": lost}, asked_of(), measures=["RR@10", "EM"])
     Experiment({"above": ExtractAnswer(joined)}, asked_of(), measures=["EM"])

@@ -75,7 +75,7 @@ def test_collapsed_rankings_and_judgements_are_of_the_field() -> None:
     assert found.provenance["documents"] == 3
     assert found.provenance["collapse"]["chunks"] == 5
     assert found.provenance["collapse"]["rule"] == "every url has the score of its best chunk and the highest grade of its chunks"
-    assert found.notes[0].startswith("5 documents are chunks of 3 by url")
+    assert found.notes[0].startswith("5 documents are chunks with 3 values of url")
     assert found.snippets["/a"].startswith("Black tea is strong.")
 
 
@@ -90,10 +90,10 @@ def test_a_collapsed_experiment_keeps_the_plain_values_at_chunk_level() -> None:
     assert collapsed.fingerprint == _climb(systems, collapse="url", pool=1).fingerprint
 
 
-def test_a_pool_of_one_chunk_leaves_one_page_and_says_so() -> None:
+def test_a_pool_of_one_chunk_gives_one_document_and_a_note() -> None:
     found = _climb({"bm25": BM25()}, collapse="url", pool=1)
     assert [len(_ranking(found, "bm25", query)) for query in found.queries] == [1, 1, 1, 1]
-    assert any("the first 1 chunks come from fewer than 3 documents (1 at the fewest)" in note for note in found.notes)
+    assert any("the top 1 chunks are from fewer than 3 documents (minimum 1)" in note for note in found.notes)
 
 
 def test_a_pool_of_ten_gives_the_recall_of_the_pages_of_the_first_ten_chunks() -> None:
@@ -108,7 +108,7 @@ def test_a_pool_of_ten_gives_the_recall_of_the_pages_of_the_first_ten_chunks() -
         assert value == compute_recall_at_k(pages, relevant, 10)
 
 
-def test_judgements_that_name_the_field_already_are_taken_as_they_are() -> None:
+def test_judgements_of_field_values_are_used_as_they_are() -> None:
     by_url = {"q1": {"/a": 2}, "q2": {"/a": 1}, "q3": {"/b": 1}, "q4": {"/nowhere": 1}}
     found = _climb({"bm25": BM25()}, _dataset(by_url), collapse="url")
     assert {query: dict(docs) for query, docs in found.qrels.items()} == by_url
@@ -120,7 +120,7 @@ def test_judgements_that_name_the_field_already_are_taken_as_they_are() -> None:
 
 def test_judgements_of_both_kinds_are_refused() -> None:
     mixed = {"q1": {"a1": 1}, "q2": {"/a": 1}}
-    with pytest.raises(InputError, match=r"query q1: a1.*of url itself \(query q2: /a\) are mixed"):
+    with pytest.raises(InputError, match=r"query q1: a1.*of url \(query q2: /a\) are mixed"):
         _climb({"bm25": BM25()}, _dataset(mixed), collapse="url")
 
 
@@ -135,7 +135,7 @@ def test_a_document_without_the_field_is_refused_with_its_line() -> None:
 
 
 def test_a_pool_without_a_collapse_is_refused() -> None:
-    with pytest.raises(UsageError, match="pool counts chunks"):
+    with pytest.raises(UsageError, match="pool needs collapse"):
         Experiment({"bm25": BM25()}, pool=10)
     with pytest.raises(UsageError, match="collapse names no field"):
         Experiment({"bm25": BM25()}, collapse="")
@@ -149,21 +149,19 @@ def test_the_chunk_that_holds_the_answer_is_the_relevant_one() -> None:
     # q1 and q2 are told apart by their answer; that of q3 stands nowhere word for word and q4 has none: all chunks inherit.
     assert chunks["R@10"] == {"q1": 1.0, "q2": 1.0, "q3": 2 / 3, "q4": 1.0}
     assert "holds an answer" in found.provenance["chunk_rule"]
-    assert not any("in two" in note for note in found.notes)
+    assert not any("chunking split" in note for note in found.notes)
 
 
-def test_an_answer_that_no_chunk_holds_whole_counts_nothing_and_is_told() -> None:
+def test_an_answer_that_is_split_between_chunks_counts_0_and_is_noted() -> None:
     found = _climb({"w1": Chunked(BM25(), size=1, overlap=0), "w2": Chunked(BM25(), size=2, overlap=1)})
     assert found.chunks is not None
     assert found.chunks.per_query("w1")["R@10"]["q1"] == 0
     assert found.chunks.per_query("w2")["R@10"]["q1"] > 0
-    told = [note for note in found.notes if "in two" in note]
-    assert told == [
-        "w1: chunking cut the answer of 1 query in two: it counts 0 at chunk level; a larger overlap keeps answers whole"
-    ]
+    notes = [note for note in found.notes if "chunking split" in note]
+    assert notes == ["w1: chunking split the answer of 1 query: it counts 0 at chunk level; increase the overlap"]
 
 
-def test_answers_in_a_script_without_blanks_are_found_inside() -> None:
+def test_answers_in_a_script_without_spaces_are_found() -> None:
     corpus = Corpus([Document("d", "他说好。黑豹队赢了比赛。")])
     dataset = Dataset(
         "zh", corpus, Queries([Query("q", "黑豹队赢了比赛", fields={"answers": ["黑豹队"]})]), Qrels.from_dict({"q": {"d": 1}})
@@ -209,7 +207,7 @@ class _Same:
         return None
 
 
-def test_a_stage_that_keeps_the_order_has_the_chunk_level_of_what_it_rests_on() -> None:
+def test_a_stage_that_keeps_the_order_has_the_chunk_level_of_its_input() -> None:
     chunked = Chunked(BM25(), size=1, overlap=0, unit="sentences")
     found = _climb({"chunks": chunked, "through": Through(chunked), "plain": Through(BM25())})
     assert found.chunks is not None
@@ -233,7 +231,7 @@ def test_both_levels_are_saved_and_read_back(tmp_path: Path) -> None:
     assert load_results(tmp_path / "r").chunks is None
 
 
-def test_a_chunk_level_of_a_system_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_chunk_level_of_an_unknown_system_is_refused(tmp_path: Path) -> None:
     save_results(_climb({"s1": Chunked(BM25())}), tmp_path / "r")
     path = tmp_path / "r" / "result.json"
     values = json.loads(path.read_text(encoding="utf-8"))
@@ -243,7 +241,7 @@ def test_a_chunk_level_of_a_system_that_is_not_there_is_refused(tmp_path: Path) 
         load_results(tmp_path / "r")
 
 
-def test_the_ladder_shows_both_levels_in_markdown() -> None:
+def test_the_table_of_systems_shows_both_levels_in_markdown() -> None:
     found = _climb({"bm25": BM25(), "s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
     shown = systems_markdown(found, RenderOptions())
     above, below = shown.split("At chunk level, from the same run:")
@@ -276,7 +274,7 @@ def test_the_command_collapses_and_the_analysis_reads_such_a_folder(tmp_path: Pa
     shown = capsys.readouterr()
     assert "202 documents" in shown.out
     assert "At chunk level" in shown.out
-    assert "252 documents are chunks of 202 by url" in shown.err
+    assert "252 documents are chunks with 202 values of url" in shown.err
     query = load_results(folder).queries[0]
     doc = _ranking(load_results(folder), "bm25", query)[0]
     assert main(["explain", folder, "--system", "bm25", "--query", query]) == 0

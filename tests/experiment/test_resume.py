@@ -36,9 +36,7 @@ def kitchen() -> Dataset:
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_what_was_cut_is_noted_though_the_run_stopped_after_the_last_query(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_truncation_is_noted_after_a_run_that_was_resumed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage, words = STAGES[name]
     experiment = Experiment({name: stage}, kitchen())
 

@@ -102,7 +102,7 @@ def experiment(**changes: Any) -> Experiment:
     return replace(Experiment(systems, kitchen()), **changes)
 
 
-def test_equal_stages_are_built_once_in_a_ladder(tmp_path: Path) -> None:
+def test_equal_stages_are_built_once(tmp_path: Path) -> None:
     found = run_experiment(experiment(), RunOptions(cache=tmp_path))
     assert Counted.built == ["counted"]
     assert [system_run.baseline for system_run in found.system_runs] == [None, "counted", "bm25", "bm25"]
@@ -112,7 +112,7 @@ def test_equal_stages_are_built_once_in_a_ladder(tmp_path: Path) -> None:
     assert CountedSearcher.closed == [True]
 
 
-def test_the_times_of_a_rung_are_its_own_and_those_below(tmp_path: Path) -> None:
+def test_the_times_of_a_system_include_those_of_its_inputs(tmp_path: Path) -> None:
     found = run_experiment(experiment(), RunOptions(cache=tmp_path))
     for system_run in found.system_runs:
         assert np.allclose(system_run.times["total"], sum(system_run.times[part] for part in ("embed", "search", "rerank")))
@@ -157,7 +157,7 @@ def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, monkeypatch: pyt
     assert not (tmp_path / "other" / "databases").exists()
 
 
-def test_an_interrupted_stage_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_an_interrupted_stage_is_resumed(tmp_path: Path) -> None:
     whole = run_experiment(experiment(), RunOptions(cache=None))
     Counted.asked.clear()
     Counted.stop_at = "q35"
@@ -172,7 +172,7 @@ def test_an_interrupted_stage_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert numbers(again) == numbers(whole)
 
 
-def test_an_interrupt_is_told_though_closing_fails_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_raised_although_closing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy() -> None:
         raise ExternalError("a command is in progress")
 
@@ -201,12 +201,12 @@ class Stopped(Counted):
             raise ExternalError("a command is in progress")
 
 
-def test_an_interrupt_of_building_is_told_though_cleaning_up_fails() -> None:
+def test_an_interrupt_of_building_is_raised_although_cleaning_up_fails() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_experiment(experiment(systems={"stopped": Stopped()}), RunOptions(cache=None))
 
 
-def test_a_change_of_documents_queries_or_stage_is_computed_anew(tmp_path: Path) -> None:
+def test_a_change_of_documents_queries_or_stage_is_recomputed(tmp_path: Path) -> None:
     run_experiment(experiment(), RunOptions(cache=tmp_path))
     run_experiment(experiment(dataset=kitchen(39)), RunOptions(cache=tmp_path))
     run_experiment(experiment(systems={"deeper": Counted(depth=11)}), RunOptions(cache=tmp_path))
@@ -215,20 +215,20 @@ def test_a_change_of_documents_queries_or_stage_is_computed_anew(tmp_path: Path)
     assert len(Counted.built) == 3
 
 
-def test_a_damaged_stage_is_told_set_aside_and_computed_anew(tmp_path: Path) -> None:
+def test_a_damaged_cache_file_is_reported_renamed_and_recomputed(tmp_path: Path) -> None:
     first = run_experiment(experiment(), RunOptions(cache=tmp_path))
     for path in (tmp_path / "stages").iterdir():
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
     for _ in first.system_runs:
-        with pytest.raises(ExternalError, match=r"corrupt .*set aside; run again") as told:
+        with pytest.raises(ExternalError, match=r"corrupt .*renamed to .damaged; run again") as told:
             run_experiment(experiment(), RunOptions(cache=tmp_path))
         assert told.value.exit_code == 1
     assert numbers(run_experiment(experiment(), RunOptions(cache=tmp_path))) == numbers(first)
 
 
-def test_a_limit_draws_queries_by_the_seed() -> None:
+def test_a_limit_samples_queries_with_the_seed() -> None:
     dataset = kitchen()
     one, same, other = (queries_with_text(dataset, select_judged(dataset, 10, seed)) for seed in (0, 0, 1))
     assert one == same
@@ -239,7 +239,7 @@ def test_a_limit_draws_queries_by_the_seed() -> None:
     assert found.result.queries == found.queries
 
 
-def test_what_the_dataset_lacks_is_said(tmp_path: Path) -> None:
+def test_missing_documents_and_texts_are_noted(tmp_path: Path) -> None:
     dataset = kitchen()
     judged = {query: dict(docs) for query, docs in dataset.qrels.items()}
     judged["unknown"] = {"d1": 1}
@@ -269,7 +269,7 @@ def test_a_limit_that_cuts_nothing_changes_no_mean() -> None:
     assert "20 judged queries have no text: they count 0 for every system" in free.notes
 
 
-def test_queries_without_text_are_drawn_and_told_as_the_others() -> None:
+def test_queries_without_text_are_sampled_and_noted() -> None:
     found = run_experiment(experiment(dataset=half_without_text(), limit=12, seed=3), RunOptions(cache=None))
     silent = len(found.result.queries) - len(found.queries)
     assert len(found.result.queries) == 12
@@ -277,14 +277,14 @@ def test_queries_without_text_are_drawn_and_told_as_the_others() -> None:
     assert f"{silent} judged queries have no text: they count 0 for every system" in found.notes
 
 
-def test_a_system_whose_parts_are_hidden_is_measured_against_none() -> None:
+def test_a_system_with_hidden_inputs_has_no_baseline() -> None:
     systems: dict[str, Stage] = {"counted": Counted(), "judge": Rerank(BM25(), KeywordScorer()), "last": BM25(k1=2)}
     found = run_experiment(experiment(systems=systems), RunOptions(cache=None))
     assert [system_run.baseline for system_run in found.system_runs] == [None, None, "judge"]
     assert found.gain(found.system_run("judge"), "nDCG@10") is None
 
 
-def test_a_fusion_is_measured_against_the_part_with_less_where_less_is_better() -> None:
+def test_the_baseline_of_a_fusion_is_its_best_input_also_where_lower_is_better() -> None:
     for measure in ("Unjudged@10", "P@10"):
         found = run_experiment(experiment(measures=[measure]), RunOptions(cache=None))
         means = {name: found.result.means[name][measure] for name in ("bm25", "counted")}
@@ -293,12 +293,10 @@ def test_a_fusion_is_measured_against_the_part_with_less_where_less_is_better() 
         assert found.system_run("both").baseline == best(means, key=means.__getitem__)
 
 
-def test_a_measure_that_looks_deeper_than_rankings_go_is_told() -> None:
+def test_a_measure_with_a_cutoff_beyond_the_depth_is_noted() -> None:
     systems: dict[str, Stage] = {"ten": Counted(depth=10), "also": Counted("also"), "all": Counted(depth=100)}
     found = run_experiment(experiment(systems=systems, measures=["R@10", "R@1000", "AP", "NumRet"]), RunOptions(cache=None))
-    assert found.notes == (
-        "R@1000, AP look deeper than the 10 documents that the rankings of ten, also keep: raise depth to see more",
-    )
+    assert found.notes == ("R@1000, AP have cutoffs beyond depth 10 of ten, also: increase depth",)
     assert run_experiment(experiment(systems=systems, measures=["R@10"]), RunOptions(cache=None)).notes == ()
 
 
@@ -312,7 +310,7 @@ def test_what_stages_share_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_vectors_that_a_reranker_shares_with_what_it_reranks_count_once(kept: bool, tmp_path: Path) -> None:
+def test_vectors_that_a_reranker_shares_with_its_input_count_once(kept: bool, tmp_path: Path) -> None:
     model = HashedWords()
     dense = Dense(model)
     systems: dict[str, Stage] = {"dense": dense, "again": Rerank(dense, BiEncoderScorer(model))}
@@ -330,21 +328,21 @@ def test_a_field_that_no_document_has_is_refused_before_any_work() -> None:
     assert Counted.built == []
 
 
-def test_progress_is_told_in_queries() -> None:
+def test_progress_is_reported_in_queries() -> None:
     told: list[tuple[str, int, int]] = []
     run_experiment(experiment(systems={"counted": Counted()}), RunOptions(cache=None, progress=lambda *step: told.append(step)))
-    asking = [(done, total) for label, done, total in told if label == "counted: asking"]
+    asking = [(done, total) for label, done, total in told if label == "counted: searching"]
     assert asking == [(0, 40), (13, 40), (26, 40), (40, 40)]
 
 
-def test_snippets_cover_what_is_judged_and_what_is_on_top() -> None:
+def test_snippets_cover_judged_and_top_ranked_documents() -> None:
     found = run_experiment(experiment(), RunOptions(cache=None))
     judged = {doc for docs in found.qrels.values() for doc in docs}
     assert judged <= set(found.snippets)
     assert found.snippets["d1"].startswith("bread · bread apple")
 
 
-def test_an_experiment_without_systems_or_with_a_silly_limit_is_refused() -> None:
+def test_an_experiment_without_systems_or_with_an_invalid_limit_is_refused() -> None:
     with pytest.raises(UsageError, match="no system"):
         Experiment({})
     with pytest.raises(UsageError, match="limit is 0"):

@@ -36,7 +36,7 @@ QUERIES: list[dict[str, Any]] = [
     {"_id": "t1", "text": "which cheese?", "answers": ["old"]},
     {"_id": "n1", "text": "nobody knows what this should be"},
 ]
-NOTE = "2 queries have a known answer and no judgement: asked for answers alone, and in no measure of rankings"
+NOTE = "2 queries have a reference answer and no judgement: only answers are measured on them, not rankings"
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def run_systems(folder: Path, **more: Any) -> ExperimentResult:
     return run_experiment(Experiment(systems, folder, **more), RunOptions(cache=None))
 
 
-def test_what_has_a_reference_and_no_judgement_is_asked_for_its_answer_alone(folder: Path) -> None:
+def test_an_unjudged_query_with_a_reference_is_run_for_its_answer_alone(folder: Path) -> None:
     found = run_systems(folder)
     assert found.queries == ("q1", "q2", "u1", "u2")
     assert found.result.queries == ("q1", "q2")
@@ -74,13 +74,13 @@ def test_what_has_a_reference_and_no_judgement_is_asked_for_its_answer_alone(fol
     assert NOTE in found.notes
 
 
-def test_where_nobody_answers_only_judged_queries_are_asked(folder: Path) -> None:
+def test_without_answering_systems_only_judged_queries_are_run(folder: Path) -> None:
     found = run_experiment(Experiment({"bm25": BM25()}, folder), RunOptions(cache=None))
     assert found.queries == ("q1", "q2")
     assert found.notes == ()
 
 
-def test_a_limit_draws_of_both_kinds_and_never_without_a_judged_query(folder: Path) -> None:
+def test_a_limit_samples_both_kinds_and_at_least_one_judged_query(folder: Path) -> None:
     def drawn(limit: int) -> tuple[int, int]:
         experiment = Experiment({"says": ExtractAnswer(BM25())}, folder, limit=limit)
         found = select_queries(experiment, load_dataset(experiment))
@@ -89,11 +89,11 @@ def test_a_limit_draws_of_both_kinds_and_never_without_a_judged_query(folder: Pa
     assert [drawn(limit) for limit in (1, 2, 3, 4, 9)] == [(1, 0), (1, 1), (2, 1), (2, 2), (2, 2)]
 
 
-def test_the_estimate_counts_every_query_that_is_asked(folder: Path) -> None:
+def test_the_estimate_counts_every_query(folder: Path) -> None:
     assert estimate_cost(Experiment({"says": GenerateAnswer(BM25(), ScriptedChat(()))}, folder)).total.estimate.calls == 4
 
 
-def test_the_results_folder_gives_them_back_and_every_verb_takes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_results_folder_keeps_them_and_every_command_reads_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = run_systems(folder)
     out = str(folder.parent / "out")
     save_results(before, out)
@@ -110,7 +110,7 @@ def test_the_results_folder_gives_them_back_and_every_verb_takes_it(folder: Path
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_a_reference_that_cannot_be_read_is_refused_before_anything_is_asked(
+def test_an_invalid_reference_is_refused_before_any_call(
     folder: Path, dry: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(folder, [*QUERIES[:1], {**QUERIES[1], "answers": {"a": 1}}])
@@ -124,9 +124,7 @@ def test_a_reference_that_cannot_be_read_is_refused_before_anything_is_asked(
     assert "answers of query q2 is" in capsys.readouterr().err
 
 
-def test_without_judgements_the_refusal_names_the_way_to_measure_answers(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_judgements_the_error_says_how_to_measure_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "qrels" / "test.tsv").unlink()
     assert main(["run", "--dataset", str(folder), "--systems", "bm25", "-o", str(folder.parent / "out")]) == 2
     assert "rankproof answers QUERIES ANSWERS" in capsys.readouterr().err
@@ -160,7 +158,7 @@ size = 1
 """
 
 
-def test_answers_over_chunks_read_whole_documents_and_say_so_and_chunks_over_answers_cite_chunks(folder: Path) -> None:
+def test_answers_over_chunks_cite_documents_and_chunks_over_answers_cite_chunks(folder: Path) -> None:
     page = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
     assert BOTH_WAYS.partition("\n\n")[2] in page
     (folder.parent / "e.toml").write_text(BOTH_WAYS)

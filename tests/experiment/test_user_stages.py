@@ -96,7 +96,7 @@ def run_systems(system: Stage, cache: Path | None = None) -> ExperimentResult:
 GOOD = (["d1", "d2", "d3"], np.array([2.0, 1.0, 1.0]))
 
 
-def test_a_good_ranking_of_any_length_up_to_the_depth_is_taken() -> None:
+def test_a_valid_ranking_of_any_length_up_to_the_depth_is_accepted() -> None:
     assert run_systems(Telling(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
     assert len(run_systems(Telling(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
     assert len(run_systems(Telling((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
@@ -107,22 +107,22 @@ def test_a_good_ranking_of_any_length_up_to_the_depth_is_taken() -> None:
     [
         ((["d1", "d2"], np.array([1.0, 2.0])), "is not in the order of its scores"),
         ((["d1", "d1"], np.array([2.0, 1.0])), "has a document twice"),
-        ((["d1", "d9"], np.array([2.0, 1.0])), "has d9, which is no document of the corpus"),
-        ((["d1", ""], np.array([2.0, 1.0])), "which is no document of the corpus"),
+        ((["d1", "d9"], np.array([2.0, 1.0])), "has d9, which is not a document of the corpus"),
+        ((["d1", ""], np.array([2.0, 1.0])), "which is not a document of the corpus"),
         ((["d1", "d2"], np.array([2.0, np.nan])), "has a score that is not a finite number"),
         ((["d1"], np.array([np.inf])), "has a score that is not a finite number"),
-        ((["d1", "d2", "d3", "d4"], np.arange(4.0)[::-1]), "has 4 documents where the stage keeps 3"),
-        ((["d1", "d2"], np.array([2.0])), "has 2 documents, and not one number for each"),
-        ((["d1"], np.array(["x"])), "has 1 documents, and not one number for each"),
-        (([1], np.array([1.0])), "has a document whose id is no text"),
-        (({"d1": 1.0}), "is no pair"),
-        (None, "is no pair"),
+        ((["d1", "d2", "d3", "d4"], np.arange(4.0)[::-1]), "has 4 documents, but the depth of the stage is 3"),
+        ((["d1", "d2"], np.array([2.0])), "has 2 documents, but not one score for each"),
+        ((["d1"], np.array(["x"])), "has 1 documents, but not one score for each"),
+        (([1], np.array([1.0])), "has a document id that is not text"),
+        (({"d1": 1.0}), "is not a pair"),
+        (None, "is not a pair"),
     ],
 )
-def test_a_wrong_ranking_is_refused_with_system_stage_and_query(told: Any, what: str, tmp_path: Path) -> None:
+def test_an_invalid_ranking_is_refused_with_system_stage_and_query(told: Any, what: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         run_systems(Telling(told), tmp_path)
-    assert str(refused.value).startswith("mine: the ranking that Telling gave for query q2 ")
+    assert str(refused.value).startswith("mine: the ranking of Telling for query q2 ")
     assert what in str(refused.value)
     assert not list(tmp_path.glob("stages/*"))
 
@@ -143,25 +143,25 @@ def second() -> Stage:
     return Twin()
 
 
-def test_two_classes_of_one_name_never_share_what_is_kept(tmp_path: Path) -> None:
+def test_two_classes_of_one_name_never_share_cached_outputs(tmp_path: Path) -> None:
     one, other = run_systems(first(), tmp_path), run_systems(second(), tmp_path)
     assert not other.system_run("mine").from_cache
     assert (one.system_run("mine").run.docs[4], other.system_run("mine").run.docs[4]) == ("d1", "d2")
     assert run_systems(first(), tmp_path).system_run("mine").from_cache
 
 
-def test_a_class_of_ours_is_known_by_its_name_and_another_by_its_module_too() -> None:
+def test_a_class_of_rankproof_is_identified_by_name_and_others_also_by_module() -> None:
     assert identity(BM25())["kind"] == "BM25"
     assert identity(Length()) == {"kind": f"{__name__}.Length"}
     assert kind_name(type(first())) == f"{__name__}.first.<locals>.Twin"
 
 
-def test_what_is_no_dataclass_has_no_identity() -> None:
+def test_a_value_that_is_not_a_dataclass_has_no_identity() -> None:
     with pytest.raises(UsageError, match="make it a frozen dataclass"):
         identity_key(Silent())
 
 
-def test_a_scorer_of_ones_own_is_climbed_and_named_so_that_no_reader_takes_it_for_another(tmp_path: Path) -> None:
+def test_a_user_scorer_is_run_and_written_with_the_python_prefix(tmp_path: Path) -> None:
     found = run_systems(Rerank(BM25(), Length(), top=4))
     run = found.system_run("mine").run
     assert [len(shelf().corpus[doc].text) for doc in run.docs[:4]] == sorted(
@@ -174,7 +174,7 @@ def test_a_scorer_of_ones_own_is_climbed_and_named_so_that_no_reader_takes_it_fo
         read_experiment(tmp_path / "again.toml")
 
 
-def test_a_stage_or_scorer_that_has_the_name_of_ours_is_not_written_as_ours() -> None:
+def test_a_user_stage_with_a_name_of_rankproof_is_written_with_the_python_prefix() -> None:
     @dataclass(frozen=True)
     class BM25(Telling):
         told: Any = field(default=GOOD, compare=False)
@@ -188,7 +188,7 @@ def test_a_stage_or_scorer_that_has_the_name_of_ours_is_not_written_as_ours() ->
     assert tables["sorted"]["by"] == "python:Keywords"
 
 
-def test_what_cannot_be_written_down_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_without_identity_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(experiment: Experiment) -> str:
         raise UsageError("no", fix="none")
 
@@ -230,9 +230,7 @@ class Covering(Telling):
         return Covered()
 
 
-def test_what_a_searcher_says_of_its_answers_covers_those_of_an_earlier_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_notes_of_a_searcher_cover_queries_of_an_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Covered, "stop_at", "q18")
     with pytest.raises(KeyboardInterrupt):
         run_systems(Covering(), tmp_path)
@@ -240,5 +238,5 @@ def test_what_a_searcher_says_of_its_answers_covers_those_of_an_earlier_start(
     assert run_systems(Covering(), tmp_path).system_run("mine").facts == {"covered": QUERIES}
 
 
-def test_only_classes_that_are_ours_have_a_name_in_a_file() -> None:
+def test_only_registered_classes_have_a_name_in_a_file() -> None:
     assert tomllib.loads(experiment_toml(Experiment({"k": Rerank(BM25(), KeywordScorer())})))["systems"]["k"]["by"] == "keywords"

@@ -74,7 +74,7 @@ def _longest_span(asked: list[str], text: list[str]) -> int:
 
 
 @given(asked=some_words, text=some_words)
-def test_a_copy_is_told_by_its_longest_piece(asked: list[str], text: list[str]) -> None:
+def test_a_copy_is_found_by_its_longest_span(asked: list[str], text: list[str]) -> None:
     span = _longest_span(asked, text)
     assert is_copy(asked, text) == (
         span >= MAX_COPIED_WORDS or (span >= MIN_COPIED_WORDS and span >= MAX_COPIED_SHARE * len(asked))
@@ -96,7 +96,7 @@ def test_the_words_of_a_title_are_the_title_in_any_order(title: list[str], order
 
 
 @given(st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1), max_size=12))
-def test_queries_that_stay_are_never_alike_and_the_first_always_stays(sets: list[frozenset[str]]) -> None:
+def test_kept_queries_are_never_near_duplicates_and_the_first_is_kept(sets: list[frozenset[str]]) -> None:
     earlier = DuplicateFilter()
     kept: list[frozenset[str]] = []
     for terms in sets:

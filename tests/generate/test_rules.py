@@ -29,7 +29,7 @@ def made(count: int = 12, seed: int = 0, categories: list[str] | None = None, co
     return GenerationPipeline(corpus or small_corpus(), count, categories, seed=seed).generate()
 
 
-def test_each_rule_makes_a_query_of_its_document() -> None:
+def test_each_rule_generates_a_query_of_its_document() -> None:
     found = {one.source.category: one for one in made(6).kept}
     assert set(found) == set(RULES)
     for category, one in found.items():
@@ -38,7 +38,7 @@ def test_each_rule_makes_a_query_of_its_document() -> None:
         assert len(set(split_words(one.text)) & own) >= (1 if category == "misspelt" else 2)
 
 
-def test_a_factual_query_asks_for_a_fact_without_it_and_claims_no_answer() -> None:
+def test_a_factual_query_does_not_contain_the_fact_and_has_no_answer() -> None:
     found = made(6, categories=["factual"]).kept
     for one in found:
         assert one.answers == ()
@@ -53,7 +53,7 @@ def test_paraphrases_have_no_word_of_the_title() -> None:
         assert not set(lexicon.terms.tokenize(one.text)) & set(lexicon.terms.tokenize(PAGES[one.source.docs[0]][0]))
 
 
-def test_misspelt_queries_hold_a_word_that_no_document_has() -> None:
+def test_misspelt_queries_have_a_word_that_no_document_has() -> None:
     known = {word for page in PAGES.values() for word in split_words(" ".join(page))}
     found = made(6, categories=["misspelt"]).kept
     assert found
@@ -61,7 +61,7 @@ def test_misspelt_queries_hold_a_word_that_no_document_has() -> None:
         assert len(set(split_words(one.text)) - known) == 1
 
 
-def test_the_same_seed_makes_the_same_queries_and_the_order_of_documents_does_not_matter() -> None:
+def test_the_queries_depend_on_the_seed_and_not_on_the_order_of_documents() -> None:
     turned = Corpus(reversed(list(small_corpus().values())))
     first, again, other = made(), made(corpus=turned), made(seed=1)
     assert first.kept == again.kept
@@ -69,7 +69,7 @@ def test_the_same_seed_makes_the_same_queries_and_the_order_of_documents_does_no
     assert first.kept != other.kept
 
 
-def test_queries_are_shared_out_evenly_and_what_is_missing_is_told() -> None:
+def test_queries_are_split_evenly_and_missing_ones_are_noted() -> None:
     assert split_count(7, ["a", "b", "c"]) == {"a": 3, "b": 2, "c": 2}
     found = made(60)
     counts = found.counts()
@@ -82,7 +82,7 @@ def test_queries_are_shared_out_evenly_and_what_is_missing_is_told() -> None:
 
 @examples(60)
 @given(texts=st.lists(PROSE, min_size=1, max_size=6), titles=st.lists(PROSE, min_size=6, max_size=6), seed=st.integers(0, 3))
-def test_whatever_the_documents_hold_queries_are_sound(texts: list[str], titles: list[str], seed: int) -> None:
+def test_queries_of_any_documents_pass_the_filters(texts: list[str], titles: list[str], seed: int) -> None:
     corpus = Corpus(Document(f"d{at}", text, titles[at]) for at, text in enumerate(texts))
     try:
         found = made(12, seed, corpus=corpus)
@@ -95,7 +95,7 @@ def test_whatever_the_documents_hold_queries_are_sound(texts: list[str], titles:
     assert all(found.qrels()[one.id] == {one.source.docs[0]: 1} for one in found.kept)
 
 
-def test_documents_without_enough_words_make_nothing() -> None:
+def test_documents_with_too_few_words_give_no_query() -> None:
     with pytest.raises(UsageError, match="too few words"):
         made(corpus=Corpus([Document("d", "one two three")]))
 
@@ -109,7 +109,7 @@ def test_unknown_and_repeated_categories_are_refused() -> None:
         made(categories=["paraphrase", "paraphrased"])
 
 
-def test_the_folder_is_a_dataset_and_names_who_made_it(tmp_path: Path) -> None:
+def test_the_folder_is_a_dataset_with_the_label_of_its_generator(tmp_path: Path) -> None:
     workshop = GenerationPipeline(small_corpus(), 12)
     found = workshop.generate()
     write_generated(found, workshop.report(found, None), str(tmp_path / "made"), workshop.corpus)
@@ -136,7 +136,7 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
         write_generated(found, {}, str(tmp_path / "file" / "made"))
 
 
-def test_ids_with_blanks_need_tabs(tmp_path: Path) -> None:
+def test_ids_with_spaces_need_tabs(tmp_path: Path) -> None:
     corpus = Corpus(Document(f"page {at}", text, title) for at, (title, text) in enumerate(PAGES.values()))
     found = made(4, corpus=corpus)
     write_generated(found, {}, str(tmp_path / "made"))
@@ -157,7 +157,7 @@ def test_hostile_documents_stay_text_in_all_that_is_written(tmp_path: Path) -> N
     assert "<script" not in (tmp_path / "made" / "queries.jsonl").read_text(encoding="utf-8")
 
 
-def test_the_way_back_counts_targets_that_bm25_finds() -> None:
+def test_the_round_trip_counts_targets_that_bm25_finds() -> None:
     workshop = GenerationPipeline(small_corpus(), 6)
     found = workshop.generate()
     back = workshop.round_trip(found)

@@ -229,7 +229,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken_for_ours(tmp_path:
 def test_a_journal_with_more_blocks_than_the_work_has_is_refused_and_emptied(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         keep.blocks("key", 3, block, label="x")
-        with pytest.raises(ExternalError, match=r"corrupt \(3 blocks where 2 belong\); it was emptied; run again"):
+        with pytest.raises(ExternalError, match=r"corrupt \(3 blocks instead of 2\); it was emptied; run again"):
             keep.blocks("key", 2, block, label="x")
         making = Making()
         blocks, _ = keep.blocks("key", 2, making, label="x")

@@ -51,7 +51,7 @@ def test_kappa_of_the_textbook_table_of_two_raters_is_four_tenths() -> None:
     assert found.pairs == 50
 
 
-def test_kappa_of_three_grades_is_as_published_and_what_a_hand_finds() -> None:
+def test_kappa_of_three_grades_is_as_published_and_as_computed_by_hand() -> None:
     observed, rows, columns = 140 / 200, (120, 60, 20), (100, 60, 40)
     expected = sum(row * column for row, column in zip(rows, columns, strict=True)) / 40_000
     found = kappa(rated(COHEN), "kappa")
@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_does_not() -> Non
     assert first == again != other
 
 
-def test_failed_pairs_are_counted_beside_the_grades_and_never_as_one() -> None:
+def test_failed_pairs_are_counted_apart_from_the_grades() -> None:
     pairs = rated({(0, 0): 6, (3, 3): 5, (3, None): 4, (0, None): 1})
     assert confusion_counts(pairs, [0, 3], [0, 1, 2, 3]).tolist() == [[6, 0, 0, 0, 1], [0, 0, 0, 5, 4]]
     assert kappa(pairs, "kappa").pairs == 11
@@ -130,26 +130,26 @@ def test_a_table_says_that_queries_are_few_and_scales_differ() -> None:
     assert any("the grades 4" in note for note in agreement_table(rated({(4, 3): 2, (0, 0): 1}), "m", Thresholds()).notes)
 
 
-def test_only_pairs_that_both_looked_at_are_compared() -> None:
+def test_only_pairs_that_both_judged_are_compared() -> None:
     human = {QueryDocPair("q", "a"): 1, QueryDocPair("q", "b"): 2}
     assert rated_pairs(human, {QueryDocPair("q", "b"): None, QueryDocPair("q", "c"): 3}) == [
         RatedPair(QueryDocPair("q", "b"), 2, None)
     ]
 
 
-def test_nothing_graded_is_told_and_not_computed() -> None:
+def test_without_grades_no_statistic_is_computed() -> None:
     table = agreement_table(rated({(0, None): 3}), "m", Thresholds())
     assert [row[1] for row in table.rows] == [None] * 5
     assert not any(isinstance(cell, float) and math.isnan(cell) for row in table.rows for cell in row)
 
 
-def test_a_judge_of_one_grade_is_said_to_tell_nothing_apart() -> None:
+def test_a_judge_of_one_grade_does_not_discriminate() -> None:
     sentence = "The judge gave grade 1 to every pair: it does not discriminate."
     assert sentence in agreement_table(rated({(0, 1): 3, (3, 1): 3}), "m", Thresholds()).sentences
     assert sentence not in agreement_table(rated({(0, 1): 3, (3, 2): 3}), "m", Thresholds()).sentences
 
 
-def test_people_s_scale_is_that_of_all_their_judgements_and_not_of_the_draw() -> None:
+def test_the_human_scale_is_that_of_all_judgements_not_of_the_sample() -> None:
     drawn = rated({(0, 0): 96, (1, 1): 4})
     (note,) = agreement_table(drawn, "llm:x:1", Thresholds(highest=3)).notes[1:]
     assert note.startswith(

@@ -49,7 +49,7 @@ def covers(interval: tuple[float, float] | None) -> bool:
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.2])
-def test_the_corrected_interval_holds_the_truth_in_95_of_100_worlds_and_the_naive_one_in_none(alike: float) -> None:
+def test_the_corrected_interval_covers_the_truth_in_95_of_100_simulations_and_the_naive_one_in_none(alike: float) -> None:
     chance = np.random.default_rng(7)
     worlds = [world(chance, alike=alike) for _ in range(400)]
     assert 0.93 <= np.mean([covers(found.corrected.interval) for found in worlds]) <= 0.98
@@ -59,7 +59,7 @@ def test_the_corrected_interval_holds_the_truth_in_95_of_100_worlds_and_the_naiv
 
 
 @pytest.mark.parametrize("seen", [{"queries_seen": 3}, {"queries_seen": 5}, {"queries_seen": 10}, {"pairs_seen": 60}])
-def test_the_corrected_interval_is_wide_enough_where_people_saw_little(seen: dict[str, int]) -> None:
+def test_the_corrected_interval_is_wide_enough_with_few_human_judgements(seen: dict[str, int]) -> None:
     chance = np.random.default_rng(5)
     worlds = [world(chance, alike=0.1, **seen) for _ in range(400)]
     assert np.mean([covers(found.corrected.interval) for found in worlds if found.corrected.interval]) >= 0.925
@@ -79,7 +79,7 @@ def test_few_pairs_and_pairs_that_the_judge_failed_on_are_noted() -> None:
     )
 
 
-def test_a_good_judge_makes_the_interval_narrower_and_one_that_knows_nothing_does_no_harm() -> None:
+def test_a_good_judge_narrows_the_interval_and_a_random_one_does_not_bias_it() -> None:
     chance = np.random.default_rng(11)
     for sees, errs, low, high in ((0.97, 0.03, 0.5, 0.75), (0.5, 0.5, 0.97, 1.01)):
         worlds = [world(chance, sees=sees, errs=errs) for _ in range(60)]
@@ -107,7 +107,7 @@ def test_the_corrected_mean_is_the_formula_by_hand() -> None:
     assert found.corrected.interval is None
 
 
-def test_the_error_of_the_corrected_mean_is_known_from_the_queries_that_people_saw() -> None:
+def test_the_error_of_the_corrected_mean_comes_from_the_queries_with_human_judgements() -> None:
     judge = {QueryDocPair(*pair): float(grade) for pair, grade in {"a1": 3, "a2": 1, "b1": 2, "b2": 0, "c1": 2, "d1": 0}.items()}
     found = corrected_mean(judge, {QueryDocPair("a", "1"): 2.0, QueryDocPair("b", "2"): 0.0, QueryDocPair("c", "1"): 1.0})
     assert found is not None
@@ -118,7 +118,7 @@ def test_the_error_of_the_corrected_mean_is_known_from_the_queries_that_people_s
     assert _width(found.corrected.interval) == pytest.approx(2 * 12.706204736432095 * error)
 
 
-def test_people_who_saw_every_pair_need_no_judge() -> None:
+def test_with_a_human_judgement_of_every_pair_the_judge_has_no_weight() -> None:
     judge = {QueryDocPair(f"q{at}", "d"): 3.0 for at in range(4)}
     human = {pair: float(at) for at, pair in enumerate(judge)}
     found = corrected_mean(judge, human)
@@ -127,7 +127,7 @@ def test_people_who_saw_every_pair_need_no_judge() -> None:
     assert found.corrected.value == 1.5
 
 
-def test_one_seen_pair_sets_nothing_right_and_values_without_spread_have_no_interval() -> None:
+def test_one_human_judgement_corrects_nothing_and_constant_values_have_no_interval() -> None:
     judge = {QueryDocPair("q", "a"): 1.0, QueryDocPair("q", "b"): 0.0}
     assert corrected_mean(judge, {QueryDocPair("q", "a"): 1.0}) is None
     found = corrected_mean(judge | {QueryDocPair("r", "a"): 1.0}, {QueryDocPair("q", "a"): 1.0, QueryDocPair("r", "a"): 1.0})
@@ -140,7 +140,7 @@ def _width(interval: tuple[float, float] | None) -> float:
     return interval[1] - interval[0]
 
 
-def test_no_mean_and_no_interval_leaves_what_a_mean_can_be() -> None:
+def test_means_and_intervals_are_clipped_to_the_range_of_the_mean() -> None:
     pairs = [QueryDocPair(f"q{at}", f"d{at}") for at in range(40)]
     judge = {pair: int(at in (0, 20)) for at, pair in enumerate(pairs)}
     human = {pair: int(at == 0) for at, pair in enumerate(pairs[:5])}
@@ -153,7 +153,7 @@ def test_no_mean_and_no_interval_leaves_what_a_mean_can_be() -> None:
         assert 0.0 in [cell[0] for cell in row if isinstance(cell, tuple)]
 
 
-def test_a_weight_of_nothing_is_not_negative() -> None:
+def test_a_weight_of_zero_is_not_negative() -> None:
     pairs = [QueryDocPair(f"q{at}", f"d{at}") for at in range(8)]
     judge = {pair: float(at % 2) for at, pair in enumerate(pairs)}
     human = dict.fromkeys(pairs[:4], 1.0)

@@ -33,7 +33,7 @@ def write(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["native", "reference"])
-def test_both_engines_count_marks_alike(name: str) -> None:
+def test_both_engines_count_judge_labels_alike(name: str) -> None:
     judge_text = engine.judge_text if name == "native" else reference.judge_text
     assert judge_text(source_of(HUMAN)).judge_labels == {}
     assert judge_text(source_of(MIXED.encode())).judge_labels == {LLM: 2, WORDS: 1}
@@ -42,7 +42,7 @@ def test_both_engines_count_marks_alike(name: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["0", "Q0", "llm", "llm:", "keywords:", "LLM:x:1", "xllm:y", "a-long-iteration"])
-def test_other_second_columns_are_as_unimportant_as_ever(column: str) -> None:
+def test_other_second_columns_are_ignored(column: str) -> None:
     text = f"q {column} a 1\n".encode()
     assert label_of(column) == ""
     assert engine.judge_text(source_of(text)).judge_labels == reference.judge_text(source_of(text)).judge_labels == {}
@@ -69,7 +69,7 @@ def test_a_grade_map_hides_no_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare"])
-def test_the_command_line_says_it_beside_the_numbers(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_shows_the_note(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qrels = write(tmp_path / "mixed", MIXED)
     runs = [tmp_path / name for name in ("one.run", "two.run")]
     for path in runs:
@@ -78,7 +78,7 @@ def test_the_command_line_says_it_beside_the_numbers(verb: str, tmp_path: Path, 
     assert "3 of 4 judgements were made by llm:small:0123abcd (2)" in capsys.readouterr().err
 
 
-def test_the_doctor_finds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_reports_judge_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qrels, run = write(tmp_path / "mixed", MIXED), write(tmp_path / "one.run", "q1 Q0 a 1 2.0 t\nq2 Q0 b 1 1.0 t\n")
     assert main(["doctor", str(qrels), str(run), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
@@ -86,7 +86,7 @@ def test_the_doctor_finds_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("suffix", ["qrels", "tsv", "csv", "qrels.gz"])
-def test_a_mark_survives_being_written_and_read(suffix: str, tmp_path: Path) -> None:
+def test_a_judge_label_is_written_and_read(suffix: str, tmp_path: Path) -> None:
     qrels = read_qrels(write(tmp_path / "mixed", MIXED))
     write_qrels(qrels, tmp_path / f"out.{suffix}")
     again = read_qrels(tmp_path / f"out.{suffix}")
@@ -94,21 +94,21 @@ def test_a_mark_survives_being_written_and_read(suffix: str, tmp_path: Path) -> 
     assert again.fingerprint() == qrels.fingerprint()
 
 
-def test_beirs_file_keeps_its_three_columns_where_people_judged_all(tmp_path: Path) -> None:
+def test_a_beir_file_without_judge_labels_has_three_columns(tmp_path: Path) -> None:
     for text, columns in ((HUMAN.decode(), 3), (MIXED, 4)):
         write_qrels(read_qrels(write(tmp_path / "in", text)), tmp_path / "out.tsv", format="beir")
         assert {len(line.split("\t")) for line in (tmp_path / "out.tsv").read_text().splitlines()} == {columns}
 
 
-def test_convert_says_where_a_format_has_no_place_for_a_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_notes_a_format_without_judge_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "mixed.qrels", MIXED)
     assert main(["convert", str(tmp_path / "mixed.qrels"), str(tmp_path / "out.json"), "--kind", "qrels"]) == 0
     assert "3 judgements were made by a machine and no longer say so" in capsys.readouterr().err
 
 
-def test_a_mark_holds_no_white_space_and_no_control_character() -> None:
+def test_a_judge_label_has_no_white_space_and_no_control_character() -> None:
     assert make_judge_label("llm:", "my model\n\x1b[31m\u2028é", "abc") == "llm:my_model__[31m_é:abc"
 
 
-def test_a_mark_that_would_move_a_terminal_is_shown_harmlessly() -> None:
+def test_a_judge_label_with_escape_codes_is_shown_escaped() -> None:
     assert "\x1b" not in describe_judges({"llm:\x1b[31m:1": 1}, 2)

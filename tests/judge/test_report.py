@@ -45,7 +45,7 @@ def start(output: Path | None, pairs: list[QueryDocPair], chat: ScriptedChat | N
         return judge_pairs(LLMJudge(chat or model()), pairs, context, str(output) if output else None, lambda *told: None)
 
 
-def test_every_line_has_the_mark_and_the_report_tells_how_it_came_about(tmp_path: Path) -> None:
+def test_every_line_has_the_judge_label_and_the_report_has_the_details(tmp_path: Path) -> None:
     judge = LLMJudge(model())
     start(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == f"q {judge.judge_label} a 3\nq {judge.judge_label} b 0\n"
@@ -66,7 +66,7 @@ def test_every_line_has_the_mark_and_the_report_tells_how_it_came_about(tmp_path
     assert report["runs"][0]["started"] <= report["runs"][0]["finished"]
 
 
-def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_path: Path) -> None:
+def test_the_same_judge_continues_a_file_and_judges_only_missing_pairs(tmp_path: Path) -> None:
     start(tmp_path / "out", PAIRS[:1])
     chat = model()
     start(tmp_path / "out", PAIRS, chat)
@@ -80,42 +80,42 @@ def test_the_same_judge_goes_on_with_a_file_and_asks_only_for_what_it_lacks(tmp_
 
 
 @pytest.mark.parametrize("line", ["q 0 a 3\n", "q llm:other:12345678 a 3\n", "q keywords:x:1 a 3\n"])
-def test_a_file_of_people_or_of_another_judge_is_not_written_over(line: str, tmp_path: Path) -> None:
+def test_a_file_of_people_or_of_another_judge_is_not_overwritten(line: str, tmp_path: Path) -> None:
     (tmp_path / "out").write_text(line)
     with pytest.raises(UsageError, match="has judgements by"):
         start(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == line
 
 
-def test_judgements_of_the_same_mark_mixed_with_people_are_refused(tmp_path: Path) -> None:
+def test_judgements_of_the_judge_mixed_with_human_ones_are_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text(f"q {LLMJudge(model()).judge_label} a 3\nq 0 b 1\n")
     with pytest.raises(UsageError, match="by people"):
         start(tmp_path / "out", PAIRS)
 
 
 @pytest.mark.parametrize("report", ["", "[]", "{}", '{"judgements": [], "failed": [], "runs": []}', '{"judgements": 3}'])
-def test_a_report_that_does_not_fit_is_refused(report: str, tmp_path: Path) -> None:
+def test_an_invalid_report_is_refused(report: str, tmp_path: Path) -> None:
     start(tmp_path / "out", PAIRS)
     (tmp_path / "out.json").write_text(report)
     with pytest.raises(InputError, match=r"out\.json"):
         start(tmp_path / "out", PAIRS)
 
 
-def test_a_report_without_judgements_beside_it_is_what_a_kill_leaves_and_hinders_nothing(tmp_path: Path) -> None:
+def test_a_report_without_judgements_left_by_a_kill_is_replaced(tmp_path: Path) -> None:
     start(tmp_path / "out", PAIRS)
     (tmp_path / "out").unlink()
     start(tmp_path / "out", PAIRS)
     assert len(read_qrels(tmp_path / "out")["q"]) == 2
 
 
-def test_where_no_pair_was_graded_there_are_no_judgements_but_a_report(tmp_path: Path) -> None:
+def test_without_a_grade_only_the_report_is_written(tmp_path: Path) -> None:
     with pytest.raises(ExternalError, match="no pair was graded: no JSON object"):
         start(tmp_path / "out", PAIRS[2:])
     assert not (tmp_path / "out").exists()
     assert len(json.loads((tmp_path / "out.json").read_text())["failed"]) == 1
 
 
-def test_what_could_not_be_written_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_refused_before_any_call(tmp_path: Path) -> None:
     chat = model()
     for output, pairs in ((tmp_path / "missing" / "out", PAIRS), (tmp_path / "out", [QueryDocPair("q", "white space")])):
         with pytest.raises((UsageError, InputError)):
@@ -124,7 +124,7 @@ def test_what_could_not_be_written_is_refused_before_anybody_is_asked(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.csv.gz"])
-def test_ids_with_blanks_are_judged_to_a_file_whose_suffix_can_hold_them(name: str, tmp_path: Path) -> None:
+def test_ids_with_spaces_are_written_to_a_format_that_can_hold_them(name: str, tmp_path: Path) -> None:
     chat, docs = model(), {"a b": "apple pie", "c": "bicycle"}
     pairs = [QueryDocPair("q", doc) for doc in docs]
     with LLMSession() as session:
@@ -140,7 +140,7 @@ def test_ids_with_blanks_are_judged_to_a_file_whose_suffix_can_hold_them(name: s
             judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.json"), lambda *told: None)
 
 
-def test_nothing_hides_in_the_report(tmp_path: Path) -> None:
+def test_the_report_has_no_invisible_characters(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda request: json.dumps({"reason": "fine \u202e\x1b[31m", "grade": 3}))
     start(tmp_path / "out", PAIRS[:1], chat)
     written = (tmp_path / "out.json").read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_nothing_hides_in_the_report(tmp_path: Path) -> None:
     assert "\x1b" not in written
 
 
-def test_a_plan_costs_nothing_and_counts_only_what_is_left(tmp_path: Path) -> None:
+def test_an_estimate_makes_no_call_and_counts_only_what_is_left(tmp_path: Path) -> None:
     chat = model(price_in=1000.0, price_out=2000.0)
     start(tmp_path / "out", PAIRS[:1], chat)
     calls = chat.log.calls
@@ -163,7 +163,7 @@ def test_a_plan_costs_nothing_and_counts_only_what_is_left(tmp_path: Path) -> No
     assert chat.log.calls == calls
 
 
-def test_the_table_counts_grades_failures_and_money_and_compares_with_people() -> None:
+def test_the_tables_have_grades_failures_money_and_agreement() -> None:
     report = start(None, PAIRS, model(price_in=1e6, price_out=1e6))
     context = JudgeContext(Queries([]), corpus_of(DOCS), LLMSession())
     first, agreement, confusion = judging_tables(report, context, {PAIRS[0]: 3, PAIRS[2]: 1}, {}, Thresholds())
@@ -186,13 +186,13 @@ def test_a_pool_takes_the_first_documents_in_the_order_of_scores() -> None:
     ]
 
 
-def test_holes_are_what_nobody_judged() -> None:
+def test_unjudged_pairs_have_no_grade_or_a_negative_one() -> None:
     grades = {"q": {"a": 0, "b": -1}}
     assert unjudged_pairs(PAIRS, grades) == [QueryDocPair("q", "b"), QueryDocPair("q", "c")]
     assert judged_pairs(grades) == [QueryDocPair("q", "a")]
 
 
-def test_a_draw_is_that_of_its_seed_and_keeps_the_order() -> None:
+def test_a_sample_depends_on_the_seed_and_keeps_the_order() -> None:
     pairs = [QueryDocPair("q", f"{at:03}") for at in range(100)]
     assert sample_pairs(pairs, 10, 1) == sorted(sample_pairs(pairs, 10, 1)) != sample_pairs(pairs, 10, 2)
     assert sample_pairs(pairs, None, 1) == sample_pairs(pairs, 500, 1) == pairs
@@ -205,6 +205,6 @@ def test_pairs_are_read_from_two_columns_and_from_trec_files(text: bytes) -> Non
 
 
 @pytest.mark.parametrize(("text", "error"), [(b"q a b c d\n", InputError), (b"q\n", InputError), (b"\n", UsageError)])
-def test_what_is_no_pair_is_refused(text: bytes, error: type[Exception]) -> None:
+def test_an_invalid_pair_is_refused(text: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         read_pairs(source_of(text))

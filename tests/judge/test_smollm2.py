@@ -14,7 +14,7 @@ from rankproof.models._chat.llama_cpp import Llama
 from support.stage_building import corpus_of
 
 
-def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_not_asked_twice(smollm2: Llama, tmp_path: Path) -> None:
+def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_called_once(smollm2: Llama, tmp_path: Path) -> None:
     corpus = corpus_of({"d1": "Bake the apple pie at 180 degrees for 40 minutes.", "d2": "A bicycle has two wheels."})
     queries, pairs = Queries([Query("q", "how long to bake an apple pie")]), [QueryDocPair("q", "d1"), QueryDocPair("q", "d2")]
     judge = LLMJudge(smollm2, max_tokens=60)

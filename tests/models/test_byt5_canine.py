@@ -389,4 +389,4 @@ def test_an_experiment_file_with_a_source_that_is_not_there_is_refused(
     stage = f'[systems.own]\nstage = "dense"\nmodel = {{name = "byt5", source = "{source}"}}\n'
     (tmp_path / "e.toml").write_text(f'dataset = "sample"\n{stage}')
     assert main(["run", str(tmp_path / "e.toml"), "-o", str(tmp_path / "out")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "folder not found" in capsys.readouterr().err

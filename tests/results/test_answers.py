@@ -124,7 +124,7 @@ def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: 
     assert "2 queries have answers that failed" in " ".join((shown.out + shown.err).split())
 
 
-def test_the_least_grade_of_a_folder_may_be_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_may_have_another_rel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qrels = Qrels.from_dict({query: {"d1": 2 + at % 2} for at, query in enumerate(QUERIES)})
     save_results(replace(answering_results(), qrels=qrels), tmp_path / "out")
 
@@ -139,7 +139,7 @@ def test_the_least_grade_of_a_folder_may_be_another(tmp_path: Path, capsys: pyte
     assert "no query has a relevant document" in capsys.readouterr().err
 
 
-def test_an_encoder_is_loaded_once_and_a_cut_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_is_loaded_once_and_a_truncated_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
 
     def named(name: str) -> HashedWords:
@@ -154,7 +154,7 @@ def test_an_encoder_is_loaded_once_and_a_cut_text_is_counted_once(monkeypatch: p
     assert encode.notes() == ("2 answers or references are longer than words reads and were cut",)
 
 
-def test_a_climb_without_answers_has_no_file_of_them(tmp_path: Path) -> None:
+def test_results_without_answers_have_no_file_of_answers(tmp_path: Path) -> None:
     save_results(small_results(), tmp_path / "out")
     assert not list((tmp_path / "out").glob("answers*"))
 
@@ -202,9 +202,7 @@ def hostile_texts() -> list[str]:
 
 
 @pytest.mark.parametrize("text", hostile_texts(), ids=lambda text: ascii(text)[:30])
-def test_hostile_answers_survive_and_harm_no_file_or_terminal(
-    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_answers_are_saved_and_shown_safely(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     results = answering_results([text])
     save_results(results, tmp_path / "out")
     again = load_results(tmp_path / "out").system_runs[1].answers

@@ -76,7 +76,7 @@ def assert_same(one: ExperimentResult, other: ExperimentResult) -> None:
                 assert getattr(mine, one_field.name) == getattr(theirs, one_field.name)
 
 
-def test_a_climb_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+def test_results_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
     results = small_results()
     save_results(results, tmp_path / "out")
     assert_same(load_results(tmp_path / "out"), results)
@@ -88,7 +88,7 @@ def test_a_climb_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
-def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
+def test_hostile_ids_and_names_are_kept(tmp_path: Path, hostile: str) -> None:
     results = small_results((hostile, "b"), (hostile, "q2"), ("d1", hostile))
     save_results(results, tmp_path / "out")
     assert_same(load_results(tmp_path / "out"), results)
@@ -96,7 +96,7 @@ def test_hostile_ids_and_names_survive(tmp_path: Path, hostile: str) -> None:
 
 @examples(25)
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text), min_size=2, max_size=4, unique=True))
-def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
+def test_any_ids_are_kept(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")
     results = small_results(ids, ids, ids)
     save_results(results, folder / "out")
@@ -113,7 +113,7 @@ def test_every_score_keeps_its_bits(tmp_path_factory: pytest.TempPathFactory, sc
     assert rows_of(load_results(folder / "out").system_runs[0].run) == {"q1": given_scores}
 
 
-def test_queries_without_answer_and_rungs_without_rows_survive(tmp_path: Path) -> None:
+def test_queries_without_ranking_and_systems_without_rows_are_kept(tmp_path: Path) -> None:
     some = small_results(("a", "b"), scores={"a": {"q1": {"d1": 1.0}, "q2": {}}, "b": {"q1": {}, "q2": {}, "q3": {}}})
     save_results(some, tmp_path / "out")
     again = load_results(tmp_path / "out")
@@ -128,7 +128,7 @@ def test_a_system_that_found_nothing_is_evaluated_again(tmp_path: Path, capsys: 
     assert capsys.readouterr().out.endswith("\nb,,RR,mean,3,0.0\n")
 
 
-def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_path: Path) -> None:
+def test_judged_queries_that_were_not_run_are_kept_apart(tmp_path: Path) -> None:
     results = small_results(("a",))
     asked = replace(
         results,
@@ -140,7 +140,7 @@ def test_judged_queries_that_were_not_asked_stay_apart_from_the_asked_ones(tmp_p
     assert (again.queries, again.result.queries) == (("q3", "q1"), ("q1", "q2", "q3"))
 
 
-def test_other_verbs_read_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_commands_read_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = small_results()
     folder = tmp_path / "out"
     save_results(results, folder)
@@ -254,7 +254,7 @@ def test_an_older_results_folder_is_replaced_and_nothing_else_is(tmp_path: Path)
 
 
 @pytest.mark.parametrize("mine", ["notes.md", "runs/mine.trec.gz", "figures/", ".hidden"])
-def test_a_results_folder_with_files_of_ones_own_is_not_replaced(tmp_path: Path, mine: str) -> None:
+def test_a_results_folder_with_other_files_is_not_replaced(tmp_path: Path, mine: str) -> None:
     save_results(small_results(("old",)), tmp_path / "out")
     own = tmp_path / "out" / mine
     own.mkdir() if mine.endswith("/") else own.write_text("weeks of work")
@@ -268,7 +268,7 @@ def test_a_results_folder_with_files_of_ones_own_is_not_replaced(tmp_path: Path,
     assert [system_run.name for system_run in load_results(tmp_path / "out").system_runs] == ["old"]
 
 
-def test_a_forged_result_makes_no_folder_ours_to_empty(tmp_path: Path) -> None:
+def test_a_folder_with_a_forged_result_is_not_emptied(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"format": "rankproof-results", "sha256": {"summary.csv": ""}}')
     (tmp_path / "thesis.doc").write_text("weeks of work")
     with pytest.raises(UsageError, match=r"holds thesis\.doc"):
@@ -276,7 +276,7 @@ def test_a_forged_result_makes_no_folder_ours_to_empty(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.doc").exists()
 
 
-def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_old_folder_and_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_results(small_results(("old",)), tmp_path / "out")
     left = 0
     real = os.replace
@@ -297,7 +297,7 @@ def test_a_failure_on_the_way_leaves_the_old_folder_and_no_rest(tmp_path: Path, 
         assert os.listdir(tmp_path) == ["out"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path in (tmp_path / "file" / "out", tmp_path / "file" / "more" / "out"):
         with pytest.raises(UsageError, match="cannot be created"):
@@ -315,7 +315,7 @@ def saved(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "name", ["result.json", "qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "runs/late.trec.gz"]
 )
-def test_a_missing_or_cut_file_is_named(saved: Path, name: str) -> None:
+def test_a_missing_or_truncated_file_is_named(saved: Path, name: str) -> None:
     file = saved / name
     content = file.read_bytes()
     file.unlink()
@@ -330,7 +330,7 @@ def test_a_missing_or_cut_file_is_named(saved: Path, name: str) -> None:
             load_results(saved)
 
 
-def test_a_run_with_other_rows_than_are_counted_is_refused(saved: Path) -> None:
+def test_a_run_with_a_wrong_number_of_rows_is_refused(saved: Path) -> None:
     text = (saved / "result.json").read_text(encoding="utf-8")
     (saved / "result.json").write_text(text.replace('"rows": 12', '"rows": 13'), encoding="utf-8")
     with pytest.raises(InputError, match=r"bm25\.trec\.gz: 12 rows, but result\.json says 13"):
@@ -380,7 +380,7 @@ def test_the_runs_of_a_folder_are_read_without_an_object_for_each_line(saved: Pa
 
 
 @pytest.mark.parametrize("name", ["qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "runs/late.trec.gz"])
-def test_a_folder_whose_data_were_changed_is_refused(saved: Path, name: str) -> None:
+def test_a_folder_with_a_changed_file_is_refused(saved: Path, name: str) -> None:
     file = saved / name
     content = file.read_bytes()
     changed = gzip.compress(gzip.decompress(content).replace(b"0", b"1")) if name.endswith("gz") else content + b"\n"
@@ -438,7 +438,7 @@ def test_a_damaged_document_is_refused(saved: Path, path: tuple[str | int, ...],
 
 @examples(25)
 @given(st.data())
-def test_a_document_that_lacks_any_key_never_crashes_the_reader(
+def test_a_document_without_some_key_never_crashes_the_reader(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("lacks") / "out"
@@ -457,7 +457,7 @@ def test_a_document_that_lacks_any_key_never_crashes_the_reader(
     shutil.rmtree(folder)
 
 
-def test_no_invisible_character_stands_in_the_document(tmp_path: Path) -> None:
+def test_no_invisible_character_is_in_the_document(tmp_path: Path) -> None:
     save_results(small_results(("a\u202e",)), tmp_path / "out")
     assert "\u202e" not in (tmp_path / "out" / "result.json").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["systems"][0]["name"] == "a\u202e"

@@ -212,7 +212,7 @@ def test_a_model_that_goes_by_position_leaves_the_order_below_and_is_caught() ->
         scores, sums = scored(Pairwise(ScriptedChat((always,) * 12)), [1, 3, 2, 0])
         assert order_of(scores) == [0, 1, 2, 3]
         assert (sums.counts["compared"], sums.counts["disagreed"]) == (6, 6)
-        assert "6 of 6 compared pairs (100%) are ties: the model went by which one came first" in notes_of(sums)
+        assert "6 of 6 compared pairs (100%) are ties: the model chose by position" in notes_of(sums)
 
 
 def test_a_pair_without_two_replies_of_use_is_a_tie_that_gives_nobody_a_win() -> None:
@@ -222,7 +222,7 @@ def test_a_pair_without_two_replies_of_use_is_a_tie_that_gives_nobody_a_win() ->
     scores, sums = scored(Pairwise(ScriptedChat(shy), attempts=2), [1, 3, 2])
     assert scores == [0.5, 1.5, 1]
     assert (sums.counts["undecided"], sums.counts["given_up"], sums.counts["disagreed"]) == (1, 1, 0)
-    assert "1 of 3 compared pairs count as ties: no reply of use after every attempt (1)" in notes_of(sums)
+    assert "1 of 3 compared pairs count as ties: no valid reply after every attempt (1)" in notes_of(sums)
 
 
 @pytest.mark.parametrize("form", ['{"better": "%s"}', '```json\n{"better": "%s"}\n```', "%s", "Passage %s\n\nWhy: it does"])
@@ -261,8 +261,8 @@ def test_what_came_to_nothing_is_said_in_words() -> None:
 
     one, other = scored(Listwise(ScriptedChat(lame)), [1, 2])[1], scored(Listwise(ScriptedChat(lame)), [8, 2])[1]
     assert notes_of(one, other) == (
-        "2 of 2 windows kept the order below: no reply of use after every attempt (1), refused by the server (1)",
-        "3 replies were not in the form that was asked for, or were cut or refused",
+        "2 of 2 windows kept their input order: no valid reply after every attempt (1), refused by the server (1)",
+        "3 invalid, truncated or refused replies",
     )
     assert notes_of(scored(Listwise(ScriptedChat(sorting)), [1, 2])[1]) == ()
 
@@ -272,12 +272,12 @@ def test_the_way_that_ranked_each_query_is_always_said() -> None:
     by_odds, by_text, other, lost = (scored(Pointwise(ScriptedChat(script)), [1, 2])[1] for script in scripts)
     assert (by_odds.counts["by_odds"], by_odds.counts["by_text"], lost.counts["by_odds"]) == (2, 0, 0)
     assert notes_of(by_odds, by_odds, by_text, other, lost) == (
-        "2 of 10 documents kept their place below, the others were put in order around them: "
-        "no reply of use after every attempt (2)",
+        "2 of 10 documents kept their input rank, the others were ranked around them: "
+        "no valid reply after every attempt (2)",
         "2 of 5 queries were ranked by the log-probabilities of Yes and No",
-        "2 of 5 queries were ranked by the replies' text, Yes above No: not every reply brought a log-probability of Yes or No",
-        "1 of 5 queries kept the order below: no document had a reply of use",
-        "6 replies were not in the form that was asked for, or were cut or refused",
+        "2 of 5 queries were ranked by the text of the replies, Yes above No: not every reply had a log-probability of Yes or No",
+        "1 of 5 queries kept their input order: no document had a valid reply",
+        "6 invalid, truncated or refused replies",
     )
 
 
@@ -287,7 +287,7 @@ def test_counts_that_were_kept_say_what_they_said_when_they_were_new() -> None:
     value = Pairwise(ScriptedChat(lambda request: "A"))
     value.build(context).scores_counting_calls(QUERY, list(context.corpus), clock.counter("rerank"))
     kept = read_query_blocks([query_block([(["d"], np.array([1.0]))], [clock])])
-    assert kept.notes() == ("3 of 3 compared pairs (100%) are ties: the model went by which one came first",)
+    assert kept.notes() == ("3 of 3 compared pairs (100%) are ties: the model chose by position",)
     assert set(COUNT_MEANINGS) == set(COUNT_NAMES)
 
 
@@ -404,7 +404,7 @@ def test_a_climb_that_is_repeated_asks_nothing_and_says_the_same(tmp_path: Path)
     again = run_experiment(experiment, RunOptions(cache=tmp_path))
     assert model.log.calls == asks == 3 * 6
     assert first.system_runs[0].notes == again.system_runs[0].notes
-    assert "9 of 9 compared pairs (100%) are ties: the model went by which one came first" in first.system_runs[0].notes
+    assert "9 of 9 compared pairs (100%) are ties: the model chose by position" in first.system_runs[0].notes
     assert first.system_runs[0].counts["disagreed"].tolist() == again.system_runs[0].counts["disagreed"].tolist() == [3, 3, 3]
 
 

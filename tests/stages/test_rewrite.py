@@ -125,9 +125,9 @@ def test_failures_are_counted_noted_and_not_cached(tmp_path: Path) -> None:
     assert system_run.counts["given_up"].tolist() == [0, 1, 0, 0]
     assert system_run.counts["unreadable"].tolist() == [0, 3, 0, 0]
     assert system_run.notes == (
-        "2 of 4 queries were not rewritten and were asked as they are: "
-        "no reply of use after every attempt (1), refused by the server (1)",
-        "3 replies were not in the form that was asked for, or were cut or refused",
+        "2 of 4 queries were not rewritten and were searched unchanged: "
+        "no valid reply after every attempt (1), refused by the server (1)",
+        "3 invalid, truncated or refused replies",
     )
     well = ScriptedChat(better)
     again = run_systems(Rewrite(BM25(), well), tmp_path).system_run("rewritten")

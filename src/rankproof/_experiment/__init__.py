@@ -1,1 +1,1 @@
-"""Experiments: systems run, timed and measured on a dataset."""
+"""Experiments: systems that are run, timed and evaluated on a dataset."""

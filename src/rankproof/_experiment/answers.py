@@ -1,4 +1,4 @@
-"""The answers of a climb, measured against the references that the queries bring."""
+"""Evaluates the answers of systems against the reference answers of the queries."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MeasureChoice = Sequence[Measure | str] | None
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MeasuredAnswers:
-    """The values of the systems that answer, None where there is nothing to measure, and what a reader must know of that.
+    """The values of the answering systems, None where nothing is measured, with notes.
 
-    `wholes` has the judged document of each passage that an answer was given, where that is another.
+    `judged_documents` has the judged document of each passage in the input of an answer, where the two differ.
     """
 
     result: Result | None
@@ -37,13 +37,13 @@ class MeasuredAnswers:
 
 
 def ranking_measures(measures: MeasureChoice) -> list[Measure] | None:
-    """Those of rankings, None for the usual set."""
+    """The measures of rankings, None for the default set."""
     found = [] if measures is None else [one for one in parse_measures(measures) if not isinstance(one, AnswerMeasure)]
     return found or None
 
 
 def answer_measures(measures: MeasureChoice) -> list[AnswerMeasure] | None:
-    """Those of answers, None for the usual set."""
+    """The measures of answers, None for the default set."""
     found = [] if measures is None else [one for one in parse_measures(measures) if isinstance(one, AnswerMeasure)]
     return found or None
 
@@ -58,39 +58,38 @@ def evaluate_answering_systems(
     threads: int = 1,
     document: Callable[[str], str] = str,
 ) -> MeasuredAnswers:
-    """The measures of every system that answers, over the queries whose answer is known."""
+    """The measures of every answering system, over the queries that have a reference answer."""
     answers: dict[str, Answers] = {
         system_run.name: system_run.answers for system_run in system_runs if system_run.answers is not None
     }
-    asked = answer_measures(measures)
+    wanted = answer_measures(measures)
     if not answers:
-        names = ", ".join(map(str, asked or ()))
-        return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if asked else ())
+        names = ", ".join(map(str, wanted or ()))
+        return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if wanted else ())
     given = {doc for each in answers.values() for one in each.values() for doc in (*one.given, *one.cited)}
-    wholes = {doc: whole for doc in sorted(given) if (whole := document(doc)) != doc}
+    judged_documents = {doc: judged for doc in sorted(given) if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
     if not references:
-        return MeasuredAnswers(
-            None, ("no query says what its answer should be (answers): answers are kept, and not measured",), wholes
-        )
+        note = "no query has a reference answer (field answers): answers are saved, but not measured"
+        return MeasuredAnswers(None, (note,), judged_documents)
     encode = Encoders(threads)
-    result = evaluate_answers(answers, references, qrels, asked, encode, rel=rel, document=document)
-    return MeasuredAnswers(result, encode.notes(), wholes)
+    result = evaluate_answers(answers, references, qrels, wanted, encode, rel=rel, document=document)
+    return MeasuredAnswers(result, encode.notes(), judged_documents)
 
 
 def document_resolver(corpus: Corpus, values: Mapping[str, str] | None = None) -> Callable[[str], str]:
-    """From a passage that an answer cites, a document or a chunk of one, to what judgements name."""
-    mark = chunk_separator(corpus)
+    """A function from a passage, a document or a chunk of one, to the id in the judgements."""
+    separator = chunk_separator(corpus)
 
-    def whole(passage: str) -> str:
-        doc = passage if passage in corpus else document_of_chunk(passage, mark) or passage
+    def resolve(passage: str) -> str:
+        doc = passage if passage in corpus else document_of_chunk(passage, separator) or passage
         return doc if values is None else values.get(doc, doc)
 
-    return whole
+    return resolve
 
 
 class Encoders:
-    """Encoders by name, each loaded once when it is first needed; counts the distinct texts that one cut."""
+    """Encoders by name, each loaded on first use; counts the distinct texts that were truncated."""
 
     def __init__(self, threads: int = 1) -> None:
         self._threads, self._loaded = threads, dict[str, Encoder]()
@@ -106,7 +105,7 @@ class Encoders:
         return text_vectors(encoder, texts)
 
     def notes(self) -> tuple[str, ...]:
-        """Texts that were not read to their end."""
+        """A note for each encoder that truncated texts."""
         return tuple(
             pluralise(
                 count,

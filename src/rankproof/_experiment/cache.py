@@ -1,4 +1,4 @@
-"""StageCache, BlockCache."""
+"""Caches of an experiment: outputs of stages, journals of blocks, and folders for embedded databases."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _DIGEST_LENGTH = 32
 
 
 class StageCache:
-    """Outcomes under a folder; a file is written whole or not at all, and believed only where its checksum holds."""
+    """Outputs of stages in a folder; files are written atomically and checked by a checksum when read."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "stages"
 
     def find(self, key: str) -> StageOutput | None:
-        """The outcome of that key, None where there is none; a damaged file is set aside and told."""
+        """The output of the key, None where there is none; a damaged file is renamed and reported."""
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -54,11 +54,11 @@ class StageCache:
             or content[len(_FILE_HEADER) : len(_FILE_HEADER) + _DIGEST_LENGTH] != hashlib.sha256(body).digest()
         ):
             self._set_aside(path)
-            raise cache_corruption_error(path, CHECKSUM_MISMATCH, "it was set aside")
+            raise cache_corruption_error(path, CHECKSUM_MISMATCH, "it was renamed to .damaged")
         return read_stage_output(body)
 
     def put(self, key: str, output: StageOutput) -> None:
-        """Keeps the outcome."""
+        """Caches the output."""
         path = self._path(key)
         body = stage_output_bytes(output)
         try:
@@ -83,28 +83,28 @@ _LOCK, _FILES = "lock", "files"
 
 
 class DatabaseFolders:
-    """Folders under a home: what a killed process left under the name is found again, what a live one holds is not touched."""
+    """Folders for embedded databases: a folder that a killed process left is used again, one in use is not touched."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._held: dict[str, tuple[Path, int]] = {}
+        self._locked: dict[str, tuple[Path, int]] = {}
 
-    def made(self, name: str) -> str:
-        """The folder of that name, or of that name with a number where another process is at work on it."""
+    def open(self, name: str) -> str:
+        """The folder of that name, with a number where another process uses it."""
         try:
-            if name not in self._held:
-                self._held[name] = self._free(name)
-            files = self._held[name][0] / _FILES
+            if name not in self._locked:
+                self._locked[name] = self._free(name)
+            files = self._locked[name][0] / _FILES
             files.mkdir(exist_ok=True)
         except OSError as error:
             raise cache_io_error(self._home / name, error) from None
         return os.fspath(files)
 
     def clear(self) -> None:
-        """Removes them, and the folder that holds them when it is empty."""
-        for folder, handle in self._held.values():
+        """Removes the folders, and their parent if it is empty."""
+        for folder, handle in self._locked.values():
             _remove_folder(folder, handle)
-        self._held.clear()
+        self._locked.clear()
         with contextlib.suppress(OSError):
             self._home.rmdir()
 
@@ -113,11 +113,11 @@ class DatabaseFolders:
             folder = self._home / (name if number == 1 else f"{name}-{number}")
             if (handle := _lock_folder(folder)) is not None:
                 return folder, handle
-        raise AssertionError("numbers do not end")
+        raise AssertionError("unreachable")
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """The handle of the folder's lock, None where another process has it."""
+    """The handle of the folder's lock, None where another process holds it."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -133,7 +133,7 @@ def _lock_folder(folder: Path) -> int | None:
 
 
 def _is_same_file(path: Path, handle: int) -> bool:
-    """Whether the file that is locked is still the one at the path; its last owner may have removed it meanwhile."""
+    """Whether the locked file is still at the path; its last owner may have removed it."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -141,10 +141,10 @@ def _is_same_file(path: Path, handle: int) -> bool:
 
 
 def _remove_folder(folder: Path, handle: int) -> None:
-    """The files first; the lock goes last, and is let go only when it is no longer there to be taken."""
+    """Removes the files, then the lock file, which is released only after it is removed."""
     shutil.rmtree(folder / _FILES, ignore_errors=True)
     if os.name == "nt":
-        # Windows removes no file that is open, and so none that another process has locked by now.
+        # Windows cannot remove an open file, so the lock file is closed first.
         os.close(handle)
     with contextlib.suppress(OSError):
         (folder / _LOCK).unlink()
@@ -158,21 +158,21 @@ _BLOCK_KEY_LENGTH = 32
 
 
 class _FolderBlockCache:
-    """What every keep has: folders for embedded databases, cleared when the run ends."""
+    """The part that both block caches share: folders for embedded databases, removed when the run ends."""
 
     def __init__(self, folders: DatabaseFolders, progress: Progress) -> None:
         self._folders, self._progress = folders, progress
 
     def folder(self, key: str) -> str:
-        """A folder for the files of an embedded database, this run's alone."""
-        return self._folders.made(key[:_BLOCK_KEY_LENGTH])
+        """A folder for the files of an embedded database, for this run alone."""
+        return self._folders.open(key[:_BLOCK_KEY_LENGTH])
 
     def _report_progress(self, label: str, done: int, count: int, items: int | None) -> None:
-        """How far the work is, in what the blocks hold; without that, in blocks."""
+        """Reports progress in items, or in blocks where the number of items is unknown."""
         self._progress(label, done * items // count if items and count else done, items or count)
 
     def uncached(self, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None) -> list[Block]:
-        """Every block, made now and kept nowhere."""
+        """Every block, computed and not cached."""
         return [block for block, _ in self._timed(count, make, label, items)]
 
     def _timed(self, count: int, make: Callable[[int], Block], label: str, items: int | None) -> list[tuple[Block, float]]:
@@ -191,7 +191,7 @@ class _FolderBlockCache:
 
 
 class DiskBlockCache(_FolderBlockCache):
-    """Blocks in journals that outlive the process; a database that a kill left behind is found again."""
+    """Blocks in journals on disk, so that an interrupted run continues."""
 
     def __init__(self, home: Path, progress: Progress) -> None:
         super().__init__(DatabaseFolders(home / "databases"), progress)
@@ -200,7 +200,7 @@ class DiskBlockCache(_FolderBlockCache):
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
     ) -> tuple[list[Block], float]:
-        """Goes on after the last whole block."""
+        """The blocks of the journal, continued after its last complete block, and the seconds they took."""
         with Journal(self.path(key)) as journal:
             records = _checked_records(count, journal)
             for index in range(len(records), count):
@@ -217,7 +217,7 @@ class DiskBlockCache(_FolderBlockCache):
         return self._home / "journals" / f"{key[:_BLOCK_KEY_LENGTH]}.journal"
 
     def forget(self, key: str) -> None:
-        """Removes the journal of work that is now kept elsewhere."""
+        """Removes the journal, once the output is cached."""
         try:
             self.path(key).unlink(missing_ok=True)
         except OSError as error:
@@ -225,34 +225,34 @@ class DiskBlockCache(_FolderBlockCache):
 
 
 class MemoryBlockCache(_FolderBlockCache):
-    """Blocks for this process alone."""
+    """Blocks in memory."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(DatabaseFolders(Path(tempfile.mkdtemp(prefix="rankproof-"))), progress)
-        self._made: dict[str, tuple[list[Block], float]] = {}
+        self._blocks: dict[str, tuple[list[Block], float]] = {}
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
     ) -> tuple[list[Block], float]:
-        """Every block once."""
-        if key not in self._made:
+        """The blocks, computed once, and the seconds they took."""
+        if key not in self._blocks:
             timed = self._timed(count, make, label, items)
-            self._made[key] = [block for block, _ in timed], sum(seconds for _, seconds in timed)
-        return self._made[key]
+            self._blocks[key] = [block for block, _ in timed], sum(seconds for _, seconds in timed)
+        return self._blocks[key]
 
     def forget(self, key: str) -> None:
-        """Lets go of the blocks."""
-        self._made.pop(key, None)
+        """Removes the blocks."""
+        self._blocks.pop(key, None)
 
 
 def _checked_records(count: int, journal: Journal) -> list[JournalRecord]:
-    """What the journal holds; one with more blocks than the work has is another work's, and is emptied."""
+    """The records of the journal; one with more blocks than expected is damaged and is emptied."""
     records = journal.records()
     if len(records) > count:
         found = len(records)
         records.clear()
         journal.clear()
-        raise cache_corruption_error(journal.path, f"{found} blocks where {count} belong", "it was emptied")
+        raise cache_corruption_error(journal.path, f"{found} blocks instead of {count}", "it was emptied")
     return records
 
 

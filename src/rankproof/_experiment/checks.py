@@ -1,4 +1,4 @@
-"""Checks before work."""
+"""Checks of systems before any work is done, and of the rankings that a stage gives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankproof.stages._fields import check_known_fields
 
 
 def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
-    """Refuses the first system that reads a field that no document has."""
+    """Refuses a system that reads a field that no document has."""
     for name, stage in systems.items():
         for fields in (fields for part in stage_tree(stage) for fields in _fields_read(part)):
             try:
@@ -29,7 +29,7 @@ def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
 
 
 def _fields_read(part: Any) -> Iterator[tuple[str, ...]]:
-    """The fields that a part and the scorers, models and stores in it read; the stages below are parts of their own."""
+    """The fields that a stage reads, with its scorers, models and stores but without its inputs."""
     for setting in settings_of(type(part)):
         value = getattr(part, setting.field)
         if setting.option.role == "fields":
@@ -39,7 +39,7 @@ def _fields_read(part: Any) -> Iterator[tuple[str, ...]]:
 
 
 def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> None:
-    """Raises an error for the first system that calls a model without a price under a money budget."""
+    """Refuses a system that calls a model without a price, if the budget limits money."""
     for name, stage in systems.items():
         for part in stage_tree(stage):
             chat = part.chat if isinstance(part, EstimatesCost) else None
@@ -50,11 +50,11 @@ def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> N
                 raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
 
 
-_FIX = "let search give documents of the corpus, each once and at most depth, and their scores, best first"
+_FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
 
 
 def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage: Stage, corpus: Corpus, label: str) -> None:
-    """Refuses the first ranking that is none, and says whose it is and why."""
+    """Refuses an invalid ranking, with its query and the reason."""
     for query, ranking in zip(queries, rankings, strict=True):
         if fault := _ranking_fault(ranking, stage.depth, corpus):
             raise _ranking_error(label, stage, query, fault)
@@ -73,25 +73,25 @@ def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage:
 
 def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus) -> str | None:
     if not isinstance(ranking, tuple) or len(ranking) != 2 or not isinstance(ranking[0], list):
-        return "is no pair of a list of documents and an array of scores"
+        return "is not a pair of a list of documents and an array of scores"
     docs, scores = ranking
     if not all(isinstance(doc, str) for doc in docs):
-        return "has a document whose id is no text"
+        return "has a document id that is not text"
     if np.shape(scores) != (len(docs),) or np.asarray(scores).dtype.kind not in "fiu":
-        return f"has {len(docs)} documents, and not one number for each"
+        return f"has {len(docs)} documents, but not one score for each"
     if len(docs) > depth:
-        return f"has {len(docs)} documents where the stage keeps {depth}"
+        return f"has {len(docs)} documents, but the depth of the stage is {depth}"
     if len(set(docs)) < len(docs):
         return "has a document twice"
-    strangers = [doc for doc in docs if doc not in corpus]
-    return f"has {for_message(strangers[0])}, which is no document of the corpus" if strangers else None
+    unknown = [doc for doc in docs if doc not in corpus]
+    return f"has {for_message(unknown[0])}, which is not a document of the corpus" if unknown else None
 
 
 def _ranking_of_score(docs: list[list[str]], at: int) -> int:
-    """Which ranking the score at that place belongs to."""
+    """The index of the ranking that the score at this index belongs to."""
     return int(np.searchsorted(np.cumsum([len(found) for found in docs]), at, side="right"))
 
 
 def _ranking_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
-    what = f"{for_message(label)}: the ranking that {type(stage).__name__} gave for query {for_message(query.id)} {fault}"
+    what = f"{for_message(label)}: the ranking of {type(stage).__name__} for query {for_message(query.id)} {fault}"
     return UsageError(what, fix=_FIX)

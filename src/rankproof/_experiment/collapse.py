@@ -1,4 +1,4 @@
-"""Chunk ids to a field's value."""
+"""Collapses rankings and judgements of chunks to the value of a field, and grades chunks by their documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHUNK_RULE = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChunksOfDocument:
-    """The chunks, those of each document in their order, and each document's whole text."""
+    """The chunks, those of each document in order, and the full text of each document."""
 
     chunks: Corpus
     by_document: Mapping[str, Sequence[str]]
@@ -37,7 +37,7 @@ class ChunksOfDocument:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChunkGrades:
-    """Judgements of chunks; `cut` are the queries whose answer stands in a relevant document and in no chunk of any."""
+    """Judgements of chunks; `cut` are the queries whose answer is in a relevant document, but in none of its chunks."""
 
     qrels: Qrels
     cut: tuple[str, ...]
@@ -46,8 +46,8 @@ class ChunkGrades:
 def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocument, rel: int, only: Iterable[str]) -> ChunkGrades:
     """The grades of the chunks of every judged document, for the queries `only`."""
     references = references_from_queries(queries)
-    chunk_words = cache(lambda chunk: _words_with_blanks(document_chunks.chunks[chunk].text))
-    document_words = cache(lambda doc: _words_with_blanks(document_chunks.text(doc)))
+    chunk_words = cache(lambda chunk: _spaced_words(document_chunks.chunks[chunk].text))
+    document_words = cache(lambda doc: _spaced_words(document_chunks.text(doc)))
     grades: list[Judgement] = []
     cut = []
     for query in only:
@@ -57,46 +57,45 @@ def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocume
         }
         found = []
         for doc, grade in qrels[query].items():
-            mark = qrels.judge_labels.get((query, doc), "")
-            # A document without chunks stays under its own id, which no ranking of chunks has.
+            label = qrels.judge_labels.get((query, doc), "")
+            # A document without chunks keeps its own id, which is in no ranking of chunks.
             for chunk in document_chunks.by_document.get(doc, (doc,)):
                 own = grade if doc not in held or _contains_answer(chunk_words(chunk), answers) else min(grade, 0)
-                found.append(Judgement(query, chunk, own, judge_label=mark))
-        lost = any(qrels[query][doc] >= rel for doc in held) and all(one.grade < rel for one in found)
-        cut += [query] if lost else []
+                found.append(Judgement(query, chunk, own, judge_label=label))
+        is_cut = any(qrels[query][doc] >= rel for doc in held) and all(one.grade < rel for one in found)
+        cut += [query] if is_cut else []
         grades += found
     return ChunkGrades(Qrels(iter(grades), source=qrels.source), tuple(cut))
 
 
 def _answer_words(references: References, query: str) -> tuple[str, ...]:
-    """The query's answers as words, those without any left out."""
+    """The answers of the query as words, without empty ones."""
     given = references[query].answers if query in references else ()
-    return tuple(_words_with_blanks(one) for one in given if split_words(one))
+    return tuple(_spaced_words(one) for one in given if split_words(one))
 
 
-def _words_with_blanks(text: str) -> str:
-    """The words with a blank before, between and behind."""
+def _spaced_words(text: str) -> str:
+    """The words, separated and surrounded by spaces."""
     return f" {' '.join(split_words(text))} "
 
 
 def _contains_answer(text: str, answers: Sequence[str]) -> bool:
-    """Whether an answer's words stand there in a row; in scripts without blanks, whether its characters do."""
+    """Whether the words of an answer follow each other in the text, or its characters in scripts without spaces."""
     return any(
         answer in text or (unspaced_pattern().search(answer) and answer.replace(" ", "") in text.replace(" ", ""))
         for answer in answers
     )
 
 
-"""The fact of a rung, and of the provenance, that says how."""
 _COLLAPSE_RULE = "every {field} has the score of its best chunk and the highest grade of its chunks"
 _COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; judgements are of the {field} itself"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CollapsedCorpus:
-    """The dataset, what each of its documents is a chunk of, and the judgements of that.
+    """A dataset of chunks, the field value of each chunk, and the judgements of the values.
 
-    `by_value` says that the judgements already were of the field's values. `pool` keeps the first so many chunks of a ranking.
+    `by_value` says that the dataset judges values itself. `pool` is how many top chunks of a ranking are collapsed.
     """
 
     dataset: Dataset
@@ -107,30 +106,30 @@ class CollapsedCorpus:
     by_value: bool
 
     def ranking(self, ranking: Ranking) -> Ranking:
-        """What the ranking is of chunks, of the field's values."""
+        """The ranking of chunks as a ranking of values."""
         return collapse_ranking(ranking, self.values.__getitem__, pool=self.pool)
 
     def fingerprint(self) -> str:
-        """That of the dataset as it is judged: the same for any pool."""
+        """The fingerprint of the collapsed dataset; it does not depend on the pool."""
         return identity_key(self.dataset.fingerprint(), "collapse", self.field)
 
     @property
     def rule(self) -> str:
-        """How chunks become what they are chunks of, in words."""
+        """The rule of collapsing, in words."""
         return (_COLLAPSE_RULE_BY_VALUE if self.by_value else _COLLAPSE_RULE).format(field=self.field)
 
     def facts(self) -> dict[str, Any]:
-        """For the provenance."""
+        """The facts of the collapse, for the provenance."""
         return {COLLAPSE_KEY: {"field": self.field, "pool": self.pool, "rule": self.rule, "chunks": len(self.dataset.corpus)}}
 
     def notes(self) -> Iterator[str]:
-        """The rule, which every number rests on."""
-        pool = f"; the first {self.pool} chunks of a ranking count" if self.pool else ""
-        chunks, wholes = len(self.dataset.corpus), len(set(self.values.values()))
-        yield f"{chunks} documents are chunks of {wholes} by {self.field}: {self.rule}{pool}"
+        """A note with the rule, since every value depends on it."""
+        pool = f"; only the top {self.pool} chunks of a ranking count" if self.pool else ""
+        chunks, values = len(self.dataset.corpus), len(set(self.values.values()))
+        yield f"{chunks} documents are chunks with {values} values of {self.field}: {self.rule}{pool}"
 
     def judged(self, runs: Iterable[Run]) -> Dataset:
-        """A dataset of the field's values, each with the text of the chunk that the rankings show first, else its first one."""
+        """A dataset of the values, each with the text of the chunk that comes first in the rankings, else of its first chunk."""
         corpus, best = self.dataset.corpus, dict[str, str]()
         for doc in (*(doc for run in runs for doc in run.docs), *corpus):
             best.setdefault(self.values[doc], doc)
@@ -138,7 +137,7 @@ class CollapsedCorpus:
         return Dataset(self.dataset.name, Corpus(documents, source=corpus.source), self.dataset.queries, self.qrels)
 
     def document_chunks(self) -> ChunksOfDocument:
-        """The documents as chunks of the field's values."""
+        """The documents as chunks of the values."""
         of: dict[str, list[str]] = {}
         for doc, value in self.values.items():
             of.setdefault(value, []).append(doc)
@@ -147,7 +146,7 @@ class CollapsedCorpus:
 
 
 def collapse_corpus(dataset: Dataset, field: str, pool: int | None) -> CollapsedCorpus:
-    """How the dataset is brought to the field's values."""
+    """The dataset with the field value of each document."""
     values = {doc: _field_value(dataset.corpus, document, field) for doc, document in dataset.corpus.items()}
     by_value = _is_judged_by_value(dataset, values, field)
     qrels = dataset.qrels if by_value else _highest_grades(dataset.qrels, values)
@@ -164,24 +163,25 @@ def _field_value(corpus: Corpus, document: Document, field: str) -> str:
         )
         raise UsageError(f"no document has a field called {for_message(field)} to collapse to", fix=f"choose from {known}")
     what = f"document {for_message(document.id)} has no {for_message(field)} to collapse to"
-    raise InputError(what, fix="give every document one, or collapse nothing", source=corpus.source, line=document.line)
+    raise InputError(what, fix="give every document one, or leave out collapse", source=corpus.source, line=document.line)
 
 
 def _is_judged_by_value(dataset: Dataset, values: Mapping[str, str], field: str) -> bool:
-    """Whether the judgements name the field's values and not documents; both kinds together are refused."""
+    """Whether the judgements are of values instead of documents; a mix of both is refused."""
     known = set(values.values())
     pairs = [(query, doc) for query, docs in dataset.qrels.items() for doc in docs]
     document = next((pair for pair in pairs if pair[1] in values), None)
     value = next((pair for pair in pairs if pair[1] in known and pair[1] not in values), None)
     if document and value:
-        what = f"judgements of documents (query {for_message(document[0])}: {for_message(document[1])}) and of {for_message(field)} itself"
-        told = f"{what} (query {for_message(value[0])}: {for_message(value[1])}) are mixed"
-        raise InputError(told, fix="judge all by document, or all by the field", source=dataset.qrels.source)
+        of_documents = f"of documents (query {for_message(document[0])}: {for_message(document[1])})"
+        of_values = f"of {for_message(field)} (query {for_message(value[0])}: {for_message(value[1])})"
+        what = f"judgements {of_documents} and {of_values} are mixed"
+        raise InputError(what, fix="judge documents only, or values of the field only", source=dataset.qrels.source)
     return value is not None
 
 
 def _highest_grades(qrels: Qrels, values: Mapping[str, str]) -> Qrels:
-    """The highest grade of each value's chunks, with its mark; judged documents that are not there keep their own id."""
+    """The highest grade of the chunks of each value, with its judge label; unknown documents keep their id."""
     best: dict[tuple[str, str], Judgement] = {}
     for query, docs in qrels.items():
         for doc, grade in docs.items():

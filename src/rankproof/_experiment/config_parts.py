@@ -1,4 +1,4 @@
-"""Models and stores of an experiment file: a name, or a table with a name and settings, for each value and back."""
+"""Converts models and stores between values and experiment files, where they are a name or a table with settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankproof.models._download.hub import is_hub_name
 from rankproof.stores._registry import STORES, store_by_name
 
 PYTHON_PREFIX = "python:"
-"""What stands before a name of something that was made in Python, and that no file can bring back."""
+"""The prefix of a name for a value made in Python, which a file cannot create."""
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 _HOST = r"(?:[\w.-]*|\[[0-9A-Fa-f:]+\])"
 _SAFE_ADDRESS = re.compile(rf"postgres(?:ql)?://(?:[\w.-]+@)?{_HOST}(?::\d+)?(?:/[\w.-]*)?", re.ASCII)
@@ -23,7 +23,7 @@ _SAFE_PAIRS = re.compile(r"(?:(?:host|port|dbname|user)=[\w./-]+(?: +|$))+", re.
 
 
 def part_by_name(kind: PartKind, value: str | Mapping[str, Any], folder: str) -> Any:
-    """The model or store that the name or table stands for; relative paths begin at the folder."""
+    """The model or store of a name or table; relative paths start at the folder."""
     given = {"name": value} if isinstance(value, str) else dict(value)
     name = given.pop("name")
     if kind == "store":
@@ -37,10 +37,10 @@ def part_by_name(kind: PartKind, value: str | Mapping[str, Any], folder: str) ->
 
 
 def part_table(kind: PartKind, value: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The table that stands for the model or store, and what a reader must know of it."""
+    """The table of a model or store, with remarks on what is left out."""
     name, source = (STORES.name_of(type(value)), "") if kind == "store" else models.written_name(kind, value) or (None, "")
     if name is None:
-        return {"name": f"{PYTHON_PREFIX}{type(value).__name__}"}, ("what was made in Python has no name here",)
+        return {"name": f"{PYTHON_PREFIX}{type(value).__name__}"}, ("this was made in Python and has no name in a file",)
     table: dict[str, Any] = {"name": name}
     remarks: list[str] = []
     for setting in settings_of(type(value)):
@@ -56,7 +56,7 @@ def part_table(kind: PartKind, value: Any) -> tuple[dict[str, Any], tuple[str, .
 
 
 def _located(part: Any, given: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The settings with every path and source taken from the folder of the experiment file."""
+    """The settings with paths and sources relative to the folder of the experiment file made absolute."""
     roles = {setting.key: setting.option.role for setting in settings_of(part)} if isinstance(part, type) else {}
     found = dict(given)
     for key, value in given.items():
@@ -66,19 +66,19 @@ def _located(part: Any, given: Mapping[str, Any], folder: str) -> dict[str, Any]
 
 
 def absolute_path(path: str, folder: str) -> str:
-    """The path, taken from the folder where it is relative."""
+    """The absolute path; a relative path starts at the folder."""
     return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
 
 
 def _resolve_model_name(kind: models.ModelKind, name: str, folder: str) -> str:
-    """The name as it is, or the folder of weights that it leads to from the experiment file."""
+    """The name, or the absolute path of the folder of weights that it names."""
     prefix = models.source_prefix(kind, name)
     source = name.removeprefix(prefix)
     if not source.strip():
         return name
     path = absolute_path(source, folder)
     if source.startswith(_PATH_STARTS) and not os.path.isdir(path):
-        raise UsageError(f"there is no folder {for_message(source)}", fix="name a folder with weights, relative to this file")
+        raise UsageError(f"folder not found: {for_message(source)}", fix="name a folder with weights, relative to this file")
     if name in models.MODELS[kind] or not os.path.isdir(path):
         _check_source(kind, name)
         return name
@@ -86,29 +86,29 @@ def _resolve_model_name(kind: models.ModelKind, name: str, folder: str) -> str:
 
 
 def _resolve_weights(source: str, folder: str) -> str:
-    """The folder of weights that a model's setting leads to from the experiment file, or the name on the hub."""
+    """The absolute path of the folder of weights, or the hub name."""
     path = absolute_path(source, folder)
     if os.path.isdir(path):
         return path
     if source.startswith(_PATH_STARTS) or not is_hub_name(source):
         raise UsageError(
-            f"there is no folder {for_message(source)}", fix="name a folder, relative to this file, or ORGANISATION/MODEL"
+            f"folder not found: {for_message(source)}", fix="name a folder, relative to this file, or ORGANISATION/MODEL"
         )
     return source
 
 
 def _check_source(kind: models.ModelKind, name: str) -> None:
-    """Refuses what has a slash, as sources have, and is neither a folder nor a name of the hub."""
+    """Refuses a name with a slash that is neither a folder nor a hub name."""
     if "/" in name and name not in models.MODELS[kind] and not is_hub_name(name.removeprefix(models.source_prefix(kind, name))):
-        what = f"{for_message(name)} is neither a model's folder nor a name on the hub"
+        what = f"{for_message(name)} is neither a folder nor a hub name"
         raise UsageError(what, fix="name a folder, relative to this file, or ORGANISATION/MODEL")
 
 
 def _absolute_source(source: str) -> str:
-    """A folder's whole path, which means the same wherever the file is written; a hub name as it is."""
+    """The absolute path of a folder, or the hub name."""
     return absolute_path(source, "") if os.path.isdir(os.path.expanduser(source)) else source
 
 
 def _may_hold_password(dsn: Any) -> bool:
-    """Whether it says more than user, host, port and database in plain letters: there are many ways to write a password."""
+    """Whether it has more than user, host, port and database in plain letters."""
     return isinstance(dsn, str) and bool(dsn) and not (_SAFE_ADDRESS.fullmatch(dsn) or _SAFE_PAIRS.fullmatch(dsn))

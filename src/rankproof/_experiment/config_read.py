@@ -1,4 +1,4 @@
-"""Experiment.toml to Experiment."""
+"""Reads an experiment file: TOML tables to stages, with the line of every error."""
 
 from __future__ import annotations
 
@@ -24,36 +24,35 @@ SYSTEMS_KEY = "systems"
 
 
 class Builder:
-    """Builds the stages of one page; `going` holds the names on the way from a system to what it refers to."""
+    """Builds the stages of one file."""
 
     def __init__(self, toml_file: TomlFile, tables: Mapping[str, Any]) -> None:
         self._toml_file, self._tables = toml_file, tables
         self._built: dict[str, Stage] = {}
-        self._going: list[str] = []
+        # The names from a system down to the input that is being built.
+        self._open: list[str] = []
 
-    def stage(self, name: str, asked: KeyPath = ()) -> Stage:
-        """The stage of that system; `asked` is where the name stands."""
+    def stage(self, name: str, path: KeyPath = ()) -> Stage:
+        """The stage of that system; `path` is the key that names it."""
         if name not in self._tables:
-            raise self._toml_file.unknown(asked, "no system is called", name, self._tables)
-        if name in self._going:
-            circle = " -> ".join(map(for_message, (*self._going[self._going.index(name) :], name)))
-            raise self._toml_file.error(asked, f"systems refer to each other in a circle: {circle}", "break it at one of them")
+            raise self._toml_file.unknown(path, "no system is called", name, self._tables)
+        if name in self._open:
+            circle = " -> ".join(map(for_message, (*self._open[self._open.index(name) :], name)))
+            raise self._toml_file.error(path, f"systems are inputs of each other: {circle}", "change one of them")
         if name not in self._built:
-            if len(self._going) >= MAX_STAGE_DEPTH:
-                raise self._toml_file.error(
-                    asked, f"systems refer to others too deep: more than {MAX_STAGE_DEPTH} levels", TOO_MANY_STAGES_FIX
-                )
-            self._going.append(name)
+            if len(self._open) >= MAX_STAGE_DEPTH:
+                raise self._toml_file.error(path, f"the systems have more than {MAX_STAGE_DEPTH} levels", TOO_MANY_STAGES_FIX)
+            self._open.append(name)
             stage = self._stage_of((SYSTEMS_KEY, name), self._tables[name])
-            self.checked((SYSTEMS_KEY, name), lambda: stage_tree(stage, whose=f"system {for_message(name)}"))
+            self.checked((SYSTEMS_KEY, name), lambda: stage_tree(stage, name=f"system {for_message(name)}"))
             self._built[name] = stage
-            self._going.pop()
+            self._open.pop()
         return self._built[name]
 
     def _stage_of(self, path: KeyPath, table: Any) -> Stage:
         if not isinstance(table, dict):
             fix = f'write [systems.{for_message(str(path[-1]))}] and below it stage = "bm25"'
-            raise self._toml_file.error(path, f"{for_message(str(path[-1]))} is no system", fix)
+            raise self._toml_file.error(path, f"{for_message(str(path[-1]))} is not a table of a system", fix)
         part = self._class((*path, "stage"), table.get("stage"), STAGES)
         given = {key: value for key, value in table.items() if key not in EVERY}
         stage: Stage = self._value(part, path, given)
@@ -70,14 +69,14 @@ class Builder:
         return registry.load(name)
 
     def _value(self, part: Any, path: KeyPath, given: Mapping[str, Any]) -> Any:
-        """The part with its settings; the settings of a scorer are in the table of the stage that it belongs to."""
+        """The part with its settings; those of a scorer are in the table of its stage."""
         keys = keys_of(part)
         scorers = {key: self._class((*path, key), given.get(key), SCORERS) for key, one in keys.items() if is_scorer(one)}
-        theirs = {key: keys_of(scorer) for key, scorer in scorers.items()}
-        self._refuse_unknown([*keys, *(key for each in theirs.values() for key in each)], path, given)
+        scorer_keys = {key: keys_of(scorer) for key, scorer in scorers.items()}
+        self._refuse_unknown([*keys, *(key for each in scorer_keys.values() for key in each)], path, given)
         found = {keys[key].field: self._part(keys[key], (*path, key), given[key]) for key in given if key in keys}
         for key, scorer in scorers.items():
-            own = {one: value for one, value in given.items() if one in theirs[key]}
+            own = {one: value for one, value in given.items() if one in scorer_keys[key]}
             found[keys[key].field] = self._value(scorer, path, own)
         self._refuse_missing(keys, path, given)
         return self.checked(path, lambda: part(**found), keys)
@@ -95,23 +94,23 @@ class Builder:
         return tuple(value) if isinstance(value, list) else value
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
-        """What `make` gives; its refusal is told at the line of the key that it speaks of, else of the path."""
+        """The value that `make` gives; its error gets the line of the key that it names, else of the path."""
         try:
             return make()
         except UsageError as error:
-            key, what = self._spoken_of(error.what, path, keys or {})
+            key, what = self._key_of_error(error.what, path, keys or {})
             raise self._toml_file.error((*path, *key), mask_secrets(what, ()), error.fix) from None
         except TypeError as error:
-            raise self._toml_file.error(path, f"a setting does not fit ({error})", "see docs/experiments.md") from None
+            raise self._toml_file.error(path, f"invalid setting ({error})", "see docs/experiments.md") from None
 
-    def _spoken_of(self, what: str, path: KeyPath, keys: Mapping[str, Setting]) -> tuple[list[str], str]:
-        """The key whose part a message begins with, or whose value it shows, and the message with that key's name."""
+    def _key_of_error(self, what: str, path: KeyPath, keys: Mapping[str, Setting]) -> tuple[list[str], str]:
+        """The key that a message starts with or whose value it shows, and the message with that key."""
         table = self._toml_file.inside(path) if keys else {}
         for name, setting in keys.items():
             if what.startswith(f"{setting.field} "):
                 return [name], name + what.removeprefix(setting.field)
-        shows = [name for name in keys if isinstance(table.get(name), str) and table[name] and for_message(table[name]) in what]
-        return shows[:1], what
+        shown = [name for name in keys if isinstance(table.get(name), str) and table[name] and for_message(table[name]) in what]
+        return shown[:1], what
 
     def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, given: Mapping[str, Any]) -> None:
         for key in given:
@@ -125,27 +124,27 @@ class Builder:
 
 
 def _toml_type_name(value: Any) -> str:
-    """What a value of TOML is called."""
+    """The type of a TOML value in words."""
     kinds = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or time")
 
 
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
-    """The experiment in the file; relative paths in it begin at the file's own folder."""
-    page = read_toml(path)
-    _check_top_level(page)
-    top = page.values
-    builder = Builder(page, top[SYSTEMS_KEY])
-    asked = {
-        "name": os.path.splitext(os.path.basename(page.source))[0],
+    """The experiment in the file; relative paths start at the folder of the file."""
+    toml_file = read_toml(path)
+    _check_top_level(toml_file)
+    top = toml_file.values
+    builder = Builder(toml_file, top[SYSTEMS_KEY])
+    settings = {
+        "name": os.path.splitext(os.path.basename(toml_file.source))[0],
         **{key: value for key, value in top.items() if key != SYSTEMS_KEY},
-        "systems": _build_systems(page, builder),
+        "systems": _build_systems(toml_file, builder),
     }
     if "dataset" in top:
-        asked["dataset"] = _dataset_path(page, top["dataset"])
+        settings["dataset"] = _dataset_path(toml_file, top["dataset"])
     if "measures" in top:
-        asked["measures"] = _parse_measures(builder, top["measures"])
-    experiment: Experiment = builder.checked((), lambda: Experiment(**asked), TOP)
+        settings["measures"] = _parse_measures(builder, top["measures"])
+    experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)
     return experiment
 
 
@@ -160,11 +159,11 @@ def _check_top_level(toml_file: TomlFile) -> None:
             raise toml_file.error((key,), f"{key} is not {words}", f"write {words}")
     systems = toml_file.values.get(SYSTEMS_KEY)
     if not isinstance(systems, dict) or not systems:
-        raise toml_file.error((SYSTEMS_KEY,), "there is no system", 'write [systems.bm25] and below it stage = "bm25"')
+        raise toml_file.error((SYSTEMS_KEY,), "the file has no system", 'write [systems.bm25] and below it stage = "bm25"')
 
 
 def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]:
-    """Every system but the hidden ones; those are read as well, for a fault in them is one."""
+    """Every system but the hidden ones, which are read and checked as well."""
     tables = toml_file.values[SYSTEMS_KEY]
     stages = {name: builder.stage(name, (SYSTEMS_KEY, name)) for name in tables}
     for name in tables:
@@ -174,19 +173,19 @@ def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]
             raise toml_file.error((SYSTEMS_KEY, name), "a system has no name", "name it, as in [systems.bm25]")
     found = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
     if not found:
-        raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "show at least one: leave out hidden")
+        raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "remove hidden from at least one")
     return found
 
 
 def _dataset_path(toml_file: TomlFile, name: str) -> str:
-    """The dataset's absolute path, or the name of one that is no path."""
+    """The absolute path of the dataset, or its name if it is not a path."""
     if name == SAMPLE or is_irds_name(name):
         return name
     if name.startswith(PYTHON_PREFIX):
         raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", "name a folder, or sample")
     path = absolute_path(name, toml_file.folder)
     if not name or "\0" in name or not os.path.exists(path):
-        raise toml_file.error(("dataset",), f"there is no dataset {name}", "name a folder, relative to this file, or sample")
+        raise toml_file.error(("dataset",), f"dataset not found: {name}", "name a folder, relative to this file, or sample")
     return path
 
 

@@ -15,7 +15,7 @@ from rankproof.stores._base import Store
 
 PartKind = Literal["encoder", "cross-encoder", "chat", "store"]
 Takes = tuple[str, Callable[[Any], bool]]
-"""What a key takes in words, and whether a value fits."""
+"""The words for what a key takes, and whether a value fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class SystemTable:
     """The keys of every system."""
 
     stage: Annotated[str, Option("the kind of system")]
-    hidden: Annotated[bool, Option("true for a system that only others use and that gets no results of its own (false)")] = False
+    hidden: Annotated[bool, Option("true for a system that is only an input of others, without results (false)")] = False
 
 
 def keys_of(part: Any) -> dict[str, Setting]:
@@ -57,7 +57,7 @@ def is_scorer(setting: Setting) -> bool:
 
 
 def takes(setting: Setting) -> Takes:
-    """What a key takes; a type that no file can hold takes anything, and is left to the part to check."""
+    """What a key takes; a type without a TOML form takes anything, and the part checks it."""
     if part_kind(setting):
         return 'a name, or a table like {name = "…"}', _is_named
     if is_system(setting):

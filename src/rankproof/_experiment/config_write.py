@@ -1,4 +1,4 @@
-"""And back."""
+"""Writes an experiment as TOML: the experiment with all its settings, and the commented starter file."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from rankproof.stages._registry import SCORERS, STAGES
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    """A system's keys, and what a reader must know of those that are not there."""
+    """The keys of a system, with remarks on what is left out."""
 
     values: Mapping[str, Any]
     remarks: tuple[str, ...] = ()
 
 
 def top_table(experiment: Experiment) -> dict[str, Any]:
-    """What stands above the systems; None where nothing was asked for."""
+    """The keys above the systems; None for those that are not set."""
     values = {key: getattr(experiment, setting.field) for key, setting in TOP.items()}
     measures = None if experiment.measures is None else [str(measure) for measure in experiment.measures]
     return values | {"dataset": _dataset_name(experiment.dataset), "measures": measures}
 
 
 def system_tables(systems: Mapping[str, Stage]) -> dict[str, TomlTable]:
-    """Every system in order; a part that is none of them stands before the first that needs it, under a name of its own."""
+    """Every system in order; an input that is not a system comes before the first that needs it, as a hidden system."""
     names = {stage: name for name, stage in reversed(list(systems.items()))}
     taken = set(systems)
     tables: dict[str, TomlTable] = {}
@@ -59,7 +59,7 @@ def _system_table(stage: Stage, names: Mapping[Stage, str], *, hidden: bool) -> 
 
 
 def _component_values(part: Any, names: Mapping[Stage, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The keys of a stage or scorer; those of a scorer follow the key that names it."""
+    """The keys of a stage or scorer; those of a scorer follow the key with its name."""
     found: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
     for setting in settings_of(type(part)):
@@ -107,15 +107,15 @@ def _dataset_name(dataset: Dataset | StrPath) -> str:
 
 _FILE_COMMENT = """\
 # An experiment of rankproof: systems by name, each a stage, on one dataset.
-# Systems refer to each other by name, in any order. Only `stage`, `of`, `by` and `model` are needed:
-# what else stands here is what holds without it.
+# Systems use each other as inputs by name, in any order. Only `stage`, `of`, `by` and `model` are required:
+# every other key has its default value.
 """
 _EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
 _COMMENT_COLUMN = 44
 
 
 def experiment_toml(experiment: Experiment) -> str:
-    """The whole experiment with every setting; passwords, and what was made in Python, are not in it, and a comment says so."""
+    """The experiment with every setting, without passwords and values made in Python; a comment says what is left out."""
     lines = [f"{key} = {toml_value(value)}" for key, value in top_table(experiment).items() if value is not None]
     for name, table in system_tables(experiment.systems).items():
         lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *(f"# {remark}" for remark in table.remarks)]
@@ -124,37 +124,37 @@ def experiment_toml(experiment: Experiment) -> str:
 
 
 def starter_toml() -> str:
-    """The default ladder on the sample, each key explained where it comes first."""
+    """The default systems on the sample, with a comment at the first use of each key."""
     from rankproof._experiment.experiment import default_systems
 
     experiment = Experiment(default_systems(wordllama=True, minilm=True))
-    told: set[tuple[str, str]] = set()
+    explained: set[tuple[str, str]] = set()
     lines = [_FILE_COMMENT, *_top_lines(experiment)]
     for name, table in system_tables(experiment.systems).items():
-        lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *_explain_keys(table, told)]
+        lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *_explain_keys(table, explained)]
     return "\n".join(lines) + "\n"
 
 
 def _top_lines(experiment: Experiment) -> Iterator[str]:
-    """Every key above the systems; what is not asked for stands there as a comment."""
+    """Every key above the systems; those that are not set are comments."""
     for key, value in top_table(experiment).items():
-        asked = value is not None
-        line = f"{key} = {toml_value(value if asked else _EXAMPLE_VALUES[key])}"
-        yield _with_comment(line if asked else f"# {line}", TOP[key].option.description)
+        is_set = value is not None
+        line = f"{key} = {toml_value(value if is_set else _EXAMPLE_VALUES[key])}"
+        yield _with_comment(line if is_set else f"# {line}", TOP[key].option.description)
 
 
-def _explain_keys(table: TomlTable, told: set[tuple[str, str]]) -> Iterator[str]:
+def _explain_keys(table: TomlTable, explained: set[tuple[str, str]]) -> Iterator[str]:
     stage = table.values["stage"]
     keys = _possible_options(table.values)
     for key, value in table.values.items():
         line = f"{key} = {toml_value(value)}"
         about = STAGES.summary(stage) if key == "stage" else keys[key].option.description
-        yield line if (stage, key) in told else _with_comment(line, about)
-        told.add((stage, key))
+        yield line if (stage, key) in explained else _with_comment(line, about)
+        explained.add((stage, key))
 
 
 def _possible_options(values: Mapping[str, Any]) -> Mapping[str, Setting]:
-    """Everything that may stand in the table."""
+    """Every key of the table's stage and scorers."""
     own = keys_of(STAGES.load(values["stage"]))
     scorers = [keys_of(SCORERS.load(values[key])) for key, setting in own.items() if is_scorer(setting)]
     return {**EVERY, **own, **{key: setting for keys in scorers for key, setting in keys.items()}}

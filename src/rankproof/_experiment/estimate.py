@@ -1,4 +1,4 @@
-"""What an experiment would ask of language models, counted before anything is built or asked."""
+"""Estimates the calls and cost of an experiment before anything is built or called."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rankproof.models._chat.base import ChatModel, chat_name
 from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
 
 _ModelRequests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel, Estimate]]
-"""By the documents, what changed the queries, and the stage: the model, and what it is asked."""
+"""By corpus, query rewriting stages and stage: the model and its estimated calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCost:
-    """Calls, tokens and money of a system and all that it rests on; not `is_priced` where a model that it asks has no price."""
+    """Calls, tokens and money of a system with its inputs; `is_priced` is False where a model has no price."""
 
     models: tuple[str, ...]
     estimate: Estimate
@@ -31,7 +31,7 @@ class SystemCost:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """Every system by name, and all together: what two systems share is asked for once. `queries` is how many are asked."""
+    """Every system by name, and the total, in which calls that systems share count once."""
 
     systems: dict[str, SystemCost]
     total: SystemCost
@@ -39,7 +39,7 @@ class CostEstimate:
 
 
 def estimate_cost(experiment: Experiment) -> CostEstimate:
-    """The most that each system asks, but for attempts that a reply of no use leads to; what journals hold costs nothing."""
+    """The calls of each system without retries; cached replies will cost less."""
     dataset = load_dataset(experiment)
     check_fields_exist(experiment.systems, dataset.corpus)
     queries = select_queries(experiment, dataset).queries(dataset)
@@ -53,14 +53,14 @@ def estimate_cost(experiment: Experiment) -> CostEstimate:
                 if isinstance(part, EstimatesCost) and part.chat is not None
             }
     systems = {name: _system_cost(requests) for name, requests in found.items()}
-    together = {key: asked for requests in found.values() for key, asked in requests.items()}
-    return CostEstimate(systems, _system_cost(together), len(queries))
+    shared = {key: request for requests in found.values() for key, request in requests.items()}
+    return CostEstimate(systems, _system_cost(shared), len(queries))
 
 
 def _stages_in_context(
     stage: Stage, context: BuildContext, changed: tuple[Stage, ...] = ()
 ) -> Iterator[tuple[Stage, BuildContext, tuple[Stage, ...]]]:
-    """The stage and all that it rests on, each with the documents that it searches and the stages that change its queries."""
+    """The stage and its inputs at any level, each with its corpus and the stages that rewrite its queries."""
     yield stage, context, changed
     inputs = stage.inputs()
     if inputs and isinstance(stage, ReplacesCorpus):
@@ -74,9 +74,9 @@ def _stages_in_context(
 def _system_cost(requests: _ModelRequests) -> SystemCost:
     estimate, money, models = Estimate(), 0.0, dict[str, None]()
     is_priced = True
-    for model, asked in requests.values():
-        estimate += asked
-        money += asked.usage(model.price_in, model.price_out).money
-        is_priced = is_priced and bool(model.price_in or model.price_out or not asked.calls)
+    for model, request in requests.values():
+        estimate += request
+        money += request.usage(model.price_in, model.price_out).money
+        is_priced = is_priced and bool(model.price_in or model.price_out or not request.calls)
         models[chat_name(model)] = None
     return SystemCost(tuple(models), estimate, money, is_priced)

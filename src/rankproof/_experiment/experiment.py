@@ -1,4 +1,4 @@
-"""Experiment, default_systems, relations."""
+"""Experiment: named systems on a dataset; the default systems; how systems relate to each other."""
 
 from __future__ import annotations
 
@@ -26,64 +26,62 @@ from rankproof.stages._scorers import MaxSim
 
 MAX_STAGE_DEPTH = 50
 MAX_STAGES = 1000
-TOO_MANY_STAGES_FIX = "let systems refer to fewer others"
+TOO_MANY_STAGES_FIX = "use fewer other systems as inputs"
 
 
-def stage_tree(stage: Stage, look: Callable[[Any], None] = lambda part: None, whose: str = "a system") -> tuple[Stage, ...]:
-    """The stage and all that it rests on, each object once, lowest first; `look` sees each before it is asked for its parts.
+def stage_tree(stage: Stage, check: Callable[[Any], None] = lambda part: None, name: str = "a system") -> tuple[Stage, ...]:
+    """The stage and all its inputs, each object once, inputs first; `check` sees each before its inputs are read.
 
-    A system that no machine would be done with is refused.
+    A system with too many levels or stages is refused.
     """
-    walk = _StageWalk(look, whose)
-    walk.extent(stage, 0)
-    return tuple(part for part, _, _ in walk.known.values())
+    walk = _StageWalk(check, name)
+    walk.visit(stage, 0)
+    return tuple(part for part, _, _ in walk.visited.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _StageWalk:
-    """What was seen on the way: by its id each part, the levels and the parts below it."""
+    """The visited stages by object id, each with its number of levels and of stages."""
 
-    look: Callable[[Any], None]
-    whose: str
-    known: dict[int, tuple[Stage, int, int]] = field(default_factory=dict)
+    check: Callable[[Any], None]
+    name: str
+    visited: dict[int, tuple[Stage, int, int]] = field(default_factory=dict)
 
-    def extent(self, stage: Stage, above: int) -> tuple[int, int]:
-        """Levels and parts; a part that is named again is not looked at again, but counts again."""
-        if id(stage) not in self.known:
-            self.look(stage)
-            self._refuse(above + 1, len(self.known))
-            inputs = [self.extent(part, above + 1) for part in stage.inputs()]
-            levels, parts = 1 + max((each[0] for each in inputs), default=0), 1 + sum(each[1] for each in inputs)
-            self._refuse(levels, parts)
-            self.known[id(stage)] = stage, levels, parts
-        return self.known[id(stage)][1:]
+    def visit(self, stage: Stage, depth: int) -> tuple[int, int]:
+        """The levels and stages; a stage that occurs again is not checked again, but counts again."""
+        if id(stage) not in self.visited:
+            self.check(stage)
+            self._check_size(depth + 1, len(self.visited))
+            inputs = [self.visit(part, depth + 1) for part in stage.inputs()]
+            levels, stages = 1 + max((each[0] for each in inputs), default=0), 1 + sum(each[1] for each in inputs)
+            self._check_size(levels, stages)
+            self.visited[id(stage)] = stage, levels, stages
+        return self.visited[id(stage)][1:]
 
-    def _refuse(self, levels: int, parts: int) -> None:
+    def _check_size(self, levels: int, stages: int) -> None:
         if levels > MAX_STAGE_DEPTH:
-            raise UsageError(
-                f"{self.whose} rests on others, too deep: more than {MAX_STAGE_DEPTH} levels", fix=TOO_MANY_STAGES_FIX
-            )
-        if parts > MAX_STAGES:
-            what = f"{self.whose} rests on more than {MAX_STAGES} parts, each counted as often as it is named"
+            raise UsageError(f"{self.name} has more than {MAX_STAGE_DEPTH} levels of stages", fix=TOO_MANY_STAGES_FIX)
+        if stages > MAX_STAGES:
+            what = f"{self.name} has more than {MAX_STAGES} stages, each counted as often as it is used"
             raise UsageError(what, fix=TOO_MANY_STAGES_FIX)
 
 
 def check_lost_answers(systems: Mapping[str, Stage], measures: Sequence[Measure] | None) -> None:
-    """Refuses a system that joins answering ones without answering itself, where answers are to be measured."""
-    asked = [measure for measure in measures or () if isinstance(measure, AnswerMeasure)]
-    lost = [name for name, stage in systems.items() if asked and loses_answers(stage)]
+    """Refuses a system that fuses answering systems without answering itself, where answers are measured."""
+    measured = [measure for measure in measures or () if isinstance(measure, AnswerMeasure)]
+    lost = [name for name, stage in systems.items() if measured and loses_answers(stage)]
     if lost:
-        what = f"system {for_message(lost[0])} joins rankings that come with answers, and has no answer for {asked[0]} to measure"
-        raise UsageError(what, fix="join what ranks, and answer above that: Extract(RRF((BM25(), Dense(MiniLM()))))")
+        what = f"system {for_message(lost[0])} fuses systems that answer and has no answer of its own for {measured[0]}"
+        raise UsageError(what, fix="fuse the rankings and answer after that: ExtractAnswer(RRF((BM25(), Dense(MiniLM()))))")
 
 
 def loses_answers(stage: Stage) -> bool:
-    """Whether something below answers, and the stage itself does not."""
+    """Whether an input answers and the stage itself does not."""
     return not gives_answers(stage) and any(map(gives_answers, stage_tree(stage)))
 
 
 def gives_answers(stage: Stage) -> bool:
-    """Whether the stage answers, or keeps the answers of the only stage below it."""
+    """Whether the stage answers, or passes on the answers of its only input."""
     inputs = stage.inputs()
     return getattr(stage, "kind", None) == "answer" or (len(inputs) == 1 and gives_answers(inputs[0]))
 
@@ -92,7 +90,7 @@ _STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, input
 
 
 class Systems(Mapping[str, Stage]):
-    """Name to stage; what is no name or no stage is refused."""
+    """Name to stage; an empty name and a value that is not a stage are refused."""
 
     __slots__ = ("_stages",)
 
@@ -101,7 +99,7 @@ class Systems(Mapping[str, Stage]):
             raise UsageError("the experiment has no system", fix='name at least one, as in {"bm25": BM25()}')
         for name, stage in systems.items():
             if not isinstance(name, str) or not name:
-                raise UsageError(f"a system is called {for_message(repr(name))}", fix="give it a name of text, not empty")
+                raise UsageError(f"{for_message(repr(name))} is not a name of a system", fix="give it a text that is not empty")
             _check_is_stage(name, stage)
         self._stages = dict(systems)
 
@@ -122,21 +120,21 @@ class Systems(Mapping[str, Stage]):
 
 
 def _check_is_stage(name: str, value: Any) -> None:
-    def refuse(part: Any) -> UsageError:
-        return UsageError(f"system {for_message(name)} rests on a {type(part).__name__}, which is no stage", fix=_STAGE_FIX)
+    def error(part: Any) -> UsageError:
+        return UsageError(f"system {for_message(name)} has a {type(part).__name__}, which is not a stage", fix=_STAGE_FIX)
 
-    def look(part: Any) -> None:
+    def check(part: Any) -> None:
         if not _has_stage_members(part):
-            raise refuse(part)
+            raise error(part)
 
-    for part in stage_tree(value, look, f"system {for_message(name)}"):
+    for part in stage_tree(value, check, f"system {for_message(name)}"):
         if not _is_hashable(part):
-            raise refuse(part)
+            raise error(part)
 
 
 def _has_stage_members(value: Any) -> bool:
-    whole = all(hasattr(value, part) for part in ("depth", "inputs", "build"))
-    return whole and is_dataclass(value) and not isinstance(value, type)
+    has_all = all(hasattr(value, part) for part in ("depth", "inputs", "build"))
+    return has_all and is_dataclass(value) and not isinstance(value, type)
 
 
 def _is_hashable(value: Any) -> bool:
@@ -152,11 +150,12 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is to be climbed: the systems in their order, on one dataset.
+    """Named systems to run on one dataset.
 
     `dataset` is a Dataset, the path of one, or "sample"; `measures` are values or names, None means the default set. `limit`
-    draws so many of the judged queries by `seed`. `collapse` names the field of the documents, an URL for instance, that rankings
-    and judgements are brought to where the documents are chunks; `pool` keeps the first so many chunks of a ranking before that.
+    samples that many of the judged queries with `seed`. If the documents are chunks, `collapse` names their field with the
+    document, such as a URL, and rankings and judgements are collapsed to its values; `pool` is how many chunks of a ranking
+    are collapsed.
     """
 
     systems: Mapping[str, Stage]
@@ -170,10 +169,10 @@ class Experiment:
         Sequence[Measure | str] | None, Option("the measures, the main one first (the usual set)", typed=tuple[str, ...])
     ] = None
     rel: Annotated[int, Option("the lowest grade that counts as relevant (1)", least=1)] = 1
-    limit: Annotated[int | None, Option("run only so many of the judged queries, drawn by the seed (all)", least=1)] = None
-    seed: Annotated[int, Option("draws the queries of `limit` (0)", least=0)] = 0
+    limit: Annotated[int | None, Option("run a random sample of so many judged queries (all)", least=1)] = None
+    seed: Annotated[int, Option("seed of the sample of `limit` (0)", least=0)] = 0
     collapse: Annotated[str | None, Option("if documents are chunks: the field of their document, such as url (none)")] = None
-    pool: Annotated[int | None, Option("collapse the first so many chunks of a ranking only (all)", least=1)] = None
+    pool: Annotated[int | None, Option("collapse only so many chunks of a ranking, from the top (all)", least=1)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
@@ -185,7 +184,7 @@ class Experiment:
         if self.collapse == "":
             raise UsageError("collapse names no field", fix="name a field of the documents, such as url, or leave it out")
         if self.pool is not None and self.collapse is None:
-            raise UsageError("pool counts chunks, and nothing is collapsed", fix='say collapse = "url", or leave out pool')
+            raise UsageError("pool needs collapse", fix='add collapse = "url", or leave out pool')
 
 
 def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
@@ -196,31 +195,31 @@ def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
 
 
 MODELS = ("wordllama", "minilm")
-"""The encoders of the default ladder; the hybrids take the last one whose weights are in the cache."""
+"""The encoders of the default systems; the hybrids use the last one whose weights are in the cache."""
 
 
 def default_systems(*, wordllama: bool | None = None, minilm: bool | None = None) -> dict[str, Stage]:
-    """The systems whose weights are in the cache; `wordllama` and `minilm` choose theirs whether or not the weights are there."""
+    """The default systems whose weights are in the cache; `wordllama` and `minilm` add or leave out theirs in any case."""
     bm25 = BM25()
-    ladder: dict[str, Stage] = {"bm25-title": BM25(fields=("title",)), "bm25": bm25}
+    systems: dict[str, Stage] = {"bm25-title": BM25(fields=("title",)), "bm25": bm25}
     if _is_there("wordllama") if wordllama is None else wordllama:
-        ladder["static"] = Dense(encoder_by_name("wordllama"))
+        systems["static"] = Dense(encoder_by_name("wordllama"))
     if _is_there("minilm") if minilm is None else minilm:
-        ladder["minilm"] = Dense(encoder_by_name("minilm"))
-    dense = ladder.get("minilm") or ladder.get("static")
+        systems["minilm"] = Dense(encoder_by_name("minilm"))
+    dense = systems.get("minilm") or systems.get("static")
     if dense is not None:
         hybrid = Fuse((bm25, dense), method="combsum", norm="z-score")
-        ladder |= {"hybrid-rrf": RRF((bm25, dense)), "hybrid-z": hybrid}
-        if "minilm" in ladder:
-            ladder["late-interaction"] = Rerank(hybrid, MaxSim(encoder_by_name("minilm")), weight=0.5)
-    return ladder
+        systems |= {"hybrid-rrf": RRF((bm25, dense)), "hybrid-z": hybrid}
+        if "minilm" in systems:
+            systems["late-interaction"] = Rerank(hybrid, MaxSim(encoder_by_name("minilm")), weight=0.5)
+    return systems
 
 
 def missing_weights() -> str:
-    """Which encoders of the ladder have no weights in the cache, and the command that gets them."""
+    """Which encoders have no weights in the cache, and the command that downloads them."""
     missing = [name for name in MODELS if not _is_there(name)]
     fix = f"run: rankproof models get {' '.join(missing)}"
-    return f"no weights of {' and '.join(missing)}, so the systems that need them are left out; {fix}"
+    return f"the weights of {' and '.join(missing)} are not downloaded, so the systems that need them are left out; {fix}"
 
 
 def _is_there(name: str) -> bool:
@@ -228,10 +227,10 @@ def _is_there(name: str) -> bool:
 
 
 def system_kind(stage: Stage) -> SystemKind:
-    """Whether the stage finds documents, joins rankings, reorders one, or is of the kind that it says itself."""
-    own = getattr(stage, "kind", None)
-    if own in get_args(SystemKind):
-        return cast(SystemKind, own)
+    """The kind that the stage declares, else retrieval, fusion or rerank by its inputs."""
+    declared = getattr(stage, "kind", None)
+    if declared in get_args(SystemKind):
+        return cast(SystemKind, declared)
     inputs = stage.inputs()
     if not inputs:
         return "retrieval"
@@ -239,23 +238,23 @@ def system_kind(stage: Stage) -> SystemKind:
 
 
 def stage_with_inputs(stage: Stage) -> tuple[Stage, ...]:
-    """The stage and every distinct stage that it rests on, lowest first."""
+    """The stage and its distinct inputs at any level, inputs first."""
     return tuple(dict.fromkeys(stage_tree(stage)))
 
 
 def baselines_of(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
-    """For each system the one it is measured against: the best of those it is made of; for one made of none, the one before it.
+    """The baseline of each system: the best of its inputs; for a system without inputs, the previous system.
 
-    A system whose parts are all hidden is measured against none: what stands before it is no part of it.
+    A system whose inputs are all hidden has no baseline: the previous system is not part of it.
     """
     names = {stage: name for name, stage in reversed(list(systems.items()))}
     first = {system.name: next(iter(system.measures.values())) for system in result.systems}
-    worth = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
+    quality = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
     baseline: dict[str, str | None] = {}
-    before = None
+    previous = None
     for name, stage in systems.items():
         inputs = stage.inputs()
         parts = [names[part] for part in inputs if part in names]
-        baseline[name] = max(parts, key=worth.__getitem__, default=None) if inputs else before
-        before = name
+        baseline[name] = max(parts, key=quality.__getitem__, default=None) if inputs else previous
+        previous = name
     return baseline

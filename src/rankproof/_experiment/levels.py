@@ -1,4 +1,4 @@
-"""Document and chunk level."""
+"""Evaluates rankings at the level of the judgements and, where systems rank chunks, at the level of chunks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ CHUNKS_JUDGED_NOTE = "chunks are judged as the dataset judges them"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChunkRanks:
-    """A system's rankings of chunks, and where the judgements of those come from: None where they are the dataset's own.
+    """A system's rankings of chunks; `document_chunks` is None where the dataset judges chunks itself.
 
-    `most` is how many of the first chunks the documents were taken from, `keeps` how many of those documents were kept.
+    `max_chunks` is how many top chunks were collapsed, `depth` how many documents were kept. Systems with the same `key` have
+    the same chunks.
     """
 
     rankings: Sequence[Ranking]
@@ -41,7 +42,7 @@ class ChunkRanks:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChunkLevel:
-    """The values of the systems that rank chunks; None where there is none. `qrels` are the judgements, by system."""
+    """The values of the systems that rank chunks, None where there is none, and their judgements by system."""
 
     result: Result | None = None
     qrels: Mapping[str, Qrels] = field(default_factory=dict)
@@ -52,13 +53,13 @@ class ChunkLevel:
 def chunk_rankings(
     stage_runs: Mapping[str, StageRun], runner: StageRunner, collapse: CollapsedCorpus | None
 ) -> dict[str, ChunkRanks]:
-    """Every system that ranks chunks: all of them where the documents are chunks, else those with a Chunked on top."""
+    """The systems that rank chunks: all of them where the documents are chunks, else those of a Chunked stage."""
     if collapse:
-        pieces = collapse.document_chunks() if collapse.by_value else None
+        chunks = collapse.document_chunks() if collapse.by_value else None
         each = {name: _max_chunks(collapse.pool, stage_run.stage.depth) for name, stage_run in stage_runs.items()}
         return {
-            name: ChunkRanks(stage_runs[name].output.rankings, pieces, "", most, len(collapse.values))
-            for name, most in each.items()
+            name: ChunkRanks(stage_runs[name].output.rankings, chunks, "", max_chunks, len(collapse.values))
+            for name, max_chunks in each.items()
         }
     found = {name: _chunk_ranks_of(stage_run, runner) for name, stage_run in stage_runs.items()}
     return {name: ranks for name, ranks in found.items() if ranks}
@@ -71,7 +72,7 @@ def evaluate_chunks(
     queries: Sequence[str],
     options: EvaluateOptions,
 ) -> ChunkLevel:
-    """The measures of every system that ranks chunks; `queries` are those asked, in the order of the rankings."""
+    """The measures of every system that ranks chunks; `queries` has the order of the rankings."""
     known: dict[str, ChunkGrades] = {}
     systems: list[SystemResult] = []
     judged: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ def _chunk_qrels(document_chunks: ChunksOfDocument | None, dataset: Dataset, opt
 
 
 def _chunk_ranks_of(stage_run: StageRun, runner: StageRunner) -> ChunkRanks | None:
-    """The ranking below the first Chunked, where nothing above it changes its order: an answer, another wording of the query."""
+    """The input ranking of the first Chunked stage, if no stage after it changes the order of its ranking."""
     while not isinstance(stage_run.stage, Chunked):
         if len(stage_run.inputs) != 1 or not _same_order(stage_run, stage_run.inputs[0]):
             return None
@@ -107,40 +108,40 @@ def _chunk_ranks_of(stage_run: StageRun, runner: StageRunner) -> ChunkRanks | No
     for chunk in context.corpus.values():
         of.setdefault(chunk.fields[DOCUMENT], []).append(chunk.id)
     documents = runner.context.corpus
-    pieces = ChunksOfDocument(context.corpus, of, lambda doc: documents[doc].text)
-    most = _max_chunks(stage.pool, stage.stage.depth)
-    return ChunkRanks(stage_run.inputs[0].output.rankings, pieces, context.corpus_key, most, stage.depth)
+    chunks = ChunksOfDocument(context.corpus, of, lambda doc: documents[doc].text)
+    max_chunks = _max_chunks(stage.pool, stage.stage.depth)
+    return ChunkRanks(stage_run.inputs[0].output.rankings, chunks, context.corpus_key, max_chunks, stage.depth)
 
 
 def _max_chunks(pool: int | None, depth: int) -> int:
     return depth if pool is None else min(pool, depth)
 
 
-def _same_order(above: StageRun, inputs: StageRun) -> bool:
-    pairs = zip(above.output.rankings, inputs.output.rankings, strict=True)
-    return all(own[0] == under[0] for own, under in pairs)
+def _same_order(stage_run: StageRun, of_input: StageRun) -> bool:
+    pairs = zip(stage_run.output.rankings, of_input.output.rankings, strict=True)
+    return all(own[0] == other[0] for own, other in pairs)
 
 
 def _cut_notes(ranks: Mapping[str, ChunkRanks], known: Mapping[str, ChunkGrades]) -> Iterator[str]:
     for key, grades in known.items():
         if count := len(grades.cut):
             names = ", ".join(name for name, one in ranks.items() if one.key == key)
-            fate = "query in two: it counts 0" if count == 1 else "queries in two: they count 0"
-            yield f"{names}: chunking cut the answer of {count} {fate} at chunk level; a larger overlap keeps answers whole"
+            queries = "query: it counts" if count == 1 else "queries: they count"
+            yield f"{names}: chunking split the answer of {count} {queries} 0 at chunk level; increase the overlap"
 
 
 def dataset_notes(dataset: Dataset, selected: Sequence[str]) -> Iterator[str]:
-    """Judged documents that are not there, and drawn queries that cannot be asked."""
+    """Notes on judged documents that are not in the corpus, and on selected queries without text."""
     if missing := len(dataset.missing_documents()):
         noun, verb, them = ("document", "is", "it") if missing == 1 else ("documents", "are", "them")
         yield f"{missing} judged {noun} {verb} not in the corpus: no system can find {them}"
     if missing := sum(query not in dataset.queries for query in selected):
-        asked = "query has no text: it counts 0" if missing == 1 else "queries have no text: they count 0"
-        yield f"{missing} judged {asked} for every system"
+        queries = "query has no text: it counts 0" if missing == 1 else "queries have no text: they count 0"
+        yield f"{missing} judged {queries} for every system"
 
 
 def depth_notes(systems: Mapping[str, Stage], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:
-    """For each depth at which rankings were cut, the measures that would have looked further."""
+    """For each depth that rankings were truncated at, a note on the measures with a larger cutoff."""
     cut: dict[int, list[str]] = {}
     for name, stage in systems.items():
         if stage.depth < documents and _longest_ranking(runs[name]) >= stage.depth:
@@ -148,9 +149,8 @@ def depth_notes(systems: Mapping[str, Stage], runs: Mapping[str, Run], result: R
     for depth, names in cut.items():
         measures = [one.measure for one in result.systems[0].measures.values()]
         if deeper := [str(measure) for measure in measures if isinstance(measure, CutoffMeasure) and measure.depth > depth]:
-            verb = "looks" if len(deeper) == 1 else "look"
-            whose = f"the rankings of {', '.join(names)}"
-            yield f"{', '.join(deeper)} {verb} deeper than the {depth} documents that {whose} keep: raise depth to see more"
+            verb = "has a cutoff" if len(deeper) == 1 else "have cutoffs"
+            yield f"{', '.join(deeper)} {verb} beyond depth {depth} of {', '.join(names)}: increase depth"
 
 
 def _longest_ranking(run: Run) -> int:
@@ -158,20 +158,21 @@ def _longest_ranking(run: Run) -> int:
 
 
 def pool_notes(ranks: Mapping[str, ChunkRanks], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:
-    """For each system whose chunks came to fewer documents than a measure looks at, how often and which measures."""
+    """For each system whose chunks give fewer documents than a measure's cutoff, how often and which measures."""
     measures = [one.measure for one in result.systems[0].measures.values() if isinstance(one.measure, CutoffMeasure)]
     for name, one in ranks.items():
         short = _short_rankings(one, runs[name], min(documents, one.depth))
         if deeper := [measure for measure in measures if short and measure.depth > min(short)]:
             wanted = min(max(measure.depth for measure in deeper), documents)
             queries = f"{sum(count < wanted for count in short)} of {len(one.rankings)} queries"
-            few = f"fewer than {wanted} documents ({min(short)} at the fewest)"
-            told = f"for {queries} the first {one.max_chunks} chunks come from {few}, and {', '.join(map(str, deeper))} would look further"
-            yield f"{name}: {told}: raise pool, or the depth of what ranks chunks"
+            few = f"fewer than {wanted} documents (minimum {min(short)})"
+            below = f"below the cutoff of {', '.join(map(str, deeper))}"
+            chunks = f"for {queries} the top {one.max_chunks} chunks are from {few}, {below}"
+            yield f"{name}: {chunks}: increase pool or the depth of the chunk ranking"
 
 
 def _short_rankings(ranks: ChunkRanks, run: Run, enough: int) -> Sequence[int]:
-    """How many documents were found where the chunks ran out first."""
+    """The number of documents of each ranking that has too few because its chunks were used up."""
     found = (run.offsets[1:] - run.offsets[:-1]).tolist()
     pairs = zip(found, ranks.rankings, strict=True)
     return [count for count, (chunks, _) in pairs if len(chunks) >= ranks.max_chunks and count < enough]
@@ -179,9 +180,9 @@ def _short_rankings(ranks: ChunkRanks, run: Run, enough: int) -> Sequence[int]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Levels:
-    """Every system's ranking and values at the level of the judgements, and at that of chunks where it ranks any.
+    """The rankings and values of every system at the level of the judgements, and at chunk level.
 
-    `dataset` is what the rankings are judged by: documents and judgements of the same ids as theirs.
+    `dataset` has the documents and judgements of the level of the judgements.
     """
 
     dataset: Dataset
@@ -201,7 +202,7 @@ def evaluate_levels(
     runner: StageRunner,
     selected: Sequence[str],
 ) -> Levels:
-    """The systems' outcomes, collapsed where the experiment says so, and evaluated."""
+    """The rankings of the systems, collapsed if the experiment says so, and their values."""
     ids = [query.id for query in runner.queries]
     options = EvaluateOptions(rel=experiment.rel, queries=selected if len(selected) < len(dataset.qrels) else None)
     runs = {name: Run.from_rankings(name, ids, stage_run.output.rankings) for name, stage_run in stage_runs.items()}

@@ -1,4 +1,4 @@
-"""Which queries are asked: the judged ones, and where systems answer also those whose answer is known."""
+"""Selects the queries to run: judged ones, and for systems that answer also those with a reference answer."""
 
 from __future__ import annotations
 
@@ -16,47 +16,48 @@ from rankproof.stages._chunked import Chunked
 
 @dataclass(frozen=True, slots=True)
 class QuerySelection:
-    """`judged` are judged queries, with a text or not; `alone` were never judged and are asked for their answers alone."""
+    """`judged` are judged queries, with or without text; `unjudged` are run for their answers alone."""
 
     judged: tuple[str, ...]
     unjudged: tuple[str, ...] = ()
 
     def queries(self, dataset: Dataset) -> list[Query]:
-        """Those that can be asked, the judged ones first."""
+        """Those that have a text, judged ones first."""
         return queries_with_text(dataset, (*self.judged, *self.unjudged))
 
     def notes(self) -> Iterator[str]:
-        """What a reader must know where measures of rankings and of answers are over different queries."""
+        """A note where rankings and answers are measured over different queries."""
         if count := len(self.unjudged):
-            whose = "1 query has" if count == 1 else f"{count} queries have"
-            yield f"{whose} a known answer and no judgement: asked for answers alone, and in no measure of rankings"
+            queries = "1 query has" if count == 1 else f"{count} queries have"
+            yield f"{queries} a reference answer and no judgement: only answers are measured on them, not rankings"
 
 
 def select_queries(experiment: Experiment, dataset: Dataset) -> QuerySelection:
-    """All of them, or with a limit so many, each kind in its share; a reference that cannot be read is refused here."""
-    alone = _unjudged_with_reference(experiment, dataset)
-    limit, every = experiment.limit, len(dataset.qrels) + len(alone)
-    if limit is None or limit >= every:
-        return QuerySelection(tuple(dataset.qrels), alone)
-    judged = max(1, round(limit * len(dataset.qrels) / every))
-    return QuerySelection(tuple(select_judged(dataset, judged, experiment.seed)), _sample(alone, limit - judged, experiment.seed))
+    """All queries, or a sample of `limit` with both kinds in proportion; an invalid reference is refused here."""
+    unjudged = _unjudged_with_reference(experiment, dataset)
+    limit, total = experiment.limit, len(dataset.qrels) + len(unjudged)
+    if limit is None or limit >= total:
+        return QuerySelection(tuple(dataset.qrels), unjudged)
+    judged = max(1, round(limit * len(dataset.qrels) / total))
+    sampled = _sample(unjudged, limit - judged, experiment.seed)
+    return QuerySelection(tuple(select_judged(dataset, judged, experiment.seed)), sampled)
 
 
 def select_judged(dataset: Dataset, limit: int | None, seed: int) -> list[str]:
-    """The judged queries in their order; with a limit so many of them, drawn by the seed whether they have a text or not.
+    """The judged queries in their order, or a random sample of `limit` of them, with or without text.
 
-    Drawn so, the mean of some stands for the mean of all: a query without text counts 0 in both.
+    A query without text counts 0 in the mean of all queries, so the sample must have such queries too.
     """
     return list(_sample(tuple(dataset.qrels), limit, seed))
 
 
 def queries_with_text(dataset: Dataset, selected: Sequence[str]) -> list[Query]:
-    """Those of the drawn queries that have a text."""
+    """Those of the selected queries that have a text."""
     return [dataset.queries[query] for query in selected if query in dataset.queries]
 
 
 def _unjudged_with_reference(experiment: Experiment, dataset: Dataset) -> tuple[str, ...]:
-    """Queries with a reference and no judgement; none that another split of the dataset judges."""
+    """Queries with a reference and no judgement in any split of the dataset."""
     answering = any(map(gives_answers, experiment.systems.values()))
     chunked = any(isinstance(part, Chunked) for stage in experiment.systems.values() for part in stage_tree(stage))
     if not (answering or chunked or experiment.collapse is not None):
@@ -77,5 +78,5 @@ def _judged_in_other_splits(experiment: Experiment) -> frozenset[str]:
 def _sample(queries: tuple[str, ...], limit: int | None, seed: int) -> tuple[str, ...]:
     if limit is None or limit >= len(queries):
         return queries
-    drawn = set(random.Random(seed).sample(range(len(queries)), limit))
-    return tuple(query for index, query in enumerate(queries) if index in drawn)
+    chosen = set(random.Random(seed).sample(range(len(queries)), limit))
+    return tuple(query for index, query in enumerate(queries) if index in chosen)

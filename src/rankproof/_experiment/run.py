@@ -1,4 +1,4 @@
-"""Run(), RunOptions, SystemRuns put together."""
+"""Runs an experiment: every system on every query, evaluated and put together as an ExperimentResult."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from rankproof.stages._base import BuildContext, Cost, Progress, Stage
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
-    """The sum, with everything shared in it once."""
+    """The sum of the costs, with shared parts counted once."""
     seconds, size = 0.0, 0
     shared: dict[str, tuple[float, int]] = {}
     for cost in costs:
@@ -54,9 +54,9 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 def build_system_runs(
     systems: Mapping[str, Stage], stage_runs: Mapping[str, StageRun], levels: Levels, facts: Mapping[str, Any]
 ) -> tuple[SystemRun, ...]:
-    """One for each system, in their order."""
+    """The SystemRun of each system, in their order."""
     baseline, runs = baselines_of(systems, levels.result), levels.runs
-    named = {id(stage_run) for stage_run in stage_runs.values()}
+    shown = {id(stage_run) for stage_run in stage_runs.values()}
     system_runs = []
     for name, stage in systems.items():
         own, every = stage_runs[name].output, tuple(stage_runs[name].all_runs())
@@ -74,7 +74,7 @@ def build_system_runs(
                 throughput=own.throughput,
                 baseline=baseline[name],
                 facts={**own.facts, **facts},
-                notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], named))),
+                notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], shown))),
                 computed=own.computed,
                 from_cache=own.from_cache,
                 counts=_sum_by_name([each.output.counts for each in every]),
@@ -85,23 +85,23 @@ def build_system_runs(
     return tuple(system_runs)
 
 
-def _input_notes(stage_run: StageRun, named: Collection[int]) -> Iterator[str]:
-    """What stages below it say that have no rung of their own to say it at."""
+def _input_notes(stage_run: StageRun, shown: Collection[int]) -> Iterator[str]:
+    """The notes of inputs that are no system of their own."""
     for each in stage_run.all_runs():
-        if each is not stage_run and id(each) not in named:
+        if each is not stage_run and id(each) not in shown:
             yield from (f"{kind_name(type(each.stage))}: {note}" for note in each.output.notes)
 
 
 def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """By name, the arrays of all added."""
+    """The arrays of each name, added."""
     return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """`cache` None keeps nothing beyond the process; `threads` are for building, queries are asked one at a time.
+    """How to run: `cache` None caches nothing on disk, `threads` are for building; queries run one at a time.
 
-    `budget` is the most that asking language models may cost.
+    `budget` limits the calls of language models.
     """
 
     cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
@@ -118,7 +118,7 @@ class RunOptions:
 
     @property
     def home(self) -> Path | None:
-        """The cache folder as an absolute path, None where nothing is to be kept."""
+        """The cache folder as an absolute path, None for no cache on disk."""
         return None if self.cache is None else Path(self.cache)
 
 
@@ -127,7 +127,7 @@ _SNIPPET_DEPTH = 20
 
 
 def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
-    """Title and the first 300 characters of every judged document and of each ranking's first 20."""
+    """The first 300 characters, title included, of every judged document and of the top 20 of each ranking."""
     wanted = {doc: None for docs in dataset.qrels.values() for doc in docs}
     for run in runs:
         for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
@@ -136,43 +136,43 @@ def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
 
 
 def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
-    """How many characters of each snippet are the document's title, for those that have one."""
+    """How many characters of each snippet are the title of the document."""
     titles = ((doc, dataset.corpus[doc].title) for doc in snippets if doc in dataset.corpus)
     return {doc: min(len(title), len(snippets[doc])) for doc, title in titles if title}
 
 
 def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
-    """The field `url` of those of the documents that have one."""
+    """The field `url` of the documents that have one."""
     found = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
     return {doc: url for doc, url in found if isinstance(url, str) and url.strip()}
 
 
 def _document_snippet(dataset: Dataset, doc: str) -> str:
     document = dataset.corpus[doc]
-    whole = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)
-    return whole if len(whole) <= _SNIPPET_LENGTH else f"{whole[:_SNIPPET_LENGTH]}…"
+    text = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)
+    return text if len(text) <= _SNIPPET_LENGTH else f"{text[:_SNIPPET_LENGTH]}…"
 
 
-def run_experiment(experiment: Experiment, settings: RunOptions | None = None) -> ExperimentResult:
-    """Climbs every system of the experiment, in order, and evaluates it."""
-    settings = settings or RunOptions()
+def run_experiment(experiment: Experiment, options: RunOptions | None = None) -> ExperimentResult:
+    """Runs and evaluates every system of the experiment, in order."""
+    options = options or RunOptions()
     start = time.monotonic()
-    written = experiment_toml(experiment)
+    toml = experiment_toml(experiment)
     dataset = load_dataset(experiment)
     check_fields_exist(experiment.systems, dataset.corpus)
-    check_systems_have_prices(experiment.systems, settings.budget)
-    drawn = select_queries(experiment, dataset)
-    queries = drawn.queries(dataset)
+    check_systems_have_prices(experiment.systems, options.budget)
+    selection = select_queries(experiment, dataset)
+    queries = selection.queries(dataset)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
-    with _open_runner(dataset, queries, settings) as runner:
+    with _open_runner(dataset, queries, options) as runner:
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
-        levels = evaluate_levels(experiment, dataset, collapse, stage_runs, runner, drawn.judged)
-        refusals = runner.context.session.notes()
+        levels = evaluate_levels(experiment, dataset, collapse, stage_runs, runner, selection.judged)
+        session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
     snippets = build_snippets(levels.dataset, levels.runs.values())
     document = document_resolver(dataset.corpus, collapse.values if collapse else None)
-    answers = _evaluate_answers(experiment, system_runs, texts, levels, settings.threads, document)
+    answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document)
     return ExperimentResult(
         name=experiment.name,
         fingerprint=levels.fingerprint,
@@ -184,9 +184,9 @@ def run_experiment(experiment: Experiment, settings: RunOptions | None = None) -
         snippets=snippets,
         titles=title_lengths(levels.dataset, snippets),
         urls=document_urls(levels.dataset, snippets),
-        experiment=written,
-        provenance=_provenance(experiment, levels, settings, time.monotonic() - start),
-        notes=(*drawn.notes(), *levels.notes, *answers.notes, *refusals),
+        experiment=toml,
+        provenance=_provenance(experiment, levels, options, time.monotonic() - start),
+        notes=(*selection.notes(), *levels.notes, *answers.notes, *session_notes),
         rel=experiment.rel,
         chunks=levels.chunks.result,
         answers=answers.result,
@@ -206,7 +206,7 @@ def _evaluate_answers(
     return evaluate_answering_systems(system_runs, texts, qrels, measures, rel=experiment.rel, threads=threads, document=document)
 
 
-def _provenance(experiment: Experiment, levels: Levels, settings: RunOptions, seconds: float) -> dict[str, Any]:
+def _provenance(experiment: Experiment, levels: Levels, options: RunOptions, seconds: float) -> dict[str, Any]:
     return {
         **provenance(),
         "seconds": seconds,
@@ -214,13 +214,13 @@ def _provenance(experiment: Experiment, levels: Levels, settings: RunOptions, se
         "documents": len(levels.dataset.corpus),
         "seed": experiment.seed,
         "limit": experiment.limit,
-        "threads": settings.threads,
+        "threads": options.threads,
         **levels.facts,
     }
 
 
 def load_dataset(experiment: Experiment) -> Dataset:
-    """The dataset, read where it is a path."""
+    """The dataset of the experiment, read if it is a path."""
     if isinstance(experiment.dataset, Dataset):
         return experiment.dataset
     if experiment.dataset == SAMPLE:
@@ -232,10 +232,10 @@ def load_dataset(experiment: Experiment) -> Dataset:
 
 
 @contextmanager
-def _open_runner(dataset: Dataset, queries: Sequence[Query], settings: RunOptions) -> Iterator[StageRunner]:
-    home = settings.home
-    session = LLMSession(ResponseCaches(home) if home else None, settings.budget, threads=settings.threads)
-    with session, DiskBlockCache(home, settings.progress) if home else MemoryBlockCache(settings.progress) as block_cache:
+def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions) -> Iterator[StageRunner]:
+    home = options.home
+    session = LLMSession(ResponseCaches(home) if home else None, options.budget, threads=options.threads)
+    with session, DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress) as block_cache:
         corpus_key = dataset.corpus.fingerprint()
-        context = BuildContext(dataset.corpus, corpus_key, block_cache, settings.threads, settings.progress, session)
+        context = BuildContext(dataset.corpus, corpus_key, block_cache, options.threads, options.progress, session)
         yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)

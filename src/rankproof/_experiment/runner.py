@@ -1,4 +1,4 @@
-"""StageRunner: each stage once, timed."""
+"""StageRunner: runs each stage once over all queries, timed, cached and resumable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from rankproof.stages._base import (
 
 @contextmanager
 def close_at_exit(searcher: Searcher) -> Iterator[None]:
-    """Closes the searcher when the block ends; after an interrupt a failure to do so is not told."""
+    """Closes the searcher when the block ends; after an interrupt an error of closing is ignored."""
     try:
         yield
     except KeyboardInterrupt:
@@ -57,16 +57,16 @@ def close_at_exit(searcher: Searcher) -> Iterator[None]:
 
 @contextmanager
 def prefer_interrupt() -> Iterator[None]:
-    """Raises the interrupt behind a failure, where there is one: building cleans up after itself too."""
+    """Raises the interrupt that an error hides: cleaning up after an interrupt can fail as well."""
     try:
         yield
     except RankproofError as error:
-        behind: BaseException | None = error
-        while behind is not None and not isinstance(behind, KeyboardInterrupt):
-            behind = behind.__context__
-        if behind is None:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__context__
+        if cause is None:
             raise
-        raise behind from None
+        raise cause from None
 
 
 _QUERIES_PER_BLOCK = 16
@@ -75,9 +75,9 @@ _QueryOutput = tuple[Ranking, Answer | None, QueryTimer]
 
 
 class QueryLoop:
-    """Makes the blocks in their order, beginning with any; where a language model is asked, lanes go on across blocks.
+    """Runs the queries in blocks, in order and from any block on; concurrent calls continue across blocks.
 
-    `below` has the rankings of each stage below, and `refuse` sees those of each block.
+    `inputs` has the rankings of each input stage; `check` sees the rankings of each block.
     """
 
     def __init__(
@@ -86,32 +86,32 @@ class QueryLoop:
         queries: Sequence[Query],
         inputs: Sequence[Sequence[Ranking]],
         session: LLMSession,
-        refuse: Callable[[Sequence[Ranking], Sequence[Query]], None],
+        check: Callable[[Sequence[Ranking], Sequence[Query]], None],
     ) -> None:
         self._searcher, self._queries, self._inputs = searcher, queries, inputs
-        self._session, self._refuse = session, refuse
+        self._session, self._check = session, check
         self._answering = searcher if isinstance(searcher, AnsweringSearcher) else None
         self._found: Generator[_QueryOutput, None, None] | None = None
 
     @property
     def count(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return -(-len(self._queries) // _QUERIES_PER_BLOCK)
 
     def make(self, block: int) -> Block:
-        """The block; each but the first that is made comes after the one before it."""
+        """The block; after the first, blocks must be made in order."""
         start = block * _QUERIES_PER_BLOCK
         if self._found is None:
             self._found = self._from(start)
         queries = self._queries[start : start + _QUERIES_PER_BLOCK]
         found = list(islice(self._found, len(queries)))
         rankings = [ranking for ranking, _, _ in found]
-        self._refuse(rankings, queries)
+        self._check(rankings, queries)
         answers = [answer for _, answer, _ in found if answer] if self._answering else None
         return query_block(rankings, [timer for _, _, timer in found], answers)
 
     def close(self) -> None:
-        """Ends what is still under way."""
+        """Cancels the calls that are still running."""
         if self._found is not None:
             self._found.close()
 
@@ -119,10 +119,10 @@ class QueryLoop:
         concurrency = self._searcher.concurrency if isinstance(self._searcher, LLMSearcher) else 0
         if not concurrency:
             for index in range(min(WARM_UP_QUERIES, len(self._queries))):
-                self._one(index)
-        return map_in_order(self._session, self._one, range(start, len(self._queries)), concurrency)
+                self._run_query(index)
+        return map_in_order(self._session, self._run_query, range(start, len(self._queries)), concurrency)
 
-    def _one(self, index: int) -> _QueryOutput:
+    def _run_query(self, index: int) -> _QueryOutput:
         query, timer = self._queries[index], QueryTimer()
         ranking = self._searcher.search(query, [rankings[index] for rankings in self._inputs], timer)
         return ranking, self._answering.answer(query, ranking, timer) if self._answering else None, timer
@@ -130,14 +130,14 @@ class QueryLoop:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StageRun:
-    """What a stage gave, above what the stages below it gave."""
+    """A stage with its output and the runs of its inputs."""
 
     stage: Stage
     output: StageOutput
     inputs: tuple[StageRun, ...] = ()
 
     def all_runs(self) -> Iterator[StageRun]:
-        """Each of them once, lowest first."""
+        """This run and those of all inputs, each once, inputs first."""
         seen: dict[int, StageRun] = {}
         for part in self.inputs:
             seen |= {id(each): each for each in part.all_runs()}
@@ -145,11 +145,11 @@ class StageRun:
 
     @property
     def is_provisional(self) -> bool:
-        """Whether an ask that no reply came to is behind it: it may come out otherwise the next time."""
+        """Whether a call failed here or in an input, so that another run may give another output."""
         return bool(np.any(self.output.counts.get("failed", 0))) or any(part.is_provisional for part in self.inputs)
 
     def money(self) -> float:
-        """What its own asks cost at the model's prices."""
+        """The cost of its own calls at the model's prices."""
         chat = self.stage.chat if isinstance(self.stage, EstimatesCost) else None
         if chat is None:
             return 0.0
@@ -158,7 +158,7 @@ class StageRun:
 
 
 def blas_threads(count: int) -> AbstractContextManager[Any]:
-    """Limits them while the block runs, so that a query's time is that of one thread, and does not wait for busy cores."""
+    """Limits the BLAS threads while the block runs, so that query times do not depend on free cores."""
     with extra("retrieval"):
         from threadpoolctl import threadpool_limits
 
@@ -168,7 +168,7 @@ def blas_threads(count: int) -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StageRunner:
-    """Documents and queries, and where finished work is kept."""
+    """Runs stages on the documents and queries of a context, and caches their outputs."""
 
     context: BuildContext
     queries: Sequence[Query]
@@ -178,38 +178,38 @@ class StageRunner:
     input_runners: dict[Stage, StageRunner] = field(default_factory=dict)
 
     def stage_run(self, stage: Stage, label: str) -> StageRun:
-        """What the stage gives: computed in this process, kept from an earlier one, or computed now.
+        """The run of the stage, from this process, from the cache, or computed.
 
-        What rests on something provisional is neither kept nor taken from what was kept.
+        A stage with a provisional input is neither cached nor read from the cache.
         """
         if stage not in self.stage_runs:
             runner = self.inputs(stage)
             inputs = tuple(runner.stage_run(part, label) for part in stage.inputs())
             key = identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, self._queries_key(), stage)
-            sound = not any(each.is_provisional for each in inputs)
-            kept = self.cache.find(key) if self.cache and sound else None
-            made = StageRun(stage, kept or self._compute(stage, key, inputs, label, sound=sound), inputs)
-            if not kept and sound:
-                self._store(key, made)
-            self.stage_runs[stage] = made
+            cacheable = not any(each.is_provisional for each in inputs)
+            cached = self.cache.find(key) if self.cache and cacheable else None
+            run = StageRun(stage, cached or self._compute(stage, key if cacheable else None, inputs, label), inputs)
+            if not cached and cacheable:
+                self._store(key, run)
+            self.stage_runs[stage] = run
         return self.stage_runs[stage]
 
     def inputs(self, stage: Stage) -> StageRunner:
-        """Where the stages below it are built and asked: on other documents or with other queries, where it says so."""
+        """The runner of the inputs of a stage, with other documents or queries if the stage replaces them."""
         if isinstance(stage, ReplacesCorpus) and stage not in self.input_runners:
             context = stage.input_context(self.context)
-            # Stages on the same other documents, such as two on the same chunks, share what they rest on.
+            # Stages with the same replaced documents, such as the same chunks, share a runner and so their inputs.
             same = (each for each in self.input_runners.values() if each.context.corpus_key == context.corpus_key)
             self.input_runners[stage] = next(same, None) or replace(self, context=context, stage_runs={}, input_runners={})
         if isinstance(stage, ReplacesQueries) and stage not in self.input_runners:
-            output = tuple(stage.input_queries(self.context, self.queries))
-            self.input_runners[stage] = replace(self, queries=output, stage_runs={}, input_runners={})
+            queries = tuple(stage.input_queries(self.context, self.queries))
+            self.input_runners[stage] = replace(self, queries=queries, stage_runs={}, input_runners={})
         return self.input_runners.get(stage, self)
 
     def _queries_key(self) -> str:
         return identity_key([(query.id, query.text) for query in self.queries])
 
-    def _compute(self, stage: Stage, key: str, inputs: Sequence[StageRun], label: str, *, sound: bool) -> StageOutput:
+    def _compute(self, stage: Stage, key: str | None, inputs: Sequence[StageRun], label: str) -> StageOutput:
         with prefer_interrupt(), ExitStack() as stack:
             stack.enter_context(blas_threads(self.context.threads))
             self.context.progress(f"{label}: building", 0, 1)
@@ -217,46 +217,46 @@ class StageRunner:
             stack.enter_context(close_at_exit(searcher))
             self.context.progress(f"{label}: building", 1, 1)
             with blas_threads(1):
-                output = self._run_queries(stage, searcher, inputs, label, key if sound else None)
-            # All queries are asked again together: what the searcher says of its answers below then covers those that were kept.
+                output = self._run_queries(stage, searcher, inputs, label, key)
+            # This batch runs every query, so that the notes of the searcher also cover queries whose output came from a journal.
             throughput = self._throughput(searcher)
-            answers, lost = inherited_answers(output.answers, [each.output for each in inputs])
+            answers, answer_notes = inherited_answers(output.answers, [each.output for each in inputs])
             return StageOutput(
                 output.rankings,
                 output.times,
                 searcher.cost(),
                 throughput,
                 searcher.facts(),
-                (*searcher.notes(), *output.notes(), *lost),
+                (*searcher.notes(), *output.notes(), *answer_notes),
                 utc_now(),
                 counts=output.counts,
                 answers=answers,
             )
 
-    def _store(self, key: str, made: StageRun) -> None:
-        """Keeps what is finished; an ask that no reply came to may succeed the next time, and what lacks it is not."""
-        if self.cache and not made.is_provisional:
-            self.cache.put(key, made.output)
+    def _store(self, key: str, run: StageRun) -> None:
+        """Caches the output unless a call failed, which may succeed in another run."""
+        if self.cache and not run.is_provisional:
+            self.cache.put(key, run.output)
         self.block_cache.forget(key)
 
     def _run_queries(
         self, stage: Stage, searcher: Searcher, inputs: Sequence[StageRun], label: str, key: str | None
     ) -> BlockOutput:
-        """Every query on its own, in blocks that are kept as they come, where there is a key to keep them under."""
+        """Runs every query on its own, in blocks that are journaled under the key; None journals nothing."""
 
-        def refuse(rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
+        def check(rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
             check_rankings(rankings, queries, stage, self.context.corpus, label)
 
         found = [each.output.rankings for each in inputs]
-        with closing(QueryLoop(searcher, self.queries, found, self.context.session, refuse)) as rounds:
-            told, items = f"{label}: asking", len(self.queries)
+        with closing(QueryLoop(searcher, self.queries, found, self.context.session, check)) as loop:
+            progress, items = f"{label}: searching", len(self.queries)
             if key is None:
-                return read_query_blocks(self.block_cache.uncached(rounds.count, rounds.make, label=told, items=items))
-            blocks, _ = self.block_cache.blocks(key, rounds.count, rounds.make, label=told, items=items)
+                return read_query_blocks(self.block_cache.uncached(loop.count, loop.make, label=progress, items=items))
+            blocks, _ = self.block_cache.blocks(key, loop.count, loop.make, label=progress, items=items)
             return read_query_blocks(blocks)
 
     def _throughput(self, searcher: Searcher) -> float | None:
-        """Queries a second when all are asked together, None for a searcher without a batch of its own."""
+        """Queries a second in batch, None for a searcher without a batch search."""
         if not isinstance(searcher, BatchSearcher) or not self.queries:
             return None
         searcher.search_all(self.queries[:WARM_UP_QUERIES])

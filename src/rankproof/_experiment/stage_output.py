@@ -1,4 +1,4 @@
-"""StageOutput and its bytes."""
+"""StageOutput: what a stage gives for the queries, in memory, as journal blocks and as cached bytes, with its notes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CountsByName = Mapping[str, IntArray]
 
 
 def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
-    """A sentence for each thing that a reader must know; `counts` has one number a query under each name."""
+    """A note for each kind of failed or unusual call; `counts` has one number a query for each name."""
     sums = {name: int(values.sum()) for name, values in counts.items()}
     estimated = estimation_note(sums["estimated"])
-    told = [
+    notes = [
         _failed_calls_note(sums),
         *_yes_no_note(counts),
         *_order_bias_note(sums),
@@ -34,84 +34,83 @@ def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
         _unreadable_note(sums),
         estimated,
     ]
-    return tuple(note for note in told if note)
+    return tuple(note for note in notes if note)
 
 
 def _failed_calls_note(sums: Mapping[str, int]) -> str:
-    """What came of the asks that brought nothing of use."""
-    lost = sums["failed"] + sums["given_up"]
-    if not lost:
+    """What happened instead of the calls without a valid reply."""
+    failed = sums["failed"] + sums["given_up"]
+    if not failed:
         return ""
     causes = {**sums, "failed": sums["failed"] - sums["refused"]}
-    why = ", ".join(f"{text} ({causes[name]})" for name, text in _FAILURE_REASONS.items() if causes[name])
-    of, became = next(((sums[use], text) for use, text in _FAILURE_EFFECTS.items() if sums[use]), (0, _FAILED_CALLS))
-    return f"{became.format(lost=lost, of=of, undecided=sums['undecided'])}: {why}"
+    reasons = ", ".join(f"{text} ({causes[name]})" for name, text in _FAILURE_REASONS.items() if causes[name])
+    of, effect = next(((sums[use], text) for use, text in _FAILURE_EFFECTS.items() if sums[use]), (0, _FAILED_CALLS))
+    return f"{effect.format(failed=failed, of=of, undecided=sums['undecided'])}: {reasons}"
 
 
-_FAILED_CALLS = "{lost} asks brought nothing of use"
+_FAILED_CALLS = "{failed} calls gave no valid reply"
 _FAILURE_REASONS: Mapping[CountName, str] = {
-    "given_up": "no reply of use after every attempt",
+    "given_up": "no valid reply after every attempt",
     "refused": "refused by the server",
-    "failed": "no reply at all",
+    "failed": "no reply",
 }
 _FAILURE_EFFECTS: Mapping[CountName, str] = {
-    "rewritten": "{lost} of {of} queries were not rewritten and were asked as they are",
-    "windows": "{lost} of {of} windows kept the order below",
-    "graded": "{lost} of {of} documents kept their place below, the others were put in order around them",
+    "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
+    "windows": "{failed} of {of} windows kept their input order",
+    "graded": "{failed} of {of} documents kept their input rank, the others were ranked around them",
     "compared": "{undecided} of {of} compared pairs count as ties",
 }
 
 
 def _yes_no_note(counts: CountsByName) -> list[str]:
-    """Which way the replies of documents asked about one by one were read."""
-    asked, odds, texts = (int(np.count_nonzero(counts[name])) for name in ("graded", "by_odds", "by_text"))
-    if not asked:
+    """How many queries were ranked by log-probabilities, by the text of replies, or not at all."""
+    total, odds, texts = (int(np.count_nonzero(counts[name])) for name in ("graded", "by_odds", "by_text"))
+    if not total:
         return []
-    told = {
-        f"{odds} of {asked} queries were ranked by the log-probabilities of Yes and No": odds,
-        f"{texts} of {asked} queries were ranked by the replies' text, Yes above No: not every reply brought a log-probability "
+    notes = {
+        f"{odds} of {total} queries were ranked by the log-probabilities of Yes and No": odds,
+        f"{texts} of {total} queries were ranked by the text of the replies, Yes above No: not every reply had a log-probability "
         "of Yes or No": texts,
-        f"{asked - odds - texts} of {asked} queries kept the order below: no document had a reply of use": asked - odds - texts,
+        f"{total - odds - texts} of {total} queries kept their input order: no document had a valid reply": total - odds - texts,
     }
-    return [note for note, count in told.items() if count]
+    return [note for note, count in notes.items() if count]
 
 
 def _order_bias_note(sums: Mapping[str, int]) -> list[str]:
-    """How often the order of two documents decided, and not the documents."""
+    """How often the model preferred a position to a document."""
     pairs, disagreed = sums["compared"], sums["disagreed"]
     if not disagreed:
         return []
-    return [f"{disagreed} of {pairs} compared pairs ({disagreed / pairs:.0%}) are ties: the model went by which one came first"]
+    return [f"{disagreed} of {pairs} compared pairs ({disagreed / pairs:.0%}) are ties: the model chose by position"]
 
 
 def _answer_format_note(sums: Mapping[str, int]) -> list[str]:
-    """What answers lack: the form that was asked for, and sources that there are."""
-    plain, strange = 0 if sums["graded"] else sums["by_text"], sums["dropped"]
-    told = {
-        f"{pluralise(plain, 'reply is', 'replies are')} plain text and not the JSON that was asked for": plain,
-        pluralise(strange, "source was", "sources were") + " named by answers and never given to them, and left out": strange,
+    """Answers without the requested JSON, and citations of passages that were not in the input."""
+    plain, unknown = 0 if sums["graded"] else sums["by_text"], sums["dropped"]
+    notes = {
+        f"{pluralise(plain, 'reply is', 'replies are')} plain text instead of JSON": plain,
+        pluralise(unknown, "cited source was", "cited sources were") + " not in the input of the answer and left out": unknown,
     }
-    return [note for note, count in told.items() if count]
+    return [note for note, count in notes.items() if count]
 
 
 def _unreadable_note(sums: Mapping[str, int]) -> str:
     count = sums["unreadable"]
-    one = "reply was not in the form that was asked for, or was cut or refused"
-    return pluralise(count, one, "replies were not in the form that was asked for, or were cut or refused") if count else ""
+    return pluralise(count, "invalid, truncated or refused reply", "invalid, truncated or refused replies") if count else ""
 
 
 PackedRankings = tuple[list[list[str]], FloatArray]
 
 
 def pack_rankings(rankings: Iterable[Ranking]) -> PackedRankings:
-    """The documents of each ranking, and the scores of all, one after the other."""
+    """The documents of each ranking, and the scores of all rankings in one array."""
     each = list(rankings)
     scores = np.concatenate([np.zeros(0), *(np.asarray(scores, np.float64) for _, scores in each)])
     return [list(docs) for docs, _ in each], scores
 
 
 def unpack_rankings(docs: Iterable[list[str]], scores: FloatArray) -> Iterator[Ranking]:
-    """The rankings again, their scores copied."""
+    """The rankings, with copies of their scores."""
     at = 0
     for found in docs:
         yield found, np.array(scores[at : at + len(found)])
@@ -124,9 +123,9 @@ _TRUNCATION_COUNTS = ("cut", "cut_queries")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BlockOutput:
-    """The rankings of all queries, and of each the milliseconds by part, how many pairs were cut, and whether it was itself.
+    """The rankings of all queries with times by part, truncation counts and call counts, one number a query.
 
-    `counts` is what asking language models came to, by query; `answers` is None where the stage gives none.
+    `cut` counts truncated pairs of query and passage, `cut_queries` truncated queries; `answers` is None for a stage without.
     """
 
     rankings: tuple[Ranking, ...]
@@ -137,35 +136,35 @@ class BlockOutput:
     answers: tuple[Answer, ...] | None = None
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader must see of the answers, however many starts they took."""
-        count, asked, pairs = int(np.count_nonzero(self.cut_queries)), len(self.cut_queries), int(self.cut.sum())
-        told = {
-            f"{count} of {asked} queries ({count / max(asked, 1):.0%})": count,
+        """Notes on truncation and on calls, over all runs that the outputs come from."""
+        count, total, pairs = int(np.count_nonzero(self.cut_queries)), len(self.cut_queries), int(self.cut.sum())
+        truncated = {
+            f"{count} of {total} queries ({count / max(total, 1):.0%})": count,
             pluralise(pairs, "pair of query and passage", "pairs of query and passage"): pairs,
         }
         cut = (
             f"{what} {'is' if found == 1 else 'are'} longer than the model reads and {'was' if found == 1 else 'were'} cut"
-            for what, found in told.items()
+            for what, found in truncated.items()
             if found
         )
         return (*cut, *call_count_notes(self.counts))
 
 
-def query_block(rankings: Sequence[Ranking], clocks: Sequence[QueryTimer], answers: Sequence[Answer] | None = None) -> Block:
+def query_block(rankings: Sequence[Ranking], timers: Sequence[QueryTimer], answers: Sequence[Answer] | None = None) -> Block:
     """Rankings, times, counts and answers of some queries."""
     docs, scores = pack_rankings(rankings)
-    times: TimesByPart = {part: np.array([timer.milliseconds[part] for timer in clocks]) for part in PARTS}
-    cut = {name: np.array([getattr(timer, name) for timer in clocks], np.int64) for name in _TRUNCATION_COUNTS}
-    counts = {str(name): np.array([timer.counts[name] for timer in clocks], np.int64) for name in COUNT_NAMES}
-    said = {} if answers is None else {"answers": _json_bytes([asdict(answer) for answer in answers])}
-    return {"docs": _json_bytes(docs), "scores": scores, **cut, **counts, **times, **said}
+    times: TimesByPart = {part: np.array([timer.milliseconds[part] for timer in timers]) for part in PARTS}
+    cut = {name: np.array([getattr(timer, name) for timer in timers], np.int64) for name in _TRUNCATION_COUNTS}
+    counts = {str(name): np.array([timer.counts[name] for timer in timers], np.int64) for name in COUNT_NAMES}
+    answered = {} if answers is None else {"answers": _json_bytes([asdict(answer) for answer in answers])}
+    return {"docs": _json_bytes(docs), "scores": scores, **cut, **counts, **times, **answered}
 
 
 def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
-    """What the blocks say, copied out of them."""
+    """The content of the blocks, copied."""
     each = (unpack_rankings(json.loads(block["docs"].tobytes()), block["scores"]) for block in blocks)
     times: TimesByPart = {part: np.concatenate([np.zeros(0), *(block[part] for block in blocks)]) for part in PARTS}
-    whole = {
+    arrays = {
         name: np.concatenate([np.zeros(0, np.int64), *(block[name] for block in blocks)])
         for name in (*_TRUNCATION_COUNTS, *COUNT_NAMES)
     }
@@ -175,9 +174,9 @@ def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
     return BlockOutput(
         tuple(ranking for rankings in each for ranking in rankings),
         times,
-        whole["cut"],
-        whole["cut_queries"],
-        {name: whole[name] for name in COUNT_NAMES},
+        arrays["cut"],
+        arrays["cut_queries"],
+        {name: arrays[name] for name in COUNT_NAMES},
         tuple(answered) if blocks and "answers" in blocks[0] else None,
     )
 
@@ -193,10 +192,9 @@ def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StageOutput:
-    """A stage's rankings for the asked queries, in their order; `times` holds its own milliseconds a query, by part.
+    """The rankings of a stage, in the order of the queries, with its own times and call counts, one number a query.
 
-    `counts` is what its own asks of language models came to, by query; `answers` is None where neither it nor what it rests on
-    answers.
+    `answers` is None where neither the stage nor its input answers.
     """
 
     rankings: tuple[Ranking, ...]
@@ -214,16 +212,16 @@ class StageOutput:
 def inherited_answers(
     own: tuple[Answer, ...] | None, inputs: Sequence[StageOutput]
 ) -> tuple[tuple[Answer, ...] | None, tuple[str, ...]]:
-    """The answers of a stage: its own, else those of the only stage below it; and a note where there are several, and so none."""
+    """The answers of a stage: its own, else those of its only input; several inputs give none, and a note."""
     if own is not None or len(inputs) == 1:
         return inputs[0].answers if own is None else own, ()
-    many = sum(each.answers is not None for each in inputs)
-    note = f"the answers of {many} of the {len(inputs)} rankings that are joined are dropped: the joined ranking has none"
-    return None, (note,) if many else ()
+    answering = sum(each.answers is not None for each in inputs)
+    note = f"{answering} of {len(inputs)} fused systems answer: the fused system has no answers"
+    return None, (note,) if answering else ()
 
 
 def stage_output_bytes(output: StageOutput) -> bytes:
-    """The outcome as an npz file without pickles."""
+    """The output as an npz file without pickles."""
     docs, scores = pack_rankings(output.rankings)
     meta = {
         "docs": docs,
@@ -243,7 +241,7 @@ def stage_output_bytes(output: StageOutput) -> bytes:
 
 
 def read_stage_output(content: bytes) -> StageOutput:
-    """The outcome that was written."""
+    """The output in the bytes."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         meta = json.loads(arrays["meta"].tobytes())
         scores = arrays["scores"]
