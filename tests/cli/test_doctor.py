@@ -161,7 +161,7 @@ def test_the_list_of_checks_needs_no_files(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
 def test_cranfield_has_two_empty_documents_and_nothing_worse(capsys: pytest.CaptureFixture[str]) -> None:
     table = findings(capsys, str(DATA / "cranfield"), "--strict")
-    assert [(row["check"], row["count"], row["for example"]) for row in table["rows"]] == [("empty-documents", 2, "471, 995")]
+    assert [(row["check"], row["count"], row["examples"]) for row in table["rows"]] == [("empty-documents", 2, "471, 995")]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")

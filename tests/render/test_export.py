@@ -131,7 +131,7 @@ def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(results: Expe
 
 def test_latex_without_anything_to_test_says_so() -> None:
     text = paper_table(wide_results(["alone"], ["q1", "q2"]), None)
-    assert "There was nothing to test" in text
+    assert "No significance test" in text
     assert "$^" not in text
 
 
@@ -188,7 +188,7 @@ def test_junit_fails_no_step_of_a_ladder_that_rises(results: ExperimentResult) -
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("9", "0")
 
 
-def test_junit_fails_the_step_that_is_surely_worse(results: ExperimentResult) -> None:
+def test_junit_fails_the_system_that_is_significantly_worse(results: ExperimentResult) -> None:
     turned = replace(
         results,
         system_runs=tuple(
@@ -199,7 +199,7 @@ def test_junit_fails_the_step_that_is_surely_worse(results: ExperimentResult) ->
     cases = ET.fromstring(as_steps_junit(turned, details)).iter("testcase")
     failed = {case.attrib["name"]: failure for case in cases if (failure := case.find("failure")) is not None}
     assert list(failed) == ["fair nDCG@10"]
-    assert failed["fair nDCG@10"].attrib["message"].startswith("fair is worse: nDCG@10 is ")
+    assert failed["fair nDCG@10"].attrib["message"].startswith("fair: worse (nDCG@10 ")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.tex", "a.xml", "a.parquet"])

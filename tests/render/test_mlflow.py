@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._cli.main import main
-from rankproof._render.mlflow import LONGEST_NAME, LONGEST_VALUE, flatten, legal_names, mlflow_runs, redacted_uri
+from rankproof._render.mlflow import MAX_NAME_LENGTH, MAX_VALUE_LENGTH, flatten, legal_names, mlflow_runs, redacted_uri
 from rankproof._results.folder import save_results
 from support.paths import SOURCE
 from support.plot_results import HOSTILE, wide_results
@@ -43,7 +43,7 @@ def test_names_are_legal_and_stay_apart(names: list[str]) -> None:
     found = legal_names(names)
     assert list(found) == names
     assert len(set(found.values())) == len(names)
-    assert all(LEGAL.fullmatch(name) and len(name) <= LONGEST_NAME for name in found.values())
+    assert all(LEGAL.fullmatch(name) and len(name) <= MAX_NAME_LENGTH for name in found.values())
 
 
 def test_measures_keep_their_sense() -> None:
@@ -62,7 +62,7 @@ def test_a_stage_is_flattened_to_text() -> None:
     assert found["stage.of.0.k1"] == "1.5"
     assert found["stage.none"] == "None"
     assert found["stage.no"] == ""
-    assert len(found["stage.of.1.model"]) == LONGEST_VALUE
+    assert len(found["stage.of.1.model"]) == MAX_VALUE_LENGTH
 
 
 def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
@@ -83,7 +83,7 @@ def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
     [
         ("http://user:secret@host:5000/x?token=secret", "http://host:5000/x"),
         ("sqlite:///mlruns.db", "sqlite:///mlruns.db"),
-        ("http://[secret", "the address"),
+        ("http://[secret", "the URI"),
     ],
 )
 def test_an_address_is_shown_without_its_secrets(uri: str, shown: str) -> None:
@@ -93,10 +93,10 @@ def test_an_address_is_shown_without_its_secrets(uri: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("uri", "told"),
     [
-        ("sqlite:///nowhere/x.db", "no file in a folder that exists"),
-        ("sqlite:///", "no file in a folder that exists"),
-        ("postgresql://user:secret@host/db", "postgresql://host/db is no address of a store"),
-        ("mlruns", "is no address of a store; write sqlite:///FILE.db, or http://HOST:PORT"),
+        ("sqlite:///nowhere/x.db", "not a file in an existing folder"),
+        ("sqlite:///", "not a file in an existing folder"),
+        ("postgresql://user:secret@host/db", "postgresql://host/db is not the URI of a tracking store"),
+        ("mlruns", "is not the URI of a tracking store; write sqlite:///FILE.db, or http://HOST:PORT"),
     ],
 )
 def test_an_address_that_is_none_is_refused(
@@ -150,7 +150,7 @@ def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_p
     assert len(tables) == len(results.system_runs)
     again = exported(tmp_path, "--experiment", "search")
     assert (again.returncode, again.stdout) == (0, "")
-    assert "already there" in again.stderr
+    assert "already logged" in again.stderr
 
 
 @needs_mlflow

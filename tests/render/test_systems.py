@@ -17,11 +17,11 @@ USUAL = ["nDCG@10", "RR@10", "R@100", "P@10", "Success@1"]
 HOSTILE = ["\x1b[31mred", "[red]x[/red]", "a|b", "=1+1", "new\nline", "\u202eabc", "<b>"]
 
 
-def test_the_ladder_at_80_columns() -> None:
+def test_the_table_of_systems_at_80_columns() -> None:
     assert systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions()) == (
         "small on tiny, 4 documents, 3 queries, 5 systems\n"
         "\n"
-        "rung                  nDCG@10    pp (over)      RR@10     R@100   ms p50/p95\n"
+        "system                nDCG@10      pp (vs)      RR@10     R@100   ms p50/p95\n"
         "────────────────────────────────────────────────────────────────────────────\n"
         "1 bm25-title          *1.0000            –    *1.0000   1.0000†    1.62/2.99\n"
         "2 bm25                 0.4307   -56.93 (1)     0.2500   1.0000†    2.12/3.94\n"
@@ -29,16 +29,15 @@ def test_the_ladder_at_80_columns() -> None:
         "4 hybrid-z             0.6309   +13.09 (3)     0.5000   1.0000†    3.12/5.84\n"
         "5 late-interaction   *1.0000†   +36.91 (4)   *1.0000†    1.0000    3.62/6.79\n"
         "\n"
-        "*: the best of its measure. pp: percentage points of nDCG@10 gained over the\n"
-        "rung in brackets.\n"
-        "† what matters at its stage: where documents are found, R@100, the ceiling of\n"
-        "any reranker; where they are put in order, nDCG@10 and RR@10.\n"
-        "No room here for index s, index MB, queries/s: summary.csv has all, a wider\n"
-        "terminal more.\n"
-        "bm25 loses 56.93 pp nDCG@10 against bm25-title and costs 0.50 ms more a query\n"
+        "*: best value of the measure. pp: percentage points of nDCG@10 against the\n"
+        "system in brackets.\n"
+        "† main measure of the stage: R@100 for retrieval, as an upper bound for any\n"
+        "reranker; nDCG@10 and RR@10 for reranking.\n"
+        "Columns hidden to fit the width: index s, index MB, queries/s (all are in\n"
+        "summary.csv).\n"
+        "bm25 loses 56.93 pp nDCG@10 against bm25-title and takes 0.50 ms more per query\n"
         "(p50).\n"
-        "These are differences of means; `rankproof compare` tells which of them are more\n"
-        "than chance.\n"
+        "These are differences of means; `rankproof compare` tests their significance.\n"
     )
 
 
@@ -53,55 +52,55 @@ def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
     assert all(title in shown for title in (*USUAL, "ms p50/p95", "index s", "index MB", "queries/s"))
 
 
-def test_a_rung_that_adds_nothing_is_told_with_the_time_that_it_costs_or_saves() -> None:
+def test_a_system_without_a_gain_is_listed_with_the_time_that_it_takes_or_saves() -> None:
     same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
     results = small_results(("a", "b"), scores={"a": same, "b": same})
-    assert systems.system_sentences(results, ()) == ["b adds nothing to the nDCG@10 of a and costs 0.50 ms more a query (p50)."]
+    assert systems.system_sentences(results, ()) == ["b does not raise the nDCG@10 of a and takes 0.50 ms more per query (p50)."]
     first, second = results.system_runs
     quick = replace(second, times={part: values / 4 for part, values in first.times.items()})
     sentences = systems.system_sentences(replace(results, system_runs=(first, quick)), ())
-    assert sentences == ["b adds nothing to the nDCG@10 of a and saves 1.22 ms a query (p50)."]
+    assert sentences == ["b does not raise the nDCG@10 of a and saves 1.22 ms per query (p50)."]
     assert systems.system_sentences(small_results(("a",))) == []
 
 
-def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
+def test_the_gain_of_a_measure_outside_0_to_1_is_not_in_percentage_points() -> None:
     shown = systems.render_systems(small_results(("a", "b"), measures=["NumRet", "bpref"]), RenderOptions())
     assert "pp" not in shown
-    assert "gain (over)" in shown
+    assert "gain (vs)" in shown
     assert "†" not in shown
 
 
-def test_where_less_is_better_a_rise_is_the_loss() -> None:
+def test_where_lower_is_better_a_rise_is_the_loss() -> None:
     judged, not_judged = ({query: {doc: 1.0} for query in ("q1", "q2", "q3")} for doc in ("d1", "d2"))
     worse = small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": not_judged})
     assert systems.system_sentences(worse, ()) == [
-        "b raises Unjudged@1, of which less is better, by 100.00 pp over a and costs 0.50 ms more a query (p50)."
+        "b raises Unjudged@1 (lower is better) by 100.00 pp against a and takes 0.50 ms more per query (p50)."
     ]
     assert (
         systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
     )
     (same,) = systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}), ())
-    assert same.startswith("b takes nothing from the Unjudged@1 of a and costs")
+    assert same.startswith("b does not lower the Unjudged@1 of a and takes")
 
 
-def test_a_loss_that_no_test_tells_from_chance_is_said_to_be_one_and_an_untested_one_names_the_test() -> None:
+def test_a_loss_that_is_not_significant_is_marked_and_an_untested_one_names_the_test() -> None:
     results = small_results(("a", "b"), scores={"a": _ranked("d1", "d4"), "b": _ranked("d4", "d1")})
     (sure,) = systems.system_sentences(results, ())
-    assert "against a and costs 0.50 ms" in sure
+    assert "against a and takes 0.50 ms" in sure
     (unsure,) = systems.system_sentences(results, {"b"})
-    assert "against a, which these queries cannot tell from chance, and costs 0.50 ms" in unsure
+    assert "against a (not significant) and takes 0.50 ms" in unsure
     assert systems.system_sentences(results)[0] == sure
     assert "`rankproof compare`" in systems.system_sentences(results)[1]
 
 
-def test_a_loss_of_nothing_that_can_be_shown_for_no_time_is_left_out() -> None:
+def test_a_loss_that_rounds_to_zero_without_extra_time_is_left_out() -> None:
     many = {f"q{at}": {"d1": 2.0, "d4": 1.0} for at in range(20_000)}
     results = small_results(
         ("a", "b"), list(many), scores={"a": many, "b": {**many, "q7": {"d1": 1.0, "d4": 2.0}}}, measures=["RR@10"]
     )
     first, second = results.system_runs
-    (said,) = systems.system_sentences(results, ())
-    assert said.startswith("b loses less than 0.01 pp RR@10 against a and costs")
+    (sentence,) = systems.system_sentences(results, ())
+    assert sentence.startswith("b loses less than 0.01 pp RR@10 against a and takes")
     assert systems.system_sentences(replace(results, system_runs=(first, replace(second, times=first.times))), ()) == []
 
 
@@ -109,13 +108,13 @@ def _ranked(first: str, second: str) -> dict[str, dict[str, float]]:
     return {query: {first: 2.0, second: 1.0} for query in ("q1", "q2", "q3")}
 
 
-def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:
+def test_the_recall_of_an_approximate_search_comes_with_its_time() -> None:
     results = small_results(("a", "b"))
     first, second = results.system_runs
     results = replace(results, system_runs=(first, replace(second, facts={"recall_of_exact": 0.97531, "recall_depth": 100})))
-    told = "b searches approximately: it finds 97.53% of the exact nearest in 1.12 ms a query (p50 of searching)."
-    assert told in " ".join(systems.render_systems(results, RenderOptions()).split())
-    assert told in systems.systems_markdown(results, RenderOptions())
+    sentence = "b uses approximate search: it finds 97.53% of the exact nearest neighbours in 1.12 ms per query (search p50)."
+    assert sentence in " ".join(systems.render_systems(results, RenderOptions()).split())
+    assert sentence in systems.systems_markdown(results, RenderOptions())
     assert [row["recall_of_exact"] for row in csv.DictReader(io.StringIO(systems.systems_csv(results, RenderOptions())))] == [
         "",
         "0.97531",
@@ -123,7 +122,7 @@ def test_what_an_approximate_search_misses_is_told_beside_its_time() -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
-def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
+def test_no_format_interprets_a_hostile_name(hostile: str) -> None:
     results = small_results((hostile, "b"), measures=MEASURES)
     for shown in (systems.render_systems(results, RenderOptions()), systems.systems_markdown(results, RenderOptions())):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
@@ -134,9 +133,9 @@ def test_no_view_obeys_a_hostile_name(hostile: str) -> None:
     assert json.loads(systems.systems_json(results, RenderOptions()))["systems"][0]["name"] == hostile
 
 
-def test_markdown_has_a_row_a_rung_and_what_does_not_pay() -> None:
+def test_markdown_has_a_row_per_system_and_the_systems_without_a_gain() -> None:
     lines = systems.systems_markdown(small_results(NAMES, measures=USUAL), RenderOptions()).splitlines()
-    assert lines[0].startswith("| rung | nDCG@10 | pp (over) | RR@10 | R@100 | P@10 |")
+    assert lines[0].startswith("| system | nDCG@10 | pp (vs) | RR@10 | R@100 | P@10 |")
     assert lines[6].startswith("| 5 late-interaction | **1.0000†** | +36.91 (4) |")
     assert lines[8].startswith("bm25 loses 56.93 pp nDCG@10 against bm25-title")
 

@@ -110,12 +110,12 @@ def test_a_query_that_a_run_lacks_is_a_dash_when_it_is_skipped() -> None:
     skipped = result_of({"a": {"P@5": [0.2, 0.4]}, "b": {"P@5": [0.6]}})
     text = as_text.render_text(skipped, RenderOptions(per_query=True))
     assert re.search(r"q2 +0\.4000 +–", text)
-    assert "each run has: a 2, b 1 of 2" in text
+    assert "each run: a 2, b 1 of 2" in text
 
 
 def test_verbose_says_what_each_measure_is() -> None:
-    assert "over k" in as_text.render_text(TWO, RenderOptions(verbose=True))
-    assert "over k" not in as_text.render_text(TWO, RenderOptions())
+    assert "divided by k" in as_text.render_text(TWO, RenderOptions(verbose=True))
+    assert "divided by k" not in as_text.render_text(TWO, RenderOptions())
 
 
 def test_markdown_bolds_the_best_and_sets_the_summary_apart_from_queries() -> None:

@@ -1,1 +1,1 @@
-"""Views: a result or a small table in, text out, escaped for where it is shown."""
+"""Rendering of results and tables as text, escaped for each output format."""

@@ -1,4 +1,4 @@
-"""JUnit XML, PR comment."""
+"""Output for CI: JUnit XML and a pull request comment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def as_junit(gate: GateResult, *, name: str, made: str) -> str:
-    """The document; `made` is when, in ISO 8601, its seconds the last part."""
+    """A gate as JUnit XML; `made` is its time in ISO 8601 with seconds."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
     failures = str(sum(not decision.passed for decision in gate.decisions))
@@ -48,7 +48,7 @@ def _add_case(suite: Element, decision: Decision) -> None:
 
 
 def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
-    """The document; `details` is what `compare` gives, None where nothing could be compared."""
+    """The systems of an experiment against their baselines as JUnit XML; `details` is that table of `compare`, if any."""
     rows = {} if details is None else {_row_key(row): row for row in details.records()}
     decisions = tuple(decision for system_run in results.system_runs for decision in _step_decisions(results, system_run, rows))
     made = str(results.provenance.get("created") or "1970-01-01T00:00:00Z")
@@ -66,9 +66,11 @@ def _step_decisions(
             continue
         verdict = str(row["verdict"])
         own = verdict if row["system"] == system_run.name else swapped(verdict)
-        below, p = results.result.means[system_run.baseline][measure], row["p"]
-        told = f"{measure} is {value:.4f}, that of {for_message(system_run.baseline)} {below:.4f} ({format_p(p if isinstance(p, float) else 1.0)})"
-        yield Decision("drop", system_run.name, own != "worse", f"{for_message(system_run.name)} is {own}: {told}", measure)
+        baseline, p = results.result.means[system_run.baseline][measure], row["p"]
+        p_text = format_p(p if isinstance(p, float) else 1.0)
+        numbers = f"{measure} {value:.4f} against {baseline:.4f} of {for_message(system_run.baseline)}, {p_text}"
+        sentence = f"{for_message(system_run.name)}: {own} ({numbers})"
+        yield Decision("drop", system_run.name, own != "worse", sentence, measure)
 
 
 def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
@@ -76,20 +78,20 @@ def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
 
 
 MAX_LISTED = 30
-"""Lines at most: hosts of pull requests refuse a comment of more than some 65,000 characters."""
+"""The most decisions in a list: GitHub limits a comment to about 65,000 characters."""
 _MENTION = re.compile(r"(?<![A-Za-z0-9])@(?=\w)")
 _ESCAPED_AT = "@&#8203;"
 
 
 def as_comment(gate: GateResult) -> str:
-    """What failed, what is worth knowing though it passed, and the rest folded away."""
+    """Failed decisions, notable passed ones, and the rest in a folded section."""
     failed = [decision for decision in gate.decisions if not decision.passed]
-    news = [decision for decision in gate.decisions if decision.passed and decision.is_notable]
+    notable = [decision for decision in gate.decisions if decision.passed and decision.is_notable]
     quiet = [decision for decision in gate.decisions if decision.passed and not decision.is_notable]
     parts = [
         f"### rankproof: {_escape_text(gate_verdict(gate))}",
         *_decision_list("Failed", failed),
-        *_decision_list("Passed, worth knowing", news),
+        *_decision_list("Passed, notable", notable),
     ]
     if quiet:
         lines = _decision_list("", quiet)
@@ -108,5 +110,5 @@ def _decision_list(title: str, decisions: list[Decision]) -> list[str]:
 
 
 def _escape_text(text: str) -> str:
-    """Escaped, and calling nobody by name."""
+    """The text escaped for Markdown, without mentions of users."""
     return _MENTION.sub(_ESCAPED_AT, for_markdown(text))

@@ -1,4 +1,4 @@
-"""Grid, Cell, Box: shared layout values."""
+"""The grid of cells behind every table, and the options of rendering."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number as it is shown, whether it is the best of its measure, and the letters that stand raised behind it."""
+    """The text of a cell, whether it is the best of its measure, and its superscript letters."""
 
     text: str
     best: bool = False
@@ -23,9 +23,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells by row and column; `corner` names what the rows are.
+    """Cells by row and column; `corner` is the title of the row names.
 
-    `words` are the columns that hold words, not numbers; `strong` are the rows that stand out.
+    `words` are the indices of text columns, `highlighted` those of highlighted rows.
     """
 
     corner: str
@@ -36,36 +36,36 @@ class Grid:
     highlighted: frozenset[int] = frozenset()
 
     def transposed(self, corner: str) -> Grid:
-        """Rows as columns and columns as rows."""
+        """The grid with rows and columns swapped."""
         return Grid(corner, self.columns, self.rows, tuple(zip(*self.cells, strict=True)))
 
     def part(self, columns: range) -> Grid:
-        """Some of the columns, with all rows."""
+        """A range of columns with all rows."""
         cells = tuple(row[columns.start : columns.stop] for row in self.cells)
         words = frozenset(at - columns.start for at in self.words if at in columns)
         return Grid(self.corner, self.rows, self.columns[columns.start : columns.stop], cells, words, self.highlighted)
 
 
 def format_value(value: float, one: MeasureResult) -> str:
-    """Four decimals, but a count as a whole number."""
+    """A value with four decimals, or a sum as an integer."""
     return f"{value:.0f}" if one.summary == "sum" else f"{value:.4f}"
 
 
 def measure_label(name: str, one: MeasureResult) -> str:
-    """The measure's name, saying so where its summary is no mean."""
+    """The measure's name, with the summary in brackets unless it is a mean."""
     return name if one.summary == "mean" else f"{name} ({one.summary})"
 
 
 def summary_grid(result: Result) -> Grid:
-    """Systems down, measures across."""
+    """A row per system, a column per measure."""
     first = result.systems[0].measures
     columns = tuple(measure_label(name, one) for name, one in first.items())
-    contests = [_summary_cells([system.measures[name] for system in result.systems]) for name in first]
-    return Grid("system", tuple(system.name for system in result.systems), columns, tuple(zip(*contests, strict=True)))
+    by_measure = [_summary_cells([system.measures[name] for system in result.systems]) for name in first]
+    return Grid("system", tuple(system.name for system in result.systems), columns, tuple(zip(*by_measure, strict=True)))
 
 
 def query_grid(result: Result, name: str) -> Grid:
-    """Queries down, systems across, for one measure; the last row is the summary."""
+    """One measure: a row per query, a column per system, and the summary as the last row."""
     ones = [system.measures[name] for system in result.systems]
     columns = [_column(one, result.queries) for one in ones]
     last = _summary_cells(ones)
@@ -75,7 +75,7 @@ def query_grid(result: Result, name: str) -> Grid:
 
 
 def system_grid(result: Result, index: int) -> Grid:
-    """Queries down, measures across, for one system; the last row is the summary."""
+    """One system: a row per query, a column per measure, and the summary as the last row."""
     measures = result.systems[index].measures
     ones = list(measures.values())
     columns = [_column(one, result.queries) for one in ones]
@@ -85,7 +85,7 @@ def system_grid(result: Result, index: int) -> Grid:
 
 
 def summary_label(ones: Sequence[MeasureResult]) -> str:
-    """What the summary row of these measures is called."""
+    """The name of the summary row."""
     kinds = {one.summary for one in ones}
     return {"mean": "mean", "sum": "sum", "geometric": "geometric mean"}[kinds.pop()] if len(kinds) == 1 else "overall"
 
@@ -96,19 +96,19 @@ def _column(one: MeasureResult, queries: Sequence[str]) -> list[Cell]:
 
 
 def _summary_cells(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
-    """The summaries of one measure; the best are marked where there is something to win."""
+    """The summaries of one measure; the best are marked unless all are equal or the measure has no direction."""
     texts = [format_value(one.value, one) for one in ones]
     measure = ones[0].measure
     top = min(texts, key=float) if measure.higher_is_better is False else max(texts, key=float)
-    won = len(set(texts)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
-    return tuple(Cell(text, won and text == top) for text in texts)
+    has_best = len(set(texts)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
+    return tuple(Cell(text, has_best and text == top) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What every view takes beside its content; width is in columns, fold says that a longer line must not happen.
+    """Options of rendering; `width` is in columns, and `wrap` forbids longer lines.
 
-    `rel` is what `--rel` said, which trec_eval's names leave unsaid.
+    `rel` is the relevance threshold, which names of trec_eval leave out.
     """
 
     per_query: bool = False

@@ -1,4 +1,4 @@
-"""The list of measures: what each is, what it ranges over, where it comes from, and what others call it."""
+"""The list of measures: definition, range, source and other names of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankproof.measures._base import Measure
 
 
 def as_json(measures: Iterable[Measure], options: RenderOptions) -> str:
-    """An object for each measure by its name, with parameters where another has the same."""
+    """An object per measure by name, with parameters if the name is not unique."""
     listed: dict[str, object] = {}
     for measure in measures:
         listed[str(measure) if measure.name in listed else measure.name] = _facts(measure)
@@ -19,7 +19,7 @@ def as_json(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 
 def as_markdown(measures: Iterable[Measure], options: RenderOptions) -> str:
-    """A table, a measure a row."""
+    """A table with a row per measure."""
     rows: list[tuple[str, ...]] = [("measure", "definition", "range", "source", "also accepted"), (":---",) * 5]
     for measure in measures:
         texts = (
@@ -34,21 +34,21 @@ def as_markdown(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 
 STAGES = {
-    "finding": "where documents are found",
-    "ordering": "where documents are put in order",
-    "answering": "where answers are written",
-    "checking": "before a value is believed",
+    "finding": "in retrieval",
+    "ordering": "in ranking",
+    "answering": "in answer generation",
+    "checking": "in checks of the data",
 }
 KINDS = {
-    "binary": "binary: relevant or not, rel says from which grade on",
-    "graded": "graded",
-    "count": "neither: it counts, and is no quality",
-    "answer": "neither: reference answers; for citations, documents that are relevant or not",
+    "binary": "binary judgements: relevant from grade rel on",
+    "graded": "graded judgements",
+    "count": "a count, not a quality",
+    "answer": "reference answers; citations need binary judgements",
 }
 
 
 def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
-    """A paragraph for each measure, its name first."""
+    """A paragraph per measure, with its name first."""
     from rankproof._render.terminal_tables import TablePrinter
 
     printer = TablePrinter(options)
@@ -63,7 +63,7 @@ def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 
 def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
-    """The same, and when to use each, when not, what it is judged by and where it matters."""
+    """A paragraph per measure, with advice on its use."""
     from rankproof._render.terminal_tables import TablePrinter
 
     shown = []
@@ -76,15 +76,15 @@ def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 
 def advice_lines(measure: Measure) -> list[str]:
-    """When to use it, when not, what it is judged by and where it matters."""
+    """When to use the measure, when not, its kind of judgement, and its stage."""
     advice = measure.advice
-    told = [] if advice is None else [f"use it where {advice.use}", f"not where {advice.avoid}"]
+    use = [] if advice is None else [f"use it where {advice.use}", f"not where {advice.avoid}"]
     where = [] if advice is None else [f"matters {STAGES[advice.stage]}"]
-    return [*told, KINDS[measure.kind], *where]
+    return [*use, KINDS[measure.kind], *where]
 
 
 def notation(measure: Measure) -> str:
-    """How the measure is written, with its cutoff where it takes one."""
+    """The notation of the measure, with a cutoff if it takes one."""
     place = {"cutoff": "@k", "recall": "@r"}.get(measure.at or "", "")
     if not place or measure.needs:
         return f"{measure}{place}"
@@ -92,7 +92,7 @@ def notation(measure: Measure) -> str:
 
 
 def value_range(measure: Measure) -> str:
-    """The least and the greatest value, and how queries are summed up."""
+    """The range of values and the summary over queries."""
     least, greatest = measure.range
     return f"{least:g} to {greatest:g}, {measure.summary}".replace("inf", "any")
 

@@ -1,4 +1,4 @@
-"""MLflow export."""
+"""Export of an experiment to MLflow, one run per system."""
 
 from __future__ import annotations
 
@@ -27,69 +27,71 @@ _SQLITE, _SERVERS = "sqlite:///", ("http://", "https://")
 
 
 def redacted_uri(uri: str) -> str:
-    """The address without user, password and options, which may be secret."""
+    """The URI without user, password and query, which may be secret."""
     try:
         parts = urlsplit(uri)
         place = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "the address"
+        return "the URI"
     return for_message(f"{parts.scheme}://{place}{port}{parts.path}" if parts.scheme else uri)
 
 
 def sqlite_path(uri: str) -> str | None:
-    """The file of an SQLite store, refused where its folder is missing; None for a server."""
+    """The path of an SQLite store, or None for a server; a missing folder is an error."""
     if uri.startswith(_SERVERS):
         return None
     if not uri.startswith(_SQLITE):
-        raise UsageError(f"{redacted_uri(uri)} is no address of a store", fix=f"write {_SQLITE}FILE.db, or http://HOST:PORT")
+        raise UsageError(
+            f"{redacted_uri(uri)} is not the URI of a tracking store", fix=f"write {_SQLITE}FILE.db, or http://HOST:PORT"
+        )
     path = uri.removeprefix(_SQLITE).partition("?")[0]
     folder = os.path.dirname(os.path.abspath(path))
     if not path or os.path.isdir(path) or not os.path.isdir(folder):
-        raise UsageError(f"{redacted_uri(uri)} is no file in a folder that exists", fix=f"write it like {_SQLITE}mlruns.db")
+        raise UsageError(f"{redacted_uri(uri)} is not a file in an existing folder", fix=f"write it like {_SQLITE}mlruns.db")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise UsageError(f"{redacted_uri(uri)} cannot be written", fix="name a file that this user may write")
+        raise UsageError(f"{redacted_uri(uri)} is not writable", fix="choose a file that you can write")
     return os.path.abspath(path)
 
 
 def artifact_folder(path: str) -> str:
-    """Where the files of an SQLite store go: the folder mlruns beside it, whatever folder the command runs in."""
+    """The artifact folder of an SQLite store: mlruns beside it."""
     return (Path(path).parent / "mlruns").as_uri()
 
 
-LONGEST_NAME, LONGEST_VALUE, LONGEST_TAG = 200, 500, 5000
+MAX_NAME_LENGTH, MAX_VALUE_LENGTH, MAX_TAG_LENGTH = 200, 500, 5000
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_. -]+|__+")
 
 
 def legal_names(names: Iterable[str]) -> dict[str, str]:
-    """Each name as letters, digits and _-. alone, as in nDCG_at_10; two that would meet are numbered."""
+    """Each name with letters, digits and _-. only, such as nDCG_at_10; duplicates get a number."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = _legal_name(name)
         number = 2
         while plain in taken:
-            plain, number = f"{_legal_name(name)[: LONGEST_NAME - 8]}-{number}", number + 1
+            plain, number = f"{_legal_name(name)[: MAX_NAME_LENGTH - 8]}-{number}", number + 1
         taken.add(plain)
         found[name] = plain
     return found
 
 
 def _legal_name(name: str) -> str:
-    """No slash and no dot at an end, which stores take for paths."""
+    """The name without slashes and without dots at its ends, which stores treat as paths."""
     plain = _ILLEGAL.sub("_", name.replace("@", "_at_"))
-    plain = _ILLEGAL.sub("_", plain)[:LONGEST_NAME].strip(". ")
+    plain = _ILLEGAL.sub("_", plain)[:MAX_NAME_LENGTH].strip(". ")
     return plain or "_"
 
 
 def flatten(value: Any, name: str = "") -> dict[str, str]:
-    """A nested value as one text for each part, as in {"stage.encoder.model": "minilm"}."""
+    """A nested value as a flat dict of texts, such as {"stage.encoder.model": "minilm"}."""
     if isinstance(value, Mapping):
         parts = value.items()
     elif isinstance(value, list | tuple):
         parts = {str(at): part for at, part in enumerate(value)}.items()
     else:
-        return {name: truncate_visible(str(value), LONGEST_VALUE)}
+        return {name: truncate_visible(str(value), MAX_VALUE_LENGTH)}
     found: dict[str, str] = {}
     for key, part in parts:
         found |= flatten(part, f"{name}.{key}" if name else str(key))
@@ -97,19 +99,19 @@ def flatten(value: Any, name: str = "") -> dict[str, str]:
 
 
 def truncate_visible(text: str, most: int) -> str:
-    """The text made visible, with … where it is too long."""
+    """The escaped text, cut with … if it is too long."""
     safe = escape_invisible(text)
     return safe if len(safe) <= most else f"{safe[: most - 1]}…"
 
 
 NamedValue = TypeVar("NamedValue")
 RUN_ID_TAG = "rankproof.id"
-"""The tag by which an entry is known again."""
+"""The tag that identifies a logged system."""
 
 
 @dataclass(frozen=True, slots=True)
 class MlflowRun:
-    """One system of a climb; `made` is when, in milliseconds since 1970, None where that is not known."""
+    """One system of an experiment; `made` is its time in milliseconds since 1970, None if unknown."""
 
     system: str
     params: Mapping[str, str]
@@ -120,7 +122,7 @@ class MlflowRun:
 
 
 def mlflow_runs(results: ExperimentResult) -> list[MlflowRun]:
-    """An entry for each rung; the same results give the same ids."""
+    """A run for each system; the same results give the same ids."""
     whole = hashlib.sha256(document_text(results_document(results, per_query=True)).encode(errors="backslashreplace")).hexdigest()
     return [_mlflow_run(results, system_run, whole) for system_run in results.system_runs]
 
@@ -140,7 +142,7 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, whole: str) ->
         system=system_run.name,
         params=_with_legal_names(params),
         metrics=_with_legal_names(metrics),
-        tags={name: truncate_visible(text, LONGEST_TAG) for name, text in _tags(results, system_run, own).items()},
+        tags={name: truncate_visible(text, MAX_TAG_LENGTH) for name, text in _tags(results, system_run, own).items()},
         table=per_query_csv(_single_system(results, system_run)),
         made=_milliseconds(str(results.provenance.get("created") or "")),
     )
@@ -154,7 +156,7 @@ def _means(result: Result | None, system: str, before: str = "") -> dict[str, fl
 
 
 def _costs(system_run: SystemRun) -> dict[str, float]:
-    """What the system costs, without the times of stages that it does not have."""
+    """The costs of the system, without the times of stages that it lacks."""
     return {name: value for name, value in system_costs(system_run).items() if value or "_ms_" not in name}
 
 
@@ -179,7 +181,7 @@ def _tags(results: ExperimentResult, system_run: SystemRun, own: str) -> dict[st
 
 
 def _single_system(results: ExperimentResult, system_run: SystemRun) -> ExperimentResult:
-    """The climb with this system only."""
+    """The results of this system only."""
     systems = tuple(system for system in results.result.systems if system.name == system_run.name)
     return replace(results, system_runs=(system_run,), result=replace(results.result, systems=systems))
 
@@ -195,26 +197,27 @@ TABLE_FILE = "per_query.csv"
 _BATCH_SIZE = 100
 _NO_TELEMETRY = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 _RETRY_ENV = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
-BatchValue = TypeVar("BatchValue")
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedRuns:
-    """The systems that were written, and those that the store had already."""
+    """The systems that were written, and those already in the store."""
 
     written: tuple[str, ...]
     already_logged: tuple[str, ...]
 
 
 def log_to_mlflow(results: ExperimentResult, *, uri: str, experiment: str) -> LoggedRuns:
-    """Writes a run for each system that the experiment lacks; where that fails, the run under way is marked as failed."""
+    """Logs a run for each system that the experiment lacks; on an error the current run is marked as failed."""
     if not experiment.strip():
-        raise UsageError("the experiment has no name", fix="name it")
+        raise UsageError("the experiment name is empty", fix="pass a name with --experiment")
     file = sqlite_path(uri)
     client, failures = _client(uri)
     written, known = [], []
     try:
-        place = _experiment(client, truncate_visible(experiment, LONGEST_NAME), None if file is None else artifact_folder(file))
+        place = _experiment(
+            client, truncate_visible(experiment, MAX_NAME_LENGTH), None if file is None else artifact_folder(file)
+        )
         for entry in mlflow_runs(results):
             if client.search_runs(
                 [place], f"tags.`{RUN_ID_TAG}` = '{entry.tags[RUN_ID_TAG]}' and attributes.status = 'FINISHED'"
@@ -229,7 +232,7 @@ def log_to_mlflow(results: ExperimentResult, *, uri: str, experiment: str) -> Lo
 
 
 def _client(uri: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """MLflow's client, which reports nothing to its makers, and what it fails with."""
+    """The MLflow client with telemetry disabled, and its exceptions."""
     os.environ.update(_NO_TELEMETRY)
     for name, value in _RETRY_ENV.items():
         os.environ.setdefault(name, value)
@@ -251,13 +254,15 @@ def _experiment(client: Any, name: str, artifacts: str | None) -> str:
     if found is None:
         return str(client.create_experiment(name, artifact_location=artifacts))
     if found.lifecycle_stage != "active":
-        raise UsageError(f"MLflow's experiment {name} is deleted", fix="restore it there, or name another with --experiment")
+        raise UsageError(
+            f"the MLflow experiment {name} is deleted", fix="restore it in MLflow, or choose another with --experiment"
+        )
     return str(found.experiment_id)
 
 
 def _write(client: Any, experiment: str, entry: MlflowRun) -> None:
-    """One run, ended in the state that it came to."""
-    name = truncate_visible(entry.system, LONGEST_NAME)
+    """Writes one run and ends it as finished or failed."""
+    name = truncate_visible(entry.system, MAX_NAME_LENGTH)
     run = client.create_run(experiment, start_time=entry.made, tags=dict(entry.tags), run_name=name).info.run_id
     state = "FAILED"
     try:
@@ -279,18 +284,18 @@ def _log_run(client: Any, run: str, entry: MlflowRun) -> None:
     client.log_text(run, entry.table, TABLE_FILE)
 
 
-def _batches(values: Mapping[str, BatchValue]) -> Iterator[dict[str, BatchValue]]:
-    """As many at once as a server takes."""
+def _batches(values: Mapping[str, NamedValue]) -> Iterator[dict[str, NamedValue]]:
+    """The values in batches that a server accepts."""
     items = iter(values.items())
     while part := dict(islice(items, _BATCH_SIZE)):
         yield part
 
 
 def _error_text(error: Exception, uri: str) -> str:
-    """What failed, without the secrets that an address may hold."""
+    """The error without secrets of the URI."""
     lines = str(error).replace(uri, redacted_uri(uri)).splitlines() or [type(error).__name__]
     secret = uri.partition("://")[2].rpartition("@")[0].rpartition(":")[2]
     line = lines[0].replace(secret, "…") if secret else lines[0]
     return escape_invisible(
-        f"MLflow at {redacted_uri(uri)} failed ({truncate_visible(line, 300)}); check the address, and whether it may be written"
+        f"MLflow at {redacted_uri(uri)} failed ({truncate_visible(line, 300)}); check the URI and the write permission"
     )

@@ -1,4 +1,4 @@
-"""LaTeX paper table, long table, Parquet."""
+"""Exports of an experiment: a LaTeX table for papers, and all values in long form as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rankproof._render.result import latex_table
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 from rankproof._statistics.correction import CORRECTION_NAMES
 
-NOTHING_TO_TEST = "There was nothing to test: that takes two systems and two queries."
+NOTHING_TO_TEST = "No significance test: it needs at least two systems and two queries."
 
 
 def paper_table(results: ExperimentResult, letters: Table | None) -> str:
-    """A floating table with caption and label; `letters` is what `compare` gives, None where nothing could be compared."""
+    """A floating table with caption and label; `letters` is that table of `compare`, None without a comparison."""
     grid = summary_grid(results.result)
     grid = _with_times(results, grid if letters is None else _with_letters(grid, letters))
     lines = [
@@ -38,7 +38,7 @@ def paper_table(results: ExperimentResult, letters: Table | None) -> str:
 
 
 def _with_letters(grid: Grid, letters: Table) -> Grid:
-    """The grid with a letter for each system, and behind each value those of the systems that it is better than."""
+    """The grid with a letter per system, and after each value the letters of the systems that it significantly beats."""
     records = {str(record["system"]): record for record in letters.records()}
     cells = tuple(
         (
@@ -65,18 +65,18 @@ def _with_times(results: ExperimentResult, grid: Grid) -> Grid:
 
 def _caption(results: ExperimentResult, letters: Table | None) -> str:
     dataset = results.provenance.get("dataset") or results.name
-    start = f"{dataset}: means over n = {len(results.result.queries):,} queries. Bold: the best of its measure."
+    start = f"{dataset}: means over n = {len(results.result.queries):,} queries. Bold: best value of the measure."
     if letters is None:
         return f"{start} {NOTHING_TO_TEST}"
     facts = letters.facts
     test = "paired t-test" if facts["test"] == "t" else "sign-flip randomisation test"
     corrected = f"{CORRECTION_NAMES[facts['correction']]} over {pluralise(facts['tests'], 'test')}"
     how = f"{test}, two-sided, alpha {facts['alpha']:g}, {corrected}"
-    return f"{start} A raised letter: better than the system of that letter ({how})."
+    return f"{start} Superscript letters: significantly better than the systems with these letters ({how})."
 
 
 def _label(name: str) -> str:
-    """A label of letters, digits and dashes alone."""
+    """A label of letters, digits and dashes."""
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in name)
     return f"rankproof-{plain.strip('-') or 'results'}"
 
@@ -85,7 +85,7 @@ LONG_COLUMNS = ("level", "kind", "system", "query", "measure", "value")
 
 
 class LongRow(NamedTuple):
-    """One number: `level` is query or system, `kind` what sort of number it is; `query` is None where it is a system's."""
+    """One value: `level` is query or system, `kind` the kind of value; `query` is None at system level."""
 
     level: str
     kind: str
@@ -96,7 +96,7 @@ class LongRow(NamedTuple):
 
 
 def long_rows(experiment_result: ExperimentResult) -> Iterator[LongRow]:
-    """Every system's rows, then every query's: values of measures, times in ms, costs."""
+    """The rows of systems, then of queries: values of measures, times in ms, costs."""
     results = {"measure": experiment_result.result, "chunks": experiment_result.chunks, "answers": experiment_result.answers}
     known = {kind: result for kind, result in results.items() if result is not None}
     for kind, result in known.items():
@@ -121,17 +121,17 @@ def as_long_csv(experiment_result: ExperimentResult) -> str:
 
 
 def system_costs(system_run: SystemRun) -> dict[str, float]:
-    """What the system costs by name: milliseconds a query, its indexes, what asking language models came to."""
+    """The costs of a system by name: milliseconds per query, index, and language model calls."""
     times = {f"{part}_ms_{which}": value for part in TIME_COLUMNS for which, value in system_run.time_of(part).items()}
     found = {"throughput": system_run.throughput, "recall_of_exact": system_run.recall_of_exact()}
-    asked = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
-    money = {"money": system_run.money} if asked else {}
+    llm = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
+    money = {"money": system_run.money} if llm else {}
     index = {"index_seconds": system_run.index_seconds, "index_bytes": float(system_run.index_bytes)}
-    return {**times, **index, **{name: value for name, value in found.items() if value is not None}, **asked, **money}
+    return {**times, **index, **{name: value for name, value in found.items() if value is not None}, **llm, **money}
 
 
 def _llm_counts(system_run: SystemRun) -> list[str]:
-    """The counts of a system that asks language models; none for one that does not."""
+    """The names of the language model counts of a system, if it calls one."""
     return list(system_run.counts) if any(map(system_run.total, system_run.counts)) else []
 
 
@@ -166,7 +166,7 @@ METADATA_KEY = b"rankproof"
 
 
 def as_parquet(results: ExperimentResult) -> bytes:
-    """One file with every row; the columns before `value` are text, `query` is null in a system's rows."""
+    """All rows in one file; columns before `value` are text, `query` is null at system level."""
     pa = load_pyarrow()
     with extra("parquet"):
         import pyarrow.parquet as pq

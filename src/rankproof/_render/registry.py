@@ -22,7 +22,7 @@ RESULT_FORMATS: Registry[RenderResult] = Registry(
     (
         Component("table", "rankproof._render.result:render_text", "a table for the terminal"),
         Component("json", "rankproof._render.result:render_json", "every number, for programs"),
-        Component("csv", "rankproof._render.result:render_csv", "one value a line"),
+        Component("csv", "rankproof._render.result:render_csv", "one value per line"),
         Component("trec", "rankproof._render.trec:render_trec", "the layout of trec_eval"),
         Component("latex", "rankproof._render.result:render_latex", "a table for a paper"),
         Component("markdown", "rankproof._render.result:render_markdown", "a table for a web page"),
@@ -32,7 +32,7 @@ RESULT_FORMATS: Registry[RenderResult] = Registry(
 
 
 def _comparison_table(results: ExperimentResult, show_note: ShowNote, name: Literal["letters", "details"]) -> Table | None:
-    """That table of `compare`, which is about all measures; None where there is nothing to compare."""
+    """A table of `compare` over all measures; None without two systems and two queries."""
     from rankproof._analysis.compare.compare import compare
 
     if len(results.result.systems) < 2 or len(results.result.queries) < 2:

@@ -1,4 +1,4 @@
-"""Result as text, CSV, JSON, Markdown, LaTeX."""
+"""A Result as text, CSV, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankproof._render.terminal_tables import Bars, TablePrinter, fits_width
 
 
 def render_text(result: Result, options: RenderOptions) -> str:
-    """The result as tables no wider than the look allows."""
+    """The result as tables within the width of the options."""
     printer = TablePrinter(options)
     printer.line(_headline(result), style="bold")
     printer.line()
@@ -27,13 +27,13 @@ def render_text(result: Result, options: RenderOptions) -> str:
 
 
 def _add_summary(result: Result, printer: TablePrinter, options: RenderOptions) -> None:
-    """Systems down, with bars of the first measure; measures down where they are many or the system is one."""
+    """A row per system with bars of the first measure; a row per measure for one system or many measures."""
     grid = summary_grid(result)
-    turned = grid.transposed("measure")
+    transposed = grid.transposed("measure")
     if len(result.systems) == 1:
-        printer.summary(turned, bars=Bars("", [_bar_share(one) for one in result.systems[0].measures.values()]))
-    elif not fits_width(grid, options) and fits_width(turned, options):
-        printer.summary(turned)
+        printer.summary(transposed, bars=Bars("", [_bar_share(one) for one in result.systems[0].measures.values()]))
+    elif not fits_width(grid, options) and fits_width(transposed, options):
+        printer.summary(transposed)
     else:
         firsts = [next(iter(system.measures.values())) for system in result.systems]
         title = grid.columns[0] if len(grid.columns) > 1 else ""
@@ -50,7 +50,7 @@ def _add_queries(result: Result, printer: TablePrinter) -> None:
 
 
 def _bar_share(one: MeasureResult) -> float | None:
-    """How much of a bar the value fills; None where it is a count or lies outside 0 to 1."""
+    """The filled share of a bar; None for a count or a value outside 0 to 1."""
     return one.value if one.summary != "sum" and 0 <= one.value <= 1 else None
 
 
@@ -63,19 +63,19 @@ def _footer(result: Result) -> str:
     sizes = {system.name: next(iter(system.measures.values())).queries for system in result.systems}
     everything = len(result.queries)
     if set(sizes.values()) == {everything}:
-        return f"Means run over {'the one judged query' if everything == 1 else f'all {everything} judged queries'}."
+        return f"Means are over {'the one judged query' if everything == 1 else f'all {everything} judged queries'}."
     each = ", ".join(f"{name} {size}" for name, size in sizes.items())
-    return f"Means run over the queries that each run has: {each} of {everything}."
+    return f"Means are over the queries of each run: {each} of {everything}."
 
 
 def _legend(result: Result, options: RenderOptions) -> str:
     if not any(cell.best for row in summary_grid(result).cells for cell in row):
         return ""
-    return f" {'In bold' if options.colour else '*'}: the best of its measure."
+    return f" {'In bold' if options.colour else '*'}: best value of the measure."
 
 
 def _add_definitions(result: Result, printer: TablePrinter) -> None:
-    """What each measure is, once for all its parameters."""
+    """The definition of each measure, once for all parameters."""
     printer.line()
     definitions = {one.measure.name: one.measure for one in result.systems[0].measures.values()}
     for name, measure in definitions.items():
@@ -91,7 +91,7 @@ HEADER = "system,query,measure,summary,queries,value"
 
 
 def render_csv(result: Result, options: RenderOptions) -> str:
-    """The result as CSV; `query` is empty in summary rows, and `summary` is `query` in the rows of single queries."""
+    """The result as CSV; `query` is empty in summary rows, and `summary` is `query` in query rows."""
     lines = [line for system in result.systems for line in _csv_lines(system, options)]
     return "\n".join([HEADER, *lines]) + "\n"
 
@@ -129,7 +129,7 @@ def _dump(value: object) -> str:
 
 
 def render_markdown(result: Result, options: RenderOptions) -> str:
-    """The summary as a table; with per_query a table for each measure after it."""
+    """The summary as a table, followed by a table per measure with `per_query`."""
     parts = [markdown_table(summary_grid(result))]
     if options.per_query:
         parts += [
@@ -140,7 +140,7 @@ def render_markdown(result: Result, options: RenderOptions) -> str:
 
 
 def _mark_last_row(grid: Grid) -> Grid:
-    """The grid with its last row set apart from a query that has the same name."""
+    """The grid with its last row in brackets, to distinguish it from a query of that name."""
     return Grid(grid.corner, (*grid.rows[:-1], f"({grid.rows[-1]})"), grid.columns, grid.cells)
 
 
@@ -154,12 +154,13 @@ def markdown_table(grid: Grid) -> str:
 
 
 def _markdown_cell(cell: Cell) -> str:
-    text = f"**{for_markdown(cell.text)}**" if cell.best else for_markdown(cell.text)
+    plain = for_markdown(cell.text.strip())
+    text = f"**{plain}**" if cell.best else plain
     return f"{text}<sup>{for_markdown(cell.marks)}</sup>" if cell.marks else text
 
 
 def render_latex(result: Result, options: RenderOptions) -> str:
-    """The summary as a tabular; with per_query a longtable for each measure after it."""
+    """The summary as a tabular, followed by a longtable per measure with `per_query`."""
     packages = "booktabs,longtable" if options.per_query else "booktabs"
     parts = [f"% \\usepackage{{{packages}}}", latex_table(summary_grid(result), "tabular")]
     if options.per_query:
@@ -169,7 +170,7 @@ def render_latex(result: Result, options: RenderOptions) -> str:
 
 
 def latex_table(grid: Grid, environment: str, *, closing: bool = False) -> str:
-    """The grid in that environment; `closing` sets the last row apart."""
+    """The grid in that environment; `closing` adds a rule before the last row."""
     names = [rf"\textbf{{{for_latex(row)}}}" if at in grid.highlighted else for_latex(row) for at, row in enumerate(grid.rows)]
     lines = [_latex_line(name, cells) for name, cells in zip(names, grid.cells, strict=True)]
     if closing:

@@ -1,4 +1,4 @@
-"""Systems by quality, gain, cost."""
+"""The grid of the systems of an experiment: quality, gain over the baseline, and cost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_la
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 
 COST_COLUMNS = ("index s", "index MB", "queries/s")
-COUNT_MARK = "†"
-"""Marks the measure that matters at the rung's stage."""
+STAGE_MARK = "†"
+"""Marks the main measure of the system's stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridColumn:
-    """A column, and how soon it gives way where there is no room: the highest number first."""
+    """A column; the highest `drop_order` is dropped first if the width is too small."""
 
     title: str
     cells: tuple[Cell, ...]
@@ -26,7 +26,7 @@ class GridColumn:
 
 
 def systems_grid(results: ExperimentResult, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:
-    """As many columns as fit, the least needed left out first."""
+    """As many columns as fit, the least important dropped first."""
     columns = _columns(results)
     while not fits(_system_cells(results, columns)) and len(columns) > 1:
         columns.remove(max(columns, key=lambda column: column.drop_order))
@@ -34,19 +34,19 @@ def systems_grid(results: ExperimentResult, fits: Callable[[Grid], bool] = lambd
 
 
 def main_measure(results: ExperimentResult) -> str:
-    """The measure that gains are told in: the first."""
+    """The measure of gains, which is the first."""
     return next(iter(results.result.systems[0].measures))
 
 
 def format_gain(gain: float | None, one: MeasureResult) -> str:
-    """A gain in percentage points, with its sign; the plain difference of a measure that is no share."""
+    """A signed gain in percentage points, or the plain difference if the range is not 0 to 1."""
     if gain is None:
         return MISSING
     return f"{100 * gain:+z.2f}" if one.measure.is_fraction else f"{gain:+.4g}"
 
 
 def stage_measures(results: ExperimentResult, system_run: SystemRun) -> list[str]:
-    """What matters at the rung's stage: that the documents are found, or that the found ones stand in the right order."""
+    """The main measures of the system's stage: nDCG and RR for a reranker, else the deepest recall."""
     if system_run.kind == "rerank":
         return [*_measures_named(results, "nDCG")[:1], *_measures_named(results, "RR")[:1]]
     return _deepest_recall(results)
@@ -55,7 +55,7 @@ def stage_measures(results: ExperimentResult, system_run: SystemRun) -> list[str
 def _system_cells(results: ExperimentResult, columns: Sequence[GridColumn]) -> Grid:
     rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(results.system_runs, start=1))
     cells = tuple(zip(*(column.cells for column in columns), strict=True))
-    return Grid("rung", rows, tuple(column.title for column in columns), cells)
+    return Grid("system", rows, tuple(column.title for column in columns), cells)
 
 
 def _columns(results: ExperimentResult) -> list[GridColumn]:
@@ -76,7 +76,7 @@ def _columns(results: ExperimentResult) -> list[GridColumn]:
 
 
 def _llm_columns(results: ExperimentResult) -> list[GridColumn]:
-    """What asking language models came to, where any system asks one; money where one has a price."""
+    """The columns of language model calls, if a system makes any; money if a model has a price."""
     tokens = [sum(system_run.total(name) for name in ("tokens_in", "tokens_out")) for system_run in results.system_runs]
     if not any(tokens):
         return []
@@ -103,12 +103,12 @@ def _measure_column(results: ExperimentResult, name: str, drop_order: int) -> Gr
     marked = [name in stage_measures(results, system_run) for system_run in results.system_runs]
     blank = " " if any(marked) else ""
     rows = zip(grid.cells, marked, strict=True)
-    cells = tuple(Cell(f"{row[at].text}{COUNT_MARK if mark else blank}", row[at].best) for row, mark in rows)
+    cells = tuple(Cell(f"{row[at].text}{STAGE_MARK if mark else blank}", row[at].best) for row, mark in rows)
     return GridColumn(measure_label(name, one), cells, drop_order)
 
 
 def _ordered_measures(results: ExperimentResult) -> list[str]:
-    """The first, then the first reciprocal rank and the deepest recall, then the others as they were asked for."""
+    """The first measure, the first reciprocal rank and the deepest recall, then the others in order."""
     names = list(results.result.systems[0].measures)
     return list(dict.fromkeys([names[0], *_measures_named(results, "RR")[:1], *_deepest_recall(results), *names]))
 
@@ -119,13 +119,13 @@ def _deepest_recall(results: ExperimentResult) -> list[str]:
 
 
 def _measures_named(results: ExperimentResult, name: str) -> list[str]:
-    """The measures of that kind, whatever their cutoffs, as they were asked for."""
+    """The measures of that kind with any cutoff, in order."""
     return [full for full, one in results.result.systems[0].measures.items() if one.measure.name == name]
 
 
 def _gain_title(results: ExperimentResult) -> str:
     one = results.result.systems[0].measures[main_measure(results)]
-    return "pp (over)" if one.measure.is_fraction else "gain (over)"
+    return "pp (vs)" if one.measure.is_fraction else "gain (vs)"
 
 
 def _gain_text(results: ExperimentResult, system_run: SystemRun) -> str:
@@ -137,19 +137,19 @@ def _gain_text(results: ExperimentResult, system_run: SystemRun) -> str:
 
 
 def answers_title(answers: Result) -> str:
-    """What stands above the grid."""
+    """The title of the answers grid."""
     n = len(answers.queries)
-    known = "the query" if n == 1 else f"the {n} queries"
-    return f"Answers, over {known} whose answer is known (rankproof answers says more):"
+    queries = "1 query" if n == 1 else f"{n} queries"
+    return f"Answers, over {queries} with a reference answer (details: rankproof answers):"
 
 
 def answers_grid(answers: Result) -> Grid:
-    """Every measure; before them each system's n where answers failed."""
+    """Every measure, with the n of each system if answers failed."""
     return _with_n(answers, summary_grid(answers))
 
 
 def _with_n(answers: Result, grid: Grid) -> Grid:
-    """The grid with the number of questions that each system's means run over, and no mean where that is none."""
+    """The grid with the n of each system, and no means if n is 0."""
     sizes = [max(one.queries for one in system.measures.values()) for system in answers.systems]
     if all(size == len(answers.queries) for size in sizes):
         return grid
@@ -162,7 +162,7 @@ CHUNKS_TITLE = "At chunk level, from the same run:"
 
 
 def chunk_grid(chunks: Result, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:
-    """As many measures as fit, the last left out first; none is the best, for systems that cut otherwise rank other chunks."""
+    """As many measures as fit; none is marked as best, as systems with other chunks are not comparable."""
     names = list(chunks.systems[0].measures)
     while not fits(_chunk_cells(chunks, names)) and len(names) > 1:
         names.pop()

@@ -1,4 +1,4 @@
-"""Table in every format."""
+"""A Table as text, JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rankproof._render.grid import MISSING, Cell, Grid, RenderOptions
 from rankproof._render.result import latex_table, markdown_table
 from rankproof._render.terminal_tables import TablePrinter
 
-_LONG = 999.5
-"""From here on three digits would need an exponent."""
+_MAX_THREE_DIGITS = 999.5
+"""Larger numbers would need an exponent with three significant digits."""
 
 
 def format_item(item: CellValue, kind: ColumnKind) -> str:
-    """The cell as text, rounded here and nowhere before."""
+    """The cell as text; this is the only place that rounds."""
     if item is None:
         return MISSING
     if isinstance(item, tuple):
@@ -34,13 +34,13 @@ def _number(item: float, kind: ColumnKind) -> str:
     if kind == "p":
         return f"{item:.4f}" if item >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:.4f}"
     if kind == "number":
-        return f"{item:.3g}" if abs(item) < _LONG else f"{item:.0f}"
+        return f"{item:.3g}" if abs(item) < _MAX_THREE_DIGITS else f"{item:.0f}"
     formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f"}
     return format(item, formats.get(kind, ".4f"))
 
 
 def as_text(tables: Sequence[Table], options: RenderOptions) -> str:
-    """Each table under its title, and before or behind it what it shows in words."""
+    """Each table under its title, with its sentences before or after it."""
     printer = TablePrinter(options)
     for table in tables:
         printer.line(table.title, style="bold")
@@ -81,7 +81,7 @@ def as_json(tables: Sequence[Table], options: RenderOptions) -> str:
 
 
 def as_csv(tables: Sequence[Table], options: RenderOptions) -> str:
-    """The tables one after another, an empty line between; numbers at full precision, an interval as two columns."""
+    """The tables separated by an empty line, numbers at full precision, an interval as two columns."""
     return "\n".join(map(_csv, tables))
 
 
@@ -116,7 +116,7 @@ TABLE_RENDERERS: dict[str, Callable[[Sequence[Table], RenderOptions], str]] = {
 
 
 def table_grid(table: Table) -> Grid:
-    """The table as cells to show; its first column names the rows, and marks stand in the cell before them."""
+    """The table as a grid; its first column names the rows, and a marks column joins the cell before it."""
     corner, *columns = table.columns
     kept = [at for at, column in enumerate(columns, start=1) if column.kind != "marks"]
     cells = tuple(tuple(_cell(table, at, place) for place in kept) for at in range(len(table.rows)))
@@ -136,12 +136,12 @@ def _is_marked(table: Table, place: int) -> bool:
 
 
 def _is_text_column(table: Table, place: int) -> bool:
-    """Whether the column reads from the left: words, and numbers with marks behind them."""
+    """Whether the column is left-aligned: text, or numbers followed by marks."""
     return table.columns[place].kind in ("text", "flag") or _is_marked(table, place)
 
 
 def _marks_as_text(grid: Grid) -> Grid:
-    """The grid with marks as text behind their cells."""
+    """The grid with marks as text after their cells."""
     cells = tuple(tuple(Cell(f"{one.text} {one.marks}".rstrip()) for one in row) for row in grid.cells)
     return replace(grid, cells=cells)
 

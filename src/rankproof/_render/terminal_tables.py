@@ -1,4 +1,4 @@
-"""Grids set as rich tables: split into blocks rather than cut, with every foreign name made visible."""
+"""Grids as rich tables on a terminal, split into blocks if they are too wide."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _ARROW = "> "
 
 
 def fits_width(grid: Grid, options: RenderOptions) -> bool:
-    """Whether the grid needs one block only."""
+    """Whether the grid fits in one block."""
     return len(_blocks(grid, options)) == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A bar for each row; its share of the whole is from 0 to 1, None where it has none."""
+    """A bar for each row; a share is from 0 to 1, None for no bar."""
 
     title: str
     shares: Sequence[float | None]
 
     def fit(self, used: int, options: RenderOptions) -> bool:
-        """Whether there is something to draw and room for it."""
+        """Whether there is a bar and enough space."""
         return any(self.shares) and used + _GAP + max(_BAR, cell_len(self.title)) <= options.width
 
 
 class TablePrinter:
-    """Collects lines and tables as text, coloured or plain as the look says."""
+    """Collects lines and tables as text, coloured or plain by the options."""
 
     def __init__(self, options: RenderOptions) -> None:
-        self._look = options
+        self._options = options
         self._file = StringIO()
         self._console = Console(
             file=self._file,
@@ -62,34 +62,34 @@ class TablePrinter:
         )
 
     def line(self, text: str = "", *, style: str = "") -> None:
-        """A line of text, wrapped between words where lines must fold."""
+        """Adds a line of text, wrapped between words if the options say so."""
         self._console.print(Text(for_terminal(text), style=style))
 
     def paragraph(self, text: str, *, style: str = "") -> None:
-        """Text indented and wrapped between words, to the width of the look in any case."""
-        self._console.print(Padding(Text(for_terminal(text), style=style), (0, 0, 0, 4)), width=self._look.width)
+        """Adds indented text, always wrapped between words."""
+        self._console.print(Padding(Text(for_terminal(text), style=style), (0, 0, 0, 4)), width=self._options.width)
 
     def summary(self, grid: Grid, *, bars: Bars | None = None) -> None:
-        """The grid in as many blocks as the width asks for; bars stand right of their rows where there is room."""
-        blocks = _blocks(grid, self._look)
-        drawn = bars if bars is not None and len(blocks) == 1 and bars.fit(_needed_width(grid), self._look) else None
+        """Adds the grid in as many blocks as the width needs, with bars on the right if they fit."""
+        blocks = _blocks(grid, self._options)
+        shown_bars = bars if bars is not None and len(blocks) == 1 and bars.fit(_needed_width(grid), self._options) else None
         for columns in blocks:
             part, table = grid.part(columns), _empty_table()
             table.add_column(_name(part.corner), overflow="fold")
             for at, name in enumerate(part.columns):
                 table.add_column(_name(name), justify="left" if at in part.words else "right", overflow="fold")
-            if drawn:
-                table.add_column(_name(drawn.title), min_width=_BAR)
+            if shown_bars:
+                table.add_column(_name(shown_bars.title), min_width=_BAR)
             for at, (name, cells) in enumerate(zip(part.rows, part.cells, strict=True)):
                 first = self._row_name(name, at in part.highlighted)
-                table.add_row(first, *map(self._cell, cells), *([_bar(drawn.shares[at])] if drawn else []))
+                table.add_row(first, *map(self._cell, cells), *([_bar(shown_bars.shares[at])] if shown_bars else []))
             self._console.print(table)
             self.line()
 
     def queries(self, grid: Grid) -> None:
-        """The same for a grid that has a row for each query and a summary below."""
-        folds = self._look.wrap and _names_width(grid) > self._look.width // 2
-        for columns in _blocks(grid, self._look):
+        """Adds a grid with a row per query and a summary as the last row."""
+        folds = self._options.wrap and _names_width(grid) > self._options.width // 2
+        for columns in _blocks(grid, self._options):
             part, table = grid.part(columns), _empty_table(show_footer=True)
             table.add_column(_name(part.corner), footer=_name(part.rows[-1]), overflow="fold")
             for name, last in zip(part.columns, part.cells[-1], strict=True):
@@ -103,18 +103,18 @@ class TablePrinter:
             self.line()
 
     def text(self) -> str:
-        """All that was collected, without blanks at line ends."""
+        """The collected text without spaces at line ends."""
         return "\n".join(line.rstrip(" ") for line in self._file.getvalue().split("\n"))
 
-    def _row_name(self, name: str, is_strong: bool) -> Text:
-        """A row that stands out does so by its name: bold, or behind an arrow where there is no colour."""
-        if is_strong and not self._look.colour:
+    def _row_name(self, name: str, is_highlighted: bool) -> Text:
+        """The row name, highlighted in bold, or by an arrow without colour."""
+        if is_highlighted and not self._options.colour:
             return Text(_ARROW + for_terminal(name))
-        return Text(for_terminal(name), style="bold" if is_strong else "")
+        return Text(for_terminal(name), style="bold" if is_highlighted else "")
 
     def _cell(self, cell: Cell) -> Text:
-        """The best stands out by colour, or by a star where there is none."""
-        if self._look.colour:
+        """The cell, with the best marked by colour, or by a star without colour."""
+        if self._options.colour:
             return Text(for_terminal(cell.text), style=_BEST if cell.best else "")
         return Text(for_terminal(f"*{cell.text}" if cell.best else cell.text))
 
@@ -133,12 +133,12 @@ def _bar(share: float | None) -> Text:
 
 
 def _blocks(grid: Grid, options: RenderOptions) -> list[range]:
-    """Runs of columns that fit beside the row names."""
+    """Ranges of columns that fit beside the row names."""
     names = _names_width(grid)
-    room = options.width - (min(names, options.width // 2) if options.wrap else names)
+    space = options.width - (min(names, options.width // 2) if options.wrap else names)
     blocks, start, used = [], 0, 0
     for index, width in enumerate(_widths(grid)):
-        if index > start and used + width > room:
+        if index > start and used + width > space:
             blocks.append(range(start, index))
             start, used = index, 0
         used += width

@@ -1,4 +1,4 @@
-"""trec_eval's own layout and names: measure, query or `all`, value, in columns; our name where trec_eval has none."""
+"""The output format of trec_eval: measure, query or `all`, and value, with the measure names of trec_eval if it has one."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ _SUMMARY_ONLY = ("NumQ", "GMAP")
 
 
 def render_trec(result: Result, options: RenderOptions) -> str:
-    """Each system's rows, those of single queries first; several systems are told apart by `runid` rows."""
+    """The rows of each system, query rows first; `runid` rows separate several systems."""
     several = len(result.systems) > 1
     return "".join(line for system in result.systems for line in _lines(system, result, options, several=several))
 
 
 def trec_name(measure: Measure, rel: int = 1) -> str:
-    """trec_eval's name of the measure under `-l rel`, or ours where it has none."""
+    """The name of the measure in trec_eval with `-l rel`, or our name if it has none."""
     at = None if measure.at is None else measure.parameters()[measure.at]
     pattern = (_TREC_NAMES if at is None else _TREC_CUTOFF_NAMES).get(measure.name)
     return str(measure) if pattern is None or not _has_trec_parameters(measure, rel) else pattern.format(at)
 
 
 def query_labels(queries: Sequence[str]) -> dict[str, str]:
-    """What each query is called; one called `all` stays apart from the summary rows and from every other query."""
+    """The label of each query; a query called `all` gets a label that no summary row or query has."""
     labels = {query: escape_invisible(query) for query in queries}
     if "all" in labels:
         taken = set(labels.values())
@@ -62,7 +62,7 @@ def query_labels(queries: Sequence[str]) -> dict[str, str]:
 
 
 def _has_trec_parameters(measure: Measure, rel: int) -> bool:
-    """Whether the measure's parameters are trec_eval's own, the cutoff apart."""
+    """Whether the parameters other than the cutoff are those of trec_eval."""
     given, usual = measure.parameters(), type(measure)().parameters()
     others = {name for name, value in given.items() if name not in (measure.at, "rel") and value != usual[name]}
     return not others and (not isinstance(measure, BinaryMeasure) or measure.least == rel)

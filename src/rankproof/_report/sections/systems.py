@@ -13,7 +13,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label
 from rankproof._render.systems import approximate_search_notes, system_sentences
-from rankproof._render.systems_grid import COUNT_MARK, chunk_grid, main_measure, stage_measures, systems_grid
+from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, main_measure, stage_measures, systems_grid
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     NARROW_CHART_WIDTH,
@@ -71,8 +71,8 @@ def systems_table(context: ReportContext) -> HtmlTable:
 
 def _grid_notes(grid: Grid) -> Iterator[str]:
     cells = [cell for row in grid.cells for cell in row]
-    if any(COUNT_MARK in cell.text for cell in cells):
-        yield f"{COUNT_MARK} the measure that matters at the system's stage."
+    if any(STAGE_MARK in cell.text for cell in cells):
+        yield f"{STAGE_MARK} the measure that matters at the system's stage."
     if any(cell.best for cell in cells):
         yield "Bold: the best."
 
