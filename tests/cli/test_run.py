@@ -217,7 +217,7 @@ def test_chosen_systems_include_their_inputs() -> None:
         (["experiment.toml", "-o", ""], "the results folder has no name"),
         (["experiment.toml", "-o", "."], "contains the working directory"),
         (["experiment.toml", "-o", "data"], "data exists and is not a results folder"),
-        (["experiment.toml", "-o", "experiment.toml"], "is no results folder"),
+        (["experiment.toml", "-o", "experiment.toml"], "is not a results folder"),
         (["experiment.toml", "--split", "dev"], "data"),
         (["data"], "data: is a folder"),
     ],

@@ -144,7 +144,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
         write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
         os.rename(beside, folder)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be made ({error.strerror})", fix="name a folder that can be written to") from None
+        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a folder that can be written to") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -33,7 +33,7 @@ def cached_training_data(
         os.makedirs(folder, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{folder} cannot be made ({reason})", fix="name a folder that can be written to") from None
+        raise UsageError(f"{folder} cannot be created ({reason})", fix="name a folder that can be written to") from None
     try:
         lessons = read_training_data(folder, made_of)
         if lessons is None:

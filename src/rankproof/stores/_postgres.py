@@ -224,7 +224,7 @@ def _server_folder(folder: Path) -> Path:
         is_ours = not spare.is_symlink() and (user is None or spare.stat().st_uid == user)
     except OSError as error:
         raise ExternalError(
-            f"{spare} cannot be made ({escape_invisible(error.strerror or '')}); set TMPDIR to another folder"
+            f"{spare} cannot be created ({escape_invisible(error.strerror or '')}); set TMPDIR to another folder"
         ) from None
     if not is_ours:
         raise ExternalError(f"{spare} belongs to somebody else; delete it, or set TMPDIR to another folder")
