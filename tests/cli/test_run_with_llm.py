@@ -115,7 +115,7 @@ def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given
     out, _ = ran(capsys, "--dry-run", "--budget", "calls=5")
     assert "no price given" in out
     assert "The budget may not cover the estimate: calls (6 of 5)." in out
-    assert "The budget covers it" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
+    assert "The budget covers the estimate" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--no-cache",)])
