@@ -167,9 +167,9 @@ def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     results = small_results(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
     system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(results.system_runs, [*stages, whole], strict=True))
     table = explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
-    assert [row["given"] for row in table.records()] == [0.25, 1.0]
+    assert [row["points"] for row in table.records()] == [0.25, 1.0]
     assert table.sentences[0].startswith("isr adds the contributions in this order x 2 rankings that have it: 2.5")
-    assert next(column for column in table.columns if column.name == "given").about == "isr adds 1 / rank²"
+    assert next(column for column in table.columns if column.name == "points").about == "isr adds 1 / rank²"
 
 
 @pytest.mark.usefixtures("added")

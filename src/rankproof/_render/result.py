@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
 from rankproof._render.grid import Cell, Grid, RenderOptions, query_grid, summary_grid, system_grid
-from rankproof._render.terminal_tables import Bars, TablePrinter, fits_width
+
+if TYPE_CHECKING:
+    from rankproof._render.terminal_tables import TablePrinter
 
 
 def render_text(result: Result, options: RenderOptions) -> str:
     """The result as tables within the width of the options."""
+    from rankproof._render.terminal_tables import TablePrinter
+
     printer = TablePrinter(options)
     printer.line(_headline(result), style="bold")
     printer.line()
@@ -28,6 +32,8 @@ def render_text(result: Result, options: RenderOptions) -> str:
 
 def _add_summary(result: Result, printer: TablePrinter, options: RenderOptions) -> None:
     """A row per system with bars of the first measure; a row per measure for one system or many measures."""
+    from rankproof._render.terminal_tables import Bars, fits_width
+
     grid = summary_grid(result)
     transposed = grid.transposed("measure")
     if len(result.systems) == 1:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rankproof._data.table import CellValue, ColumnKind, Table
 from rankproof._data.text import MIN_SHOWN_P
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
 from rankproof._render.grid import MISSING, Cell, Grid, RenderOptions
 from rankproof._render.result import latex_table, markdown_table
-from rankproof._render.terminal_tables import TablePrinter
+
+if TYPE_CHECKING:
+    from rankproof._render.terminal_tables import TablePrinter
 
 _MAX_THREE_DIGITS = 999.5
 """Larger numbers would need an exponent with three significant digits."""
@@ -41,6 +44,8 @@ def _number(item: float, kind: ColumnKind) -> str:
 
 def as_text(tables: Sequence[Table], options: RenderOptions) -> str:
     """Each table under its title, with its sentences before or after it."""
+    from rankproof._render.terminal_tables import TablePrinter
+
     printer = TablePrinter(options)
     for table in tables:
         printer.line(table.title, style="bold")
