@@ -203,7 +203,7 @@ def test_every_choice_is_used_and_said(test: Any, correction: Any, interval: Any
 def test_too_few_queries_are_said_to_be_too_few() -> None:
     tables = rp.compare(result_of({"a": {"RR": [0.9, 0.8, 0.7]}, "b": {"RR": [0.1, 0.2, 0.3]}}))
     assert table_of(tables, "letters").notes[0] == (
-        "the least p that this test can give is 0.25, and one test may need 0.05; take more queries: at least 6"
+        "the smallest p of this test is 0.25, and one test may need 0.05; use more queries: at least 6"
     )
     (sentence,) = table_of(tables, "verdicts").sentences
     assert "too few queries for any difference to be significant; 6 queries needed for 80% power" in sentence
@@ -213,7 +213,7 @@ def test_too_few_samples_are_said_to_be_too_few() -> None:
     values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
     notes = table_of(rp.compare(result_of(values), samples=100, resamples=100), "letters").notes
     assert (
-        notes[0] == "the least p that this test can give is 0.0099, and one test may need 0.0033; take more samples: at least 299"
+        notes[0] == "the smallest p of this test is 0.0099, and one test may need 0.0033; use more samples: at least 299"
     )
 
 
@@ -221,7 +221,7 @@ def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
     values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
     notes = table_of(rp.compare(result_of(values), resamples=100), "letters").notes
     assert notes[0] == (
-        "the least p that this test can give is 6.1e-05, and one test may need 4.1e-05; take more queries: at least 16"
+        "the smallest p of this test is 6.1e-05, and one test may need 4.1e-05; use more queries: at least 16"
     )
 
 
@@ -262,7 +262,7 @@ def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: fl
     assert row["p equivalence"] == (None if margin is None else 1.0)
     notes = table_of(tables, "letters").notes
     assert any(note.startswith("every query differs by the same amount (1 test): no interval") for note in notes)
-    assert notes[0].startswith("the least p that this test can give is 0.5")
+    assert notes[0].startswith("the smallest p of this test is 0.5")
 
 
 def test_few_queries_have_a_rough_interval_and_are_warned_of() -> None:

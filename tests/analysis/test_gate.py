@@ -240,8 +240,8 @@ def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
     gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
     assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
     assert sentences(gate, "test") == [
-        "Not testable: with 3 queries no drop can be significant: the least p that this test can give is 0.25, and one test"
-        " may need 0.05; take more queries: at least 6; or use --max-drop."
+        "Not testable: with 3 queries no drop can be significant: the smallest p of this test is 0.25, and one test"
+        " may need 0.05; use more queries: at least 6; or use --max-drop."
     ]
 
 
@@ -252,8 +252,8 @@ def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
     old, new = (gate_input({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
     gate = decide(new, blessed(old), GateOptions(samples=100))
     assert sentences(gate, "test") == [
-        "Not testable: with 40 queries no drop can be significant: the least p that this test can give is 0.0099, and one"
-        " test may need 0.0083; take more samples: at least 119; or use --max-drop."
+        "Not testable: with 40 queries no drop can be significant: the smallest p of this test is 0.0099, and one"
+        " test may need 0.0083; use more samples: at least 119; or use --max-drop."
     ]
     enough = decide(new, blessed(old), GateOptions(samples=119))
     assert not enough.passed
@@ -279,8 +279,8 @@ def test_segments_that_cannot_fail_are_told_of() -> None:
     assert none.notes == ()
     assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]
     assert sentences(none, "test") == [
-        "Not testable: with 35 queries no drop in a segment can be significant: the least p that this test can give is"
-        " 0.0099, and one test may need 0.005; take more samples: at least 199; or leave the segments out."
+        "Not testable: with 35 queries no drop in a segment can be significant: the smallest p of this test is"
+        " 0.0099, and one test may need 0.005; use more samples: at least 199; or leave the segments out."
     ]
 
 

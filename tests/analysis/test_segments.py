@@ -265,8 +265,8 @@ def test_too_few_permutations_for_any_significance_are_noted() -> None:
     inputs = weak_and_strong(systems=("one", "two", "three"))
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=100, resamples=100))
     assert last.notes == (
-        "no segment can be significantly different from the rest: the least p that this test can give is 0.0099,"
-        " and one test may need 0.0083; take more samples: at least 119",
+        "no segment can be significantly different from the rest: the smallest p of this test is 0.0099,"
+        " and one test may need 0.0083; use more samples: at least 119",
     )
     *_, last = segments(inputs, group_queries(inputs, "category"), "RR@10", SegmentOptions(samples=119, resamples=100))
     assert last.notes == ()

@@ -26,7 +26,6 @@ PARTS = {
 SUBJECTS = {
     "rankproof._analysis.diagnose.rules": "the rules and their thresholds, apart from how they are applied",
     "rankproof._analysis.doctor.example": "data that checks are tried on, apart from the checks",
-    "rankproof._fusion.merge": "the native merge and its reference in Python",
     "rankproof._generate.llm": "queries by a language model; rules.py is the other way",
     "rankproof._judge.corrected": "the statistics of bias-corrected means",
     "rankproof._results.answer_files": "the files of answers, which most results folders lack",

@@ -65,7 +65,7 @@ def test_our_own_types_give_what_dicts_give() -> None:
 def test_several_runs_keep_their_names_and_order() -> None:
     result = rp.evaluate(QRELS, {"b": RUN, "a": RUN}, "RR")
     assert list(result.means) == ["b", "a"]
-    with pytest.raises(rp.errors.UsageError, match="which system"):
+    with pytest.raises(rp.errors.UsageError, match="there are several systems; choose from: b, a"):
         result.per_query()
 
 
@@ -132,7 +132,7 @@ def test_scores_called_distances_that_are_none_are_noted() -> None:
     qrels = {f"q{number}": {"d1": 1} for number in range(5)}
     scores = {query: {"d1": 0.9, "d2": 0.2, "d3": 0.1} for query in qrels}
     (note,) = rp.evaluate(qrels, scores, "RR", lower_is_better=True).notes["run"]
-    assert "the better rank has the higher score" in note.text
+    assert "better ranks have higher scores" in note.text
 
 
 def test_rows_of_a_few_queries_without_ranks_may_stand_in_any_order() -> None:
@@ -163,7 +163,7 @@ def test_a_subset_of_queries_leaves_the_values_of_each_query_as_they_are() -> No
 def test_queries_asked_for_may_be_numbers_and_must_be_judged() -> None:
     numbers: Any = [1]
     assert rp.evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"1": {"d": 1.0}}, "RR", queries=numbers).value("RR") == 1.0
-    with pytest.raises(rp.errors.InputError, match="none of the 1 queries asked for is judged: q9"):
+    with pytest.raises(rp.errors.InputError, match="none of the 1 selected queries is judged: q9"):
         rp.evaluate(QRELS, RUN, queries=["q9"])
 
 

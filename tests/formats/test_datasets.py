@@ -206,7 +206,7 @@ def offline() -> None:
 def test_ir_datasets_offline_is_the_worlds_fault_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_library(monkeypatch, qrels_iter=offline)
     with pytest.raises(
-        ExternalError, match=r"irds:known: .* could not fetch it \(HTTPSConnectionPool: max retries exceeded\); check"
+        ExternalError, match=r"irds:known: .* could not download it \(HTTPSConnectionPool: max retries exceeded\); check"
     ):
         read_qrels("irds:known")
 

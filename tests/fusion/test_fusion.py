@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.run import Run, RunRow
-from rankproof._fusion.fuse import fuse, partial_queries
-from rankproof._fusion.merge import Given, best_kernel, merge
+from rankproof._fusion.fuse import Given, best_kernel, fuse, merge, partial_queries
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import InputError, UsageError
@@ -238,13 +237,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "depth": ({"depth": 0}, "depth is 0"),
     "k that is text": ({"k": "60"}, "k is 60"),
     "depth that is no integer": ({"depth": 2.5}, r"depth is 2\.5"),
-    "weights that are text": ({"weights": ["1", "2"]}, "weights must be finite"),
+    "weights that are text": ({"weights": ["1", "2"]}, "a weight is negative or not finite"),
     "weights that are one number": ({"weights": 2}, "the weights are a int"),
     "order": ({"order": "ranks"}, "no order is called ranks; choose one of score, rank"),
     "scores by rank": ({"method": "combsum", "order": "rank"}, "combsum uses scores, .*; use rrf, or order by score"),
-    "distances by rank": ({"order": "rank", "lower_is_better": True}, "ordered by rank, the scores do not count"),
+    "distances by rank": ({"order": "rank", "lower_is_better": True}, "lower_is_better has no effect when ordering by rank"),
     "too few weights": ({"weights": [1.0]}, "1 weights for 2 runs"),
-    "negative weights": ({"weights": [1.0, -1.0]}, "weights must be finite, at least 0"),
+    "negative weights": ({"weights": [1.0, -1.0]}, "a weight is negative or not finite"),
     "no weight at all": ({"weights": [0.0, 0.0]}, "not all 0"),
 }
 

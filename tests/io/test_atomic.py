@@ -59,7 +59,7 @@ def test_a_full_device_is_said_and_not_replaced() -> None:
 def test_a_fault_halfway_through_the_rows_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "r.run"
     target.write_bytes(OLD)
-    with pytest.raises(InputError, match='document id "has space" holds white space'):
+    with pytest.raises(InputError, match='document id "has space" contains white space'):
         write_run(Run.from_dict({"q1": {"d1": 3.0, "has space": 2.0}}), target)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("r.run", OLD)]
 

@@ -201,7 +201,7 @@ def test_the_command_says_what_the_folder_lacks(tmp_path: Path, capsys: pytest.C
     assert table["notes"] == [
         "1 judged document is not in the corpus: no system can find it",
         "2 judged queries have no text: they count 0 for every system",
-        "1 query of the run was never judged and is left out: q9",
+        "1 query of the run is not judged and is left out: q9",
         "1 query has no relevant document (grade 1 or more) and counts 0: q3",
     ]
     assert captured.err.splitlines() == [f"note: {note}" for note in table["notes"]]

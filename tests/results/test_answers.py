@@ -103,7 +103,7 @@ def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path,
     assert not [row for row in long_rows(again) if row.kind == "answers" and row.system == "down"]
     assert main(["answers", str(tmp_path / "out"), "--by", "type"]) == 0
     shown = capsys.readouterr()
-    assert "12 queries have answers that failed and are left out of the means" in shown.err
+    assert "12 queries have failed answers and are left out of the means" in shown.err
     assert "down has no value of F1(tokens='bag') and is left out" in shown.err
     assert "down: 8 of 8 answers failed and are not measured." in shown.out
 
@@ -121,7 +121,7 @@ def test_a_failed_answer_is_a_missing_query_for_the_gate(saved: Path, tmp_path: 
     assert main(["gate", str(tmp_path / "worse"), "--baseline", str(tmp_path / "base.json")]) == 3
     shown = capsys.readouterr()
     assert "1 of 11 queries that the baseline answers went missing: q1" in " ".join((shown.out + shown.err).split())
-    assert "2 queries have answers that failed" in " ".join((shown.out + shown.err).split())
+    assert "2 queries have failed answers" in " ".join((shown.out + shown.err).split())
 
 
 def test_a_folder_may_have_another_rel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

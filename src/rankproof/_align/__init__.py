@@ -1,1 +1,1 @@
-"""From judgements and a run to hits; the one place where order, ties, duplicates and missing queries are settled."""
+"""Alignment of a run with judgements: order, ties, duplicates and missing queries, in C and in Python."""

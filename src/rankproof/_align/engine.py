@@ -1,4 +1,4 @@
-"""Alignment by the engine that is in use."""
+"""Alignment by the selected engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME: Literal["native", "reference"]
 
 
 class Engine(Protocol):
-    """What both engines can do."""
+    """The functions of both engines."""
 
     def judge_text(self, source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries: ...
     def judge_qrels(self, qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries: ...
@@ -41,7 +41,7 @@ def _engine() -> Engine:
 
 
 def judge_text(source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries:
-    """Judgements from TREC text; `only` names the queries to look at."""
+    """Judgements from TREC text; `only` selects queries."""
     return _engine().judge_text(source, only)
 
 
@@ -71,7 +71,7 @@ def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]],
 
 
 def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
-    """Hits of a run in an Arrow stream, which only the native engine takes; columns as arrow.align_arrow has them."""
+    """Hits of a run in an Arrow stream, by the native engine; `columns` as in `native.align_arrow`."""
     from rankproof._align import native
 
     return native.align_arrow(judged, stream, columns, name, read_options)

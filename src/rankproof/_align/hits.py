@@ -1,4 +1,4 @@
-"""What alignment gives: per judged query, where the judged documents stand in the ranking and what they are worth."""
+"""The result of alignment: the ranks and grades of the judged documents in each ranking."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ class JudgedQueries:
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
 
     def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
-        """The first `depth` grades of each query: whose they are, their places from 1, and where they stand in `grades`."""
+        """The first `depth` grades of each query: their queries, their ranks from 1, and their indexes in `grades`."""
         counts = np.minimum(np.diff(self.offsets), depth)
         owners = np.repeat(np.arange(len(counts)), counts)
-        places = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
-        return owners, places, self.offsets[owners] + places - 1
+        ranks = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
+        return owners, ranks, self.offsets[owners] + ranks - 1
 
     def count(self, chosen: BoolArray) -> IntArray:
-        """How many grades of each query are chosen; a judged query has at least one grade."""
+        """The number of chosen grades of each query; a judged query has at least one grade."""
         return np.add.reduceat(chosen, self.offsets[:-1], dtype=np.int64)
 
     def relevant(self, rel: int) -> IntArray:
-        """How many documents of each query have a grade of at least rel (and at least 0)."""
+        """The number of documents of each query with a grade of at least rel (and at least 0)."""
         return self.count(self.grades >= max(rel, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentCounts:
-    """What alignment saw on the way, counted for the notes.
+    """Counts of what alignment found, for the notes.
 
-    tied: judged documents that share their score with another one.
+    tied: judged documents with the same score as another document.
     contradictions: rows that score higher than a row of better rank.
-    backwards, forwards: queries whose better ranks have the lower scores, and the others (of three rows or more, not all tied).
-    unicode_forms: rows and queries whose id is a judged one in another Unicode form.
-    dropped: duplicates that on_duplicate let go.
-    unjudged: queries that nobody judged; unjudged_queries, the first few of them.
+    backwards, forwards: queries in which better ranks have lower scores, and the others (of three rows or more, not all tied).
+    unicode_forms: rows and queries whose id is a judged id in another Unicode form.
+    dropped: duplicates that on_duplicate dropped.
+    unjudged: queries without judgements; unjudged_queries are the first few of them.
     """
 
     rows: int = 0
@@ -78,7 +78,7 @@ class AlignmentCounts:
 class Hits:
     """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
 
-    `present` says which queries the run has at all, `retrieved` how many documents it has for each.
+    `present` says which queries are in the run, `retrieved` how many documents each has.
     """
 
     judged: JudgedQueries
@@ -91,6 +91,7 @@ class Hits:
 
     @property
     def queries(self) -> tuple[str, ...]:
+        """The judged queries."""
         return self.judged.queries
 
     @cached_property
@@ -104,7 +105,7 @@ class Hits:
         return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth))
 
     def judged_only(self) -> Hits:
-        """The hits as if the ranking held judged documents alone, as trec_eval -J; negative grades go too."""
+        """The hits of the ranking without unjudged documents, as trec_eval -J; negative grades count as unjudged."""
         kept = self.grades >= 0
         owners = self.query_index[kept]
         counts = np.bincount(owners, minlength=len(self.queries))

@@ -1,4 +1,4 @@
-"""C engine, threads, its errors."""
+"""Alignment by the C extension, in several threads for large files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Part = TypeVar("_Part")
 
 
 class FileSlice:
-    """Bytes `start` to `end` of a file, which end early once `stop` is set."""
+    """Bytes `start` to `end` of a file; reading ends once `stop` is set."""
 
     def __init__(self, path: str, start: int, end: int, stop: Event) -> None:
         self._file = open(path, "rb", buffering=0)
@@ -54,7 +54,7 @@ class FileSlice:
 
 
 def slice_boundaries(path: str, count: int, least: int) -> list[int]:
-    """Where to cut a file into `count` slices of about the same size, from 0 to its size; fewer where it is small."""
+    """The offsets that split a file into `count` slices of about the same size; fewer for a small file."""
     size = os.path.getsize(path)
     count = max(1, min(count, size // max(least, 1)))
     with open(path, "rb") as file:
@@ -63,7 +63,7 @@ def slice_boundaries(path: str, count: int, least: int) -> list[int]:
 
 
 def _boundary(file: BinaryIO, near: int) -> int | None:
-    """The first place after `near` where a line has another query than the line before."""
+    """The first offset after `near` at which a line has another query than the line before."""
     file.seek(near)
     look = file.read(_LOOKAHEAD_BYTES)
     start, query = look.find(b"\n") + 1, b""
@@ -76,7 +76,7 @@ def _boundary(file: BinaryIO, near: int) -> int | None:
 
 
 def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, bool], _Part | None]) -> list[_Part] | None:
-    """Each slice aligned by its own thread; None where one of them cannot be, so that the whole file must be read in one go."""
+    """Each slice aligned in its own thread; None if one cannot be, so that the file must be read sequentially."""
     from concurrent.futures import ThreadPoolExecutor
 
     stop = Event()
@@ -99,7 +99,7 @@ def have_no_common_query(hits: list[Hits], unknown_queries: list[bytes]) -> bool
 
 
 def merge_hits(hits: list[Hits]) -> Hits:
-    """The hits of slices that have no query in common, in the order of the slices."""
+    """The hits of slices without common queries, in the order of the slices."""
     owners = np.concatenate([part.query_index for part in hits])
     order = np.argsort(owners, kind="stable")
     counts = np.bincount(owners, minlength=len(hits[0].queries))
@@ -126,7 +126,7 @@ _ON_DUPLICATE = {"error": 0, "keep-best": 1, "keep-first": 2, "keep-last": 3}
 
 
 def native_options(read_options: ReadOptions) -> align.Options:
-    """The part of a reading that the engine minds."""
+    """The options that the extension reads."""
     return (
         read_options.order == "rank",
         read_options.lower_is_better,
@@ -136,9 +136,9 @@ def native_options(read_options: ReadOptions) -> align.Options:
 
 
 def judged_from_native(made: align.Judgements, only: frozenset[str] | None, source: str) -> JudgedQueries:
-    """The judgements, with other Unicode forms of their ids marked in the handle."""
-    handle, queries, offsets, grades, repeats, highest, foreign, _ = made
-    align.add_forms(handle, [(index, other_unicode_forms(align.documents(handle, index))) for index in foreign])
+    """The judgements, with the other Unicode forms of their ids added to the handle."""
+    handle, queries, offsets, grades, repeats, highest, non_ascii, _ = made
+    align.add_forms(handle, [(index, other_unicode_forms(align.documents(handle, index))) for index in non_ascii])
     align.mark_queries(handle, other_unicode_forms(queries), align.IS_FORM)
     align.mark_queries(handle, () if only is None else only, align.IS_LOOKED_AT)
     return JudgedQueries(
@@ -154,7 +154,7 @@ def judged_from_native(made: align.Judgements, only: frozenset[str] | None, sour
 
 def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
     """The hits of one run or of a slice of it."""
-    (present, retrieved, offsets, ranks, grades), counts, strangers, tags, _ = found
+    (present, retrieved, offsets, ranks, grades), counts, unjudged_queries, tags, _ = found
     rows, tied, contradictions, backwards, forwards, unicode_forms, dropped, unjudged = counts
     return Hits(
         judged=judged,
@@ -172,14 +172,14 @@ def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
             unicode_forms=unicode_forms,
             dropped=dropped,
             unjudged=unjudged,
-            unjudged_queries=strangers,
+            unjudged_queries=unjudged_queries,
             tags=tags,
         ),
     )
 
 
 def raise_native_error(error: align.Refused, source: str) -> NoReturn:
-    """Raises the error for one refusal; the plain reader's own checks say what is wrong with a token."""
+    """Raises the error of the extension as an InputError; the Python parsers say what is wrong with a token."""
     code, number, fields = error.args
     line = number or None
     match code:
@@ -199,7 +199,7 @@ def raise_native_error(error: align.Refused, source: str) -> NoReturn:
             raise file_error("encoding", source=source, line=line, encoding="UTF-8", reason=f"in a {fields['column']} id")
         case _:
             raise row_error(code, source=source, line=line, **fields)
-    raise AssertionError(f"the plain reader takes {fields}") from error
+    raise AssertionError(f"the Python reader accepts {fields}") from error
 
 
 def _duplicate_or_conflict_error(code: str, line: int | None, fields: dict[str, Any], source: str) -> InputError:
@@ -213,9 +213,9 @@ _COLUMN_TYPES_FIX = "pass ids as text or integers, scores as numbers, ranks as i
 
 
 def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
-    """Hits of a run in an Arrow stream; columns are the places of query, document, score, rank and tag, -1 for none.
+    """Hits of a run in an Arrow stream; columns are the indexes of query, document, score, rank and tag, -1 for none.
 
-    A stream whose `reopens` is true begins anew each time that it is asked for, and is held in memory a batch at a time.
+    A stream whose `reopens` is true can be read more than once, and is kept in memory a batch at a time.
     """
     query, doc, score, rank, tag = (*columns, -1, -1)[:5]
     if read_options.order == "rank" and rank < 0:
@@ -232,16 +232,16 @@ def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name
         raise InputError(str(error), fix=_COLUMN_TYPES_FIX, source=name) from None
     except OSError as error:
         raise _stream_error(error, stream, name) from None
-    assert found is not None, "groups do not come back"
+    assert found is not None, "a grouped read always succeeds"
     return hits_from_native(judged, found)
 
 
 def _stream_error(error: OSError, stream: Any, name: str) -> BaseException:
-    """The error for a stream that fails: what stopped it, where it remembers that, an interrupt included."""
+    """The error for a stream that fails: the exception that stopped it, if the stream has it."""
     stopped = getattr(stream, "error", None)
     if isinstance(stopped, BaseException):
         return stopped
-    return InputError(f"the table broke off ({error})", fix="check what it is read from", source=name)
+    return InputError(f"reading the table failed ({error})", fix="check its source", source=name)
 
 
 BLOCK_BYTES: Final = 1 << 18
@@ -253,7 +253,7 @@ _FLOATS: Final = (np.float64,)
 def judge_text(
     source: ByteSource, only: Collection[str] | None = None, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
 ) -> JudgedQueries:
-    """Judgements from TREC text; `block` and `level` change how it is read, never what is found."""
+    """Judgements from TREC text; `block` and `level` do not change the result."""
     kept = None if only is None else frozenset(only)
     stream = source.open()
     try:
@@ -291,7 +291,7 @@ def align_text(
     level: int = WIDEST_SCAN,
     least: int = MIN_SLICE_BYTES,
 ) -> Hits:
-    """Hits of a TREC run; `block`, `level` and `least` (bytes for a thread) change how it is read, never what is found."""
+    """Hits of a TREC run; `block`, `level` and `least` (bytes for a thread) do not change the result."""
     reader = _Reader(judged, native_options(read_options), block, level)
     hits = None
     if read_options.threads > 1 and source.path is not None:
@@ -301,7 +301,7 @@ def align_text(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """One way of reading a run against one set of judgements."""
+    """Reads a run and aligns it with judgements."""
 
     judged: JudgedQueries
     options: align.Options
@@ -313,11 +313,11 @@ class _Reader:
             found = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
         except align.Refused as error:
             raise_native_error(error, source.name)
-        assert found is not None, "groups do not come back"
+        assert found is not None, "a grouped read always succeeds"
         return hits_from_native(self.judged, found)
 
     def read_in_slices(self, path: str, boundaries: list[int]) -> Hits | None:
-        """The hits by several threads; None where the file cannot be cut, a fault is in it, or a query is in two slices."""
+        """The hits by several threads; None if the file cannot be split, has an error, or a query is in two slices."""
         parts = align_slices(path, boundaries, self._part) if len(boundaries) > 2 else None
         if parts is None:
             return None
@@ -355,7 +355,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
 
 
 def _ids(docs: tuple[str, ...] | PackedIds) -> tuple[tuple[str, ...] | bytes, IntArray | None]:
-    """The documents as the reader takes them: as they are, or as one text with the bounds of each id."""
+    """The documents for the extension: a tuple, or one text with the bounds of each id."""
     return (docs.text, np.ascontiguousarray(docs.bounds)) if isinstance(docs, PackedIds) else (docs, None)
 
 

@@ -1,4 +1,4 @@
-"""Alignment in plain Python: the definition, the oracle of the native reader, and what runs where there is no compiler."""
+"""Alignment in plain Python: the reference for the C extension, and the engine where that was not built."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ MAX_TAGS = 16
 class JudgedTable:
     """Judged documents by query.
 
-    `only` holds the queries to look at, None for all; `other_queries` and `other_docs` hold judged ids in the Unicode forms
-    that they do not have.
+    `only` are the selected queries, None for all; `other_queries` and `other_docs` are judged ids in their other Unicode forms.
     """
 
     grades: Mapping[str, Mapping[str, int]]
@@ -41,7 +40,7 @@ class JudgedTable:
 
 @dataclass(frozen=True)
 class QueryHits:
-    """One query's share of the result."""
+    """The hits and counts of one query."""
 
     retrieved: int
     ranks: list[int]
@@ -93,7 +92,7 @@ def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collect
 
 
 def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
-    """The composed and decomposed forms of the ids that are not among the ids themselves."""
+    """The composed and decomposed forms of the ids that are not ids themselves."""
     forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
     return frozenset(forms.difference(ids))
 
@@ -104,7 +103,7 @@ def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOpti
 
 
 def read_run(source: ByteSource, read_options: ReadOptions) -> Run:
-    """The TREC run as a value; a duplicate is told before a fault further down."""
+    """The TREC run; a duplicate is reported before an error further down."""
     return build_run(trec.run_rows(source), name=source.name, source=source.name, read_options=read_options)
 
 
@@ -120,7 +119,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
         raise row_error("rank-missing", source=run.source)
     groups, dropped = resolve_duplicates(run, read_options)
     found = {query: _query_hits(table, query, rows, read_options) for query, rows in groups.items() if query in table.grades}
-    strangers = [query for query in groups if query not in table.grades and table.includes_query(query)]
+    unjudged = [query for query in groups if query not in table.grades and table.includes_query(query)]
     each = [found.get(query) for query in judged.queries]
     hits = list(found.values())
     return Hits(
@@ -136,10 +135,10 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
             contradictions=sum(query.agreement.contradictions for query in hits),
             backwards=sum(query.agreement.backwards for query in hits),
             forwards=sum(query.agreement.forwards for query in hits),
-            unicode_forms=sum(query.unicode_forms for query in hits) + sum(query in table.other_queries for query in strangers),
+            unicode_forms=sum(query.unicode_forms for query in hits) + sum(query in table.other_queries for query in unjudged),
             dropped=dropped,
-            unjudged=len(strangers),
-            unjudged_queries=tuple(strangers[:MAX_EXAMPLE_QUERIES]),
+            unjudged=len(unjudged),
+            unjudged_queries=tuple(unjudged[:MAX_EXAMPLE_QUERIES]),
             tags=run.tags[:MAX_TAGS],
         ),
     )

@@ -26,7 +26,7 @@ from rankproof._statistics.correction import (
     level_of,
 )
 from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_interval_method, interval_of, resampled_means
-from rankproof._statistics.permutation import label_p, least_label_p, why_not_significant
+from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 
 MIN_QUERIES = 10
@@ -168,7 +168,7 @@ def segment_limits(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResul
     """Why no segment can be significantly different from the rest, whatever its values."""
     tested = [row for row in rows if row.p is not None]
     if tested:
-        least = min(least_label_p(values[row.system].queries, row.n, options.samples) for row in tested)
+        least = min(smallest_label_p(values[row.system].queries, row.n, options.samples) for row in tested)
         lacking = why_not_significant(least, level_of(options.alpha, len(tested), options.correction, len(tested)))
         if lacking is not None:
             yield f"no segment can be significantly different from the rest: {lacking}"

@@ -1,1 +1,1 @@
-"""Evaluation: judgements and runs in, a Result out."""
+"""Evaluation of runs and answers."""

@@ -1,4 +1,4 @@
-"""Answers and references in, a Result out: the measures of answers, for every system over the same queries."""
+"""Evaluation of answers by their references."""
 
 from __future__ import annotations
 
@@ -30,30 +30,34 @@ def evaluate_answers(
     rel: int = 1,
     document: Callable[[str], str] = str,
 ) -> Result:
-    """Every system's answers over all queries that have a reference; what is missing counts 0, what failed is left out.
+    """The measures of every system's answers over the queries with a reference.
 
-    Answers may be texts, an empty one abstains; references may be a text or a list of texts, none says that there is no answer.
-    `document` gives the judged document that a cited passage is of, itself where nothing is said.
+    A missing answer counts 0, a failed one is left out.
+
+    An answer may be a text; an empty one abstains. A reference may be a text or a list of texts; an empty one says that there is
+    no answer. `document` maps a cited passage to its judged document.
     """
     if not answers:
-        raise UsageError("there are no answers", fix="pass those of at least one system")
+        raise UsageError("there are no answers", fix="pass the answers of at least one system")
     systems_given = {name: {query: as_answer(one) for query, one in given.items()} for name, given in answers.items()}
-    wanted = references if isinstance(references, References) else references_from_values(references)
-    queries = tuple(wanted)
+    expected = references if isinstance(references, References) else references_from_values(references)
+    queries = tuple(expected)
     if not queries:
-        raise UsageError("no query has a reference", fix="give each query its answers, as in queries.jsonl: answers = [...]")
+        raise UsageError(
+            "no query has a reference", fix="add reference answers to the queries, as the field answers in queries.jsonl"
+        )
     chosen = _selected_measures(measures, systems_given, queries, qrels, rel)
     systems = []
     for name, given in systems_given.items():
-        asked = [query for query in queries if query not in given or given[query].state != "failed"]
-        cases = [_answer_case(given.get(query), wanted[query], _relevant(qrels, query, rel), document) for query in asked]
-        values = {str(measure): _measure_result(measure, asked, cases, encode) for measure in chosen}
-        systems.append(SystemResult(name, values, answer_notes(given, wanted)))
+        included = [query for query in queries if query not in given or given[query].state != "failed"]
+        cases = [_answer_case(given.get(query), expected[query], _relevant(qrels, query, rel), document) for query in included]
+        values = {str(measure): _measure_result(measure, included, cases, encode) for measure in chosen}
+        systems.append(SystemResult(name, values, answer_notes(given, expected)))
     return Result(queries, tuple(systems))
 
 
 def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[AnswerMeasure]:
-    """The measures, refused where one is of rankings."""
+    """The measures; a measure of rankings is an error."""
     found = []
     for measure in parse_measures(measures):
         if not isinstance(measure, AnswerMeasure):
@@ -63,21 +67,21 @@ def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[A
 
 
 def _selected_measures(
-    asked: str | Measure | Sequence[str | Measure] | None,
+    named: str | Measure | Sequence[str | Measure] | None,
     answers: Mapping[str, Mapping[str, Answer]],
     queries: Sequence[str],
     qrels: Judgements | None,
     rel: int,
 ) -> list[AnswerMeasure]:
     judged = any(_relevant(qrels, query, rel) for query in queries)
-    if asked is None:
+    if named is None:
         cited = judged and any(one.cited for given in answers.values() for one in given.values())
         return answer_measures(default_answer_measures(cited=cited))
-    chosen = answer_measures(asked)
+    chosen = answer_measures(named)
     for measure in chosen:
         if measure.name in _CITATIONS and not judged:
             raise UsageError(
-                f"{measure} needs judgements, and no query has a relevant document", fix="name the qrels, or a lower rel"
+                f"{measure} needs judgements, and no query has a relevant document", fix="pass qrels, or a lower rel"
             )
     return chosen
 
@@ -99,11 +103,11 @@ def _answer_case(
 def _measure_result(
     measure: AnswerMeasure, queries: Sequence[str], cases: Sequence[AnswerCase], encode: Encode | None
 ) -> MeasureResult:
-    """The mean over the queries that have anything to measure."""
+    """The mean over the queries with a value."""
     found = {
         query: value for query, value in zip(queries, measure.answer_values(cases, encode), strict=True) if value is not None
     }
     values = np.array(list(found.values()), dtype=np.float64)
     if not np.isfinite(values).all():
-        raise UsageError(f"{for_message(str(measure))} gave a value that is not a finite number", fix="check the encoder")
+        raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
     return MeasureResult(measure, measure.summarise(values), tuple(found), values)

@@ -1,4 +1,4 @@
-"""Evaluate(); id-mismatch errors."""
+"""Evaluation of runs by judgements."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
     ("upper and lower case differ", str.casefold),
     (
-        "one has a prefix that the other lacks",
+        "only one of them has a prefix",
         lambda query: query.lstrip(_LETTERS),
     ),
 )
 
 
 def no_common_query_error(hits: Hits, source: str) -> InputError:
-    """No query is in both; shows the first ids of each."""
+    """The error for a run and judgements without a common query; shows the first ids of each."""
     judged, found = hits.queries, hits.alignment_counts.unjudged_queries
     if not found:
-        return InputError("the run has none of the judged queries", fix="check the run and the set of queries", source=source)
+        return InputError("the run has none of the judged queries", fix="check the run and the selected queries", source=source)
     ids = f"the run has {_first_ids(found)}, the judgements have {_first_ids(judged)}"
     reason = next((f" ({what})" for what, plain in _MISMATCH_REASONS if {*map(plain, found)} & {*map(plain, judged)}), "")
     what = f"no query of the run is judged in {hits.judged.source}: {ids}{reason}"
     return InputError(what, fix="use the same query ids in both", source=source)
 
 
-def no_judged_query_error(source: str, asked: Collection[str] | None) -> InputError:
-    """There is no judged query to evaluate: none at all, or none of those asked for."""
-    if asked is None:
+def no_judged_query_error(source: str, selected: Collection[str] | None) -> InputError:
+    """The error for judgements without any query, or without any of the selected ones."""
+    if selected is None:
         return InputError("no query is judged", fix="check the qrels", source=source)
-    what = f"none of the {len(asked)} queries asked for is judged: {_first_ids(tuple(sorted(asked)))}"
-    return InputError(what, fix="check the ids in the set of queries", source=source)
+    what = f"none of the {len(selected)} selected queries is judged: {_first_ids(tuple(sorted(selected)))}"
+    return InputError(what, fix="check the ids of the selected queries", source=source)
 
 
 def _first_ids(queries: tuple[str, ...]) -> str:
@@ -78,7 +78,7 @@ def evaluate(
     encoding: str = "utf-8",
     threads: int = 1,
 ) -> Result:
-    """The measures of one run or of several ({name: run}); runs and judgements may be ours, dicts of dicts, paths or frames."""
+    """The measures of one run or of several ({name: run}); runs and qrels may be our types, dicts of dicts, paths or frames."""
     read_options = make_read_options(
         order=order,
         lower_is_better=lower_is_better,
@@ -96,12 +96,12 @@ def evaluate(
 def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of every named run."""
     if not runs:
-        raise UsageError("there is no run", fix="pass at least one")
-    asked = None if measures is None else parse_measures(measures)
+        raise UsageError("there is no run", fix="pass at least one run")
+    named = None if measures is None else parse_measures(measures)
     judged = prepare_judgements(qrels, options)
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
-    chosen = asked if asked is not None else default_measures(judged.highest)
+    chosen = default_measures(judged.highest) if named is None else named
     fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
     systems = []
@@ -123,7 +123,7 @@ def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOp
 
 
 def _common_depth(hits: Hits) -> int | None:
-    """How many documents the longest rankings have, where half or more of several are as long: there they were cut."""
+    """The depth at which rankings were cut: the longest length, if at least half of several rankings have it; else None."""
     lengths = hits.retrieved[hits.present]
     longest = int(lengths.max())
     as_long = int((lengths == longest).sum())
@@ -131,7 +131,7 @@ def _common_depth(hits: Hits) -> int | None:
 
 
 def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: EvaluateOptions) -> dict[str, MeasureResult]:
-    """Every measure over all judged queries, or over those that the run has."""
+    """Every measure over all judged queries, or over those in the run."""
     results = {}
     skips = options.skip_missing and not hits.present.all()
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries

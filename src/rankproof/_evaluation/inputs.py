@@ -1,4 +1,4 @@
-"""Whatever a caller has (our types, dicts, paths, frames) brought to alignment by its shortest way."""
+"""Alignment of runs and qrels in any supported form: our types, dicts, paths and frames."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def prepare_judgements(qrels: QrelsLike, options: EvaluateOptions) -> JudgedQuer
 
 
 def align(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
-    """The hits of one run, cut to depth and to judged documents where that is asked for."""
+    """The hits of one run, cut to `depth` and to judged documents as the options say."""
     read_options = options.read_options
     hits = _aligned(judged, run, name, options)
     if read_options.depth is not None:
@@ -58,13 +58,13 @@ def name_runs(run: RunLike) -> dict[str, RunLike]:
 
 
 def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:
-    """The runs under the given names, or under their own; a name that comes twice is refused."""
+    """The runs by the given names, or by their own; a repeated name is an error."""
     if names and len(names) != len(runs):
-        raise UsageError(f"{len(names)} names for {len(runs)} runs", fix="give each run a name, or none")
+        raise UsageError(f"{len(names)} names for {len(runs)} runs", fix="name each run, or none")
     named: dict[str, RunLike] = {}
     for name, run in zip(names or map(_name, runs), runs, strict=True):
         if name in named:
-            raise UsageError(f"two systems are called {name}", fix="name each of them (--name, or {name: run})")
+            raise UsageError(f"two systems are called {name}", fix="give each its own name (--name, or {name: run})")
         named[name] = run
     return named
 
@@ -116,7 +116,7 @@ def _align_frame(judged: JudgedQueries, frame: Any, name: str, options: Evaluate
 
 
 def _names_runs(mapping: Mapping[Any, Any]) -> bool:
-    """Whether the mapping holds runs by name, and is not itself a run of query to documents."""
+    """Whether the mapping is one of names to runs, and not a run itself."""
     for value in mapping.values():
         if not isinstance(value, Mapping):
             return isinstance(value, str | os.PathLike | Run) or is_frame(value)

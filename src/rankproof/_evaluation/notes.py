@@ -1,4 +1,4 @@
-"""Counted notes."""
+"""Notes about an evaluation, each with a count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A finding with its code for machines, its count, and its sentence for people."""
+    """A finding: a code for programs, a count, and a sentence for people."""
 
     code: str
     count: int
@@ -28,81 +28,82 @@ class Note:
 
 
 def evaluation_notes(hits: Hits, rels: Iterable[int], options: EvaluateOptions) -> tuple[Note, ...]:
-    """The findings of one system, those about the means first; `rels` are the least relevant grades in use."""
-    barren = [_without_relevant(hits, rel) for rel in rels]
+    """The notes of one system, those about the means first; `rels` are the relevance thresholds in use."""
+    without_relevant = [_without_relevant(hits, rel) for rel in rels]
     about_rows = _about_rows(hits, lower_is_better=options.read_options.lower_is_better)
-    found = [*_about_queries(hits, options.skip_missing), *barren, *about_rows, *_about_judgements(hits)]
+    found = [*_about_queries(hits, options.skip_missing), *without_relevant, *about_rows, *_about_judgements(hits)]
     return tuple(note for note in found if note.count)
 
 
 def _without_relevant(hits: Hits, rel: int) -> Note:
-    barren = hits.judged.relevant(rel) == 0
-    count = int(barren.sum())
+    without_relevant = hits.judged.relevant(rel) == 0
+    count = int(without_relevant.sum())
     return Note(
         "no-relevant",
         count,
         f"{_count_text(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
-        f"{_number_form(count, 'counts 0', 'count 0')}: {_selected_queries(barren, hits)}",
+        f"{_number_form(count, 'counts 0', 'count 0')}: {_selected_queries(without_relevant, hits)}",
     )
 
 
 def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
     missing = ~hits.present
-    gone, strange = int(missing.sum()), hits.alignment_counts.unjudged
+    missing_count, unjudged = int(missing.sum()), hits.alignment_counts.unjudged
     fate = ("is left out", "are left out") if skip_missing else ("counts 0", "count 0")
     return [
         Note(
             "missing-queries",
-            gone,
-            f"{_count_text(gone, 'judged query is', 'judged queries are')} not in the run and {_number_form(gone, *fate)}: "
+            missing_count,
+            f"{_count_text(missing_count, 'judged query is', 'judged queries are')} not in the run and "
+            f"{_number_form(missing_count, *fate)}: "
             f"{_selected_queries(missing, hits)}",
         ),
         Note(
             "unjudged-queries",
-            strange,
-            f"{_count_text(strange, 'query of the run was never judged and is', 'queries of the run were never judged and are')} "
-            f"left out: {_examples(hits.alignment_counts.unjudged_queries, strange)}",
+            unjudged,
+            f"{_count_text(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
+            f"left out: {_examples(hits.alignment_counts.unjudged_queries, unjudged)}",
         ),
-        Note("query-named-all", hits.queries.count("all"), 'a query is called "all"; it is not the mean'),
+        Note("query-named-all", hits.queries.count("all"), 'one query has the id "all"; its row is not the mean'),
     ]
 
 
 def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
-    seen = hits.alignment_counts
-    distances = RankScoreAgreement(seen.contradictions, seen.backwards, seen.forwards).looks_like_distances
+    counts = hits.alignment_counts
+    distances = RankScoreAgreement(counts.contradictions, counts.backwards, counts.forwards).looks_like_distances
     has, question = ("higher", "if not, leave out --lower-is-better") if lower_is_better else ("lower", "--lower-is-better")
-    tags = len(seen.tags) if len(seen.tags) > 1 else 0
+    tags = len(counts.tags) if len(counts.tags) > 1 else 0
     retrieved = 0 if len(hits.ranks) else int(hits.retrieved.sum())
     return [
         Note(
             "nothing-judged",
             retrieved,
-            f"none of the {retrieved} retrieved documents was judged (0 %): do the document ids match?",
+            f"none of the {retrieved} retrieved documents is judged (0 %): do the document ids match?",
         ),
         Note(
             "scores-look-like-distances",
-            seen.backwards if distances else 0,
-            f"in {_count_text(seen.backwards, 'query, the only one,', 'queries, all that can tell,')} the better rank has the {has} "
-            f"score: are the scores distances? ({question})",
+            counts.backwards if distances else 0,
+            f"in {_count_text(counts.backwards, 'query', 'queries')} better ranks have {has} scores: are the scores distances? "
+            f"({question})",
         ),
         Note(
             "rank-contradicts-score",
-            0 if distances else seen.contradictions,
-            f"{_count_text(seen.contradictions, 'row has a rank that contradicts', 'rows have ranks that contradict')} the scores; "
-            "the scores decide (--order rank goes by rank)",
+            0 if distances else counts.contradictions,
+            f"{_count_text(counts.contradictions, 'row has a rank that contradicts', 'rows have ranks that contradict')} "
+            "the scores; scores decide the order (--order rank uses the ranks)",
         ),
         Note(
             "tied-scores",
-            seen.tied,
-            f"{_count_text(seen.tied, 'judged document shares its', 'judged documents share their')} score with another one; "
+            counts.tied,
+            f"{_count_text(counts.tied, 'judged document shares its', 'judged documents share their')} score with another one; "
             "the larger document id goes first",
         ),
         Note(
             "dropped-duplicates",
-            seen.dropped,
-            f"{_count_text(seen.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
+            counts.dropped,
+            f"{_count_text(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
         ),
-        Note("several-tags", tags, f"the run has several tags: {_examples(seen.tags, tags)}; is it one system?"),
+        Note("several-tags", tags, f"the run has several tags: {_examples(counts.tags, tags)}; is it from one system?"),
     ]
 
 
@@ -113,13 +114,13 @@ def _about_judgements(hits: Hits) -> list[Note]:
         Note(
             "repeated-judgements",
             repeats,
-            f"{_count_text(repeats, 'judgement is', 'judgements are')} repeated exactly, and dropped",
+            f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped",
         ),
         Note(
             "unicode-form",
             forms,
-            f"{_count_text(forms, 'id differs', 'ids differ')} from a judged one only by Unicode form (NFC or NFD); ids are compared "
-            "byte by byte, so they do not match",
+            f"{_count_text(forms, 'id differs', 'ids differ')} from a judged id only by Unicode form (NFC or NFD); ids are "
+            "compared by bytes, so they do not match",
         ),
     ]
 
@@ -142,11 +143,11 @@ def _count_text(count: int, one: str, many: str) -> str:
 
 
 def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple[Note, ...]:
-    """The findings of one system; those about the references are the same for all."""
+    """The notes of one system; those about the references are the same for all."""
     state = {query: answers[query].state for query in references if query in answers}
     without, lists = references.queries_without, references.lists_as_text
-    strangers = [query for query in answers if query not in references and query not in without]
-    told: Sequence[tuple[str, str, str, Sequence[str]]] = (
+    unknown = [query for query in answers if query not in references and query not in without]
+    findings: Sequence[tuple[str, str, str, Sequence[str]]] = (
         (
             "missing-answers",
             "has no answer and counts 0",
@@ -155,17 +156,17 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
         ),
         (
             "failed-answers",
-            "has an answer that failed and is left out of the means",
-            "have answers that failed and are left out of the means",
+            "has a failed answer and is left out of the means",
+            "have failed answers and are left out of the means",
             _queries_in_state(state, "failed"),
         ),
-        ("abstentions", "was answered by abstaining", "were answered by abstaining", _queries_in_state(state, "abstained")),
+        ("abstentions", "has an abstaining answer", "have abstaining answers", _queries_in_state(state, "abstained")),
         ("no-reference", "has no reference and is left out", "have no reference and are left out", without),
         (
             "unknown-queries",
-            "of the answers is not known and is left out",
-            "of the answers are not known and are left out",
-            strangers,
+            "of the answers is unknown and is left out",
+            "of the answers are unknown and are left out",
+            unknown,
         ),
         (
             "list-as-text",
@@ -176,7 +177,7 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
     )
     return tuple(
         Note(code, len(ids), f"{len(ids)} {f'query {one}' if len(ids) == 1 else f'queries {many}'}: {_example_queries(ids)}")
-        for code, one, many, ids in told
+        for code, one, many, ids in findings
         if ids
     )
 

@@ -1,4 +1,4 @@
-"""The options of an evaluation, each with its default and its check, said once."""
+"""The options of an evaluation, with their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ProgressCallback = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """What is known of the files beyond their content; None leaves it to the content."""
+    """Options for reading the files; None means detection by content."""
 
     qrels_format: str | None = None
     run_format: str | None = None
@@ -29,7 +29,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """How rankings are read, what counts as relevant, and which queries the means run over."""
+    """How rankings are read, what counts as relevant, and over which queries the means are."""
 
     read_options: ReadOptions = field(default_factory=ReadOptions)
     files: FileOptions = field(default_factory=FileOptions)
@@ -39,7 +39,7 @@ class EvaluateOptions:
 
     def __post_init__(self) -> None:
         _check_count("rel", self.rel, "a relevant document has a grade of at least 1")
-        _check_reading(self.read_options)
+        _check_read_options(self.read_options)
         if self.queries is not None:
             object.__setattr__(self, "queries", _ids(self.queries))
 
@@ -54,7 +54,7 @@ def make_read_options(
     judged_only: bool = False,
     threads: int = 1,
 ) -> ReadOptions:
-    """The reading that a caller's words stand for."""
+    """The ReadOptions for these arguments."""
     if compat is not None:
         _check_choice("compat", compat, Compat)
     return ReadOptions(
@@ -73,18 +73,18 @@ def _ids(queries: Iterable[object]) -> frozenset[str]:
         raise UsageError(f"queries is {for_message(repr(queries))}", fix="pass the ids as a list or set")
     ids = frozenset(checked_id(query, "query", source="queries") for query in queries)
     if not ids:
-        raise UsageError("the set of queries is empty", fix="name at least one query")
+        raise UsageError("no query is selected", fix="name at least one query")
     return ids
 
 
-def _check_reading(read_options: ReadOptions) -> None:
+def _check_read_options(read_options: ReadOptions) -> None:
     _check_choice("order", read_options.order, Order)
     _check_choice("on_duplicate", read_options.on_duplicate, OnDuplicate)
     _check_count("threads", read_options.threads, "use at least 1 thread")
     if read_options.depth is not None:
-        _check_count("depth", read_options.depth, "keep at least 1 document a query")
+        _check_count("depth", read_options.depth, "keep at least 1 document for each query")
     if read_options.order == "rank" and read_options.lower_is_better:
-        raise UsageError("ordered by rank, the scores do not count", fix="leave out lower_is_better, or order by score")
+        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
 
 
 def _check_choice(name: str, value: object, choices: Any) -> None:

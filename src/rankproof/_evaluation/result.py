@@ -1,4 +1,4 @@
-"""A Result: every system's values, per query and in summary, with what must be known beside them."""
+"""Results of an evaluation: values for each query, summaries and notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MeasureResult:
-    """One measure of one system: its summary, and its value for each query that the summary runs over."""
+    """One measure of one system: its summary, and its value for each query of the summary."""
 
     measure: Measure
     value: float
@@ -34,7 +34,7 @@ class MeasureResult:
 
     @property
     def queries(self) -> int:
-        """How many queries the summary runs over."""
+        """The number of queries of the summary."""
         return len(self.query_ids)
 
     @property
@@ -45,7 +45,7 @@ class MeasureResult:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SystemResult:
-    """One system: its measures by name, in the order asked for, its notes, and the depth that its rankings were cut at."""
+    """One system: its measures by name, its notes, and the depth at which its rankings were cut."""
 
     name: str
     measures: Mapping[str, MeasureResult]
@@ -55,14 +55,14 @@ class SystemResult:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Result:
-    """What an evaluation found; `queries` are all that were judged."""
+    """The result of an evaluation; `queries` are all judged queries."""
 
     queries: tuple[str, ...]
     systems: tuple[SystemResult, ...]
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
-        """System to measure to summary (a mean, but for the measures that are summed or geometric)."""
+        """System to measure to summary: a mean, or for some measures a sum or geometric mean."""
         return {system.name: {name: one.value for name, one in system.measures.items()} for system in self.systems}
 
     @property
@@ -71,11 +71,11 @@ class Result:
         return {system.name: system.notes for system in self.systems}
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
-        """Measure to query to value; the system may be left out where there is one only."""
+        """Measure to query to value; with one system, its name may be left out."""
         return {name: one.per_query for name, one in self._system(system).measures.items()}
 
     def value(self, measure: Measure | str, system: str | None = None) -> float:
-        """One summary, by the measure's name in any spelling."""
+        """One summary, by the measure or its name in any spelling."""
         name = str(parse_measure(measure) if isinstance(measure, str) else measure)
         measures = self._system(system).measures
         if name not in measures:
@@ -83,13 +83,13 @@ class Result:
         return measures[name].value
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Every value as a row (system, query, measure, value) of a pandas frame."""
+        """A pandas data frame with a row (system, query, measure, value) for each value."""
         with extra("pandas"):
             import pandas
         return pandas.DataFrame(self._columns())
 
     def to_polars(self) -> polars.DataFrame:
-        """Every value as a row (system, query, measure, value) of a polars frame."""
+        """A polars data frame with a row (system, query, measure, value) for each value."""
         with extra("polars"):
             import polars
         return polars.DataFrame(self._columns())
@@ -98,7 +98,7 @@ class Result:
         chosen = [system for system in self.systems if name is None or system.name == name]
         if len(chosen) != 1:
             names = ", ".join(system.name for system in self.systems)
-            what = "which system?" if name is None else f"no system is called {name}"
+            what = "there are several systems" if name is None else f"no system is called {name}"
             raise UsageError(what, fix=f"choose from: {names}")
         return chosen[0]
 

@@ -1,4 +1,4 @@
-"""Arrow columns and streams."""
+"""Columns of Arrow tables as ids, scores and ranks, and runs as Arrow streams."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _TEXTS = ("string", "large_string", "string_view")
 
 
 def load_pyarrow() -> Any:
-    """The library, or the error that says how to get it."""
+    """The module pyarrow; an error names the extra that installs it."""
     with extra("parquet"):
         import pyarrow
     return pyarrow
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a column of the type holds text, perhaps by dictionary."""
+    """Whether a column of this type holds text, with or without a dictionary."""
     values = kind.value_type if load_pyarrow().types.is_dictionary(kind) else kind
     return str(values) in _TEXTS
 
 
 def id_column(column: Any, role: str, name: str, source: str, done: int) -> Any:
-    """The column, where it holds text (perhaps by dictionary, perhaps as bytes) or integers; `done` rows came before it."""
+    """The column as ids, which are text (with a dictionary, or as bytes) or integers; `done` is the number of earlier rows."""
     kind = column.type
     types = load_pyarrow().types
     if is_text(kind):
@@ -61,7 +61,7 @@ def id_column(column: Any, role: str, name: str, source: str, done: int) -> Any:
 
 
 def text_column(column: Any) -> Any:
-    """The column; views of text are copied, as pyarrow before 25 can end the process where it hands them on."""
+    """The column with string views copied, as exporting them can crash pyarrow before version 25."""
     pa = load_pyarrow()
     if "string_view" not in str(column.type):
         return column
@@ -69,7 +69,7 @@ def text_column(column: Any) -> Any:
 
 
 def score_column(column: Any, name: str, source: str) -> Any:
-    """The column as float64, where it holds numbers."""
+    """The column of numbers as float64."""
     pa = load_pyarrow()
     kind = column.type
     if pa.types.is_float64(kind):
@@ -80,7 +80,7 @@ def score_column(column: Any, name: str, source: str) -> Any:
 
 
 def rank_column(column: Any) -> Any:
-    """The column as integers, with null for what is no whole number."""
+    """The column as integers, with null for a value that is not a whole number."""
     pa = load_pyarrow()
     if pa.types.is_integer(column.type):
         return column
@@ -92,7 +92,7 @@ def rank_column(column: Any) -> Any:
 
 
 def scores_from_ranks(ranks: Any) -> Any:
-    """Minus the ranks, for a run that has no scores; 0 for a rank that is missing, which alignment refuses."""
+    """The negated ranks, for a run without scores; 0 for a missing rank, which alignment rejects."""
     pa = load_pyarrow()
     values = ranks.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
     return pa.array(-values)
@@ -103,7 +103,7 @@ def _enumerate_rows(column: Any, done: int) -> Any:
 
 
 class StreamColumns(NamedTuple):
-    """Where the parts of a row stand in a run's stream; rank and tag are -1 where there are none."""
+    """The indexes of a run's columns in a stream; rank and tag are -1 if they are missing."""
 
     query: int = 0
     doc: int = 1
@@ -116,10 +116,10 @@ Batches = Callable[[], Iterable["pa.RecordBatch"]]
 
 
 class RowStream:
-    """A run's batches as an Arrow stream that begins anew each time that it is asked for, so that nobody has to keep them.
+    """The batches of a run as an Arrow stream that can be read more than once, so that batches need not be kept.
 
-    It is opened once when made, so that columns of a wrong type are refused then. `error` is what stopped it, which Arrow's
-    interface hands on as text only.
+    It is opened once when created, so that columns of a wrong type raise an error then. `error` is the exception that stopped it,
+    which Arrow's interface passes on only as text.
     """
 
     reopens = True
@@ -152,9 +152,9 @@ class RowStream:
 
 
 def stream_layout(schema: pa.Schema, source: str, order: Order) -> tuple[StreamColumns, list[str]]:
-    """Where the stream's columns will stand, and the names of those that it takes; tags must be text.
+    """The layout of the stream and the names of its columns; tags must be text.
 
-    Where the run has no scores, its ranks are named in their place.
+    For a run without scores the rank column takes the place of the scores.
     """
     columns = find_columns(schema.names, "run", source=source, order=order)
     taken = [columns.query, columns.doc, columns.value]
@@ -171,7 +171,7 @@ def stream_layout(schema: pa.Schema, source: str, order: Order) -> tuple[StreamC
 def stream_batches(
     batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str
 ) -> Iterator[list[Any]]:
-    """The columns of each batch, in the stream's order and types."""
+    """The columns of each batch, in the order and types of the stream."""
     done = 0
     for batch in batches:
         query, doc, score, *rest = (batch.column(name) for name in names)
@@ -194,7 +194,7 @@ def _column_names(places: StreamColumns) -> list[str]:
 
 
 def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: StreamColumns, source: str) -> Iterator[RunRow]:
-    """The rows of a run, of the columns of these names, which `places` lays out."""
+    """The rows of a run from the columns of these names, in the layout of `places`."""
     rank, tag = (None if place < 0 else place for place in (places.rank, places.tag))
     columns = Columns(places.query, places.doc, places.score, rank, tag)
     for line, cells in _numbered_rows(stream_batches(batches, names, places, source), source):
@@ -204,7 +204,7 @@ def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: Stream
 def judgements(
     batches: Iterable[pa.RecordBatch], names: list[str], source: str, grade_map: GradeMap | None
 ) -> Iterator[Judgement]:
-    """The judgements of qrels, of the columns of these names: query, document and grade."""
+    """The judgements from the columns of these names: query, document and grade."""
     for line, cells in _numbered_rows(_with_id_columns(batches, names, source), source):
         yield judgement(cells, Columns(0, 1, 2), grade_map, source=source, line=line)
 

@@ -1,4 +1,4 @@
-"""The names that columns and fields go by, said once, and which column of a table plays which part."""
+"""The known names of columns, and the roles of the columns of a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     ),
     "rank": ("rank", "position"),
     "tag": ("tag", "run_id", "runid", "run_name", "run_tag", "system"),
-    "mark": ("judged_by",),
+    "judge": ("judged_by",),
 }
 # In texts, unlike in rows, `query` and `document` name the text itself.
 TEXT_ID_NAMES: dict[str, tuple[str, ...]] = {
@@ -41,7 +41,7 @@ _BEIR = ("query_id", "corpus_id", "score")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the parts of a row stand; `value` is the score of a run or the grade of qrels.
+    """The indexes of a row's columns; `value` is the score of a run or the grade of qrels.
 
     A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank. `mark` is who judged.
     """
@@ -56,37 +56,37 @@ class Columns:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The columns that play a part, each once."""
+        """The columns with a role, each once."""
         parts = (self.query, self.doc, self.value, self.rank, self.tag)
         return tuple(dict.fromkeys(place for place in parts if place is not None))
 
     def compacted(self) -> Columns:
-        """Where the parts stand once the columns of `places` are taken out, in that order."""
+        """The indexes after selecting the columns of `places`, in that order."""
         at = self.places.index
         rank, tag = (None if place is None else at(place) for place in (self.rank, self.tag))
         return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
 
 
 def normalised_name(name: str) -> str:
-    """A column's name as the table above has it."""
+    """The name of a column in the form of COLUMN_NAMES."""
     return name.strip().lower().replace("-", "_").replace(" ", "_").replace(".", "_")
 
 
 def column_of_role(role: str, names: Sequence[str]) -> int | None:
-    """The column that plays the role, the best-named one where several could."""
+    """The column of that role; of several, the one whose name comes first in COLUMN_NAMES."""
     plain = [normalised_name(name) for name in names]
     return next((plain.index(name) for name in COLUMN_NAMES[role] if name in plain), None)
 
 
 def is_header(names: Sequence[str]) -> bool:
-    """Whether the names are those of a table of rows: a query and a document among them."""
+    """Whether the names include a query and a document column."""
     return column_of_role("query", names) is not None and column_of_role("document", names) is not None
 
 
 def find_columns(
     names: Sequence[str], kind: Kind, *, source: str = "", line: int | None = None, order: Order = "score"
 ) -> Columns:
-    """Which column is which; a part that is missing or named twice is refused."""
+    """The columns of a run or of qrels; a missing or repeated column is an error."""
     _check_repeats(names, source, line)
     value_role = "score" if kind == "run" else "grade"
     value = column_of_role(value_role, names)
@@ -103,11 +103,11 @@ def find_columns(
     if kind == "run" and order == "rank" and rank is None:
         raise row_error("rank-missing", source=source, line=line)
     query, doc, number = (place for place in places.values() if place is not None)
-    return Columns(query, doc, number, rank, tag, scored, column_of_role("mark", names) if kind == "qrels" else None)
+    return Columns(query, doc, number, rank, tag, scored, column_of_role("judge", names) if kind == "qrels" else None)
 
 
 def kind_from_names(names: Sequence[str]) -> Kind | None:
-    """Whether such columns are a run's or qrels', None where nothing tells."""
+    """Whether the columns are those of a run or of qrels, None if neither."""
     plain = [normalised_name(name) for name in names]
     if all(name in plain for name in _BEIR) and column_of_role("rank", names) is None:
         return "qrels"
@@ -117,7 +117,7 @@ def kind_from_names(names: Sequence[str]) -> Kind | None:
 
 
 def names_for_message(names: Sequence[str]) -> str:
-    """The names as a message shows them."""
+    """The names for a message."""
     few = ", ".join(for_message(name) or '""' for name in names[:MAX_COLUMNS_SHOWN])
     return f"{few}, …" if len(names) > MAX_COLUMNS_SHOWN else few or "none"
 

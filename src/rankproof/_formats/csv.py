@@ -1,4 +1,4 @@
-"""CSV, TSV."""
+"""CSV and TSV: rows with quotes, and the formats of runs and qrels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUOTE = '"'
 
 
 def split_rows(lines: Lines, delimiter: str, source: str) -> Iterator[Row]:
-    """Each row that is not blank: its first line, its fields, and whether it begins with a bare #."""
+    """Each row that is not blank: its first line, its fields, and whether it begins with an unquoted #."""
     for number, line in lines:
         text = line.rstrip("\r\n")
         if not text.strip():
@@ -34,7 +34,7 @@ def split_rows(lines: Lines, delimiter: str, source: str) -> Iterator[Row]:
 
 
 class _QuotedRow:
-    """One row with quotes in it, read on over as many lines as they need."""
+    """One row with quotes, which may span lines."""
 
     def __init__(self, number: int, line: str, lines: Lines, delimiter: str, source: str) -> None:
         self.number, self.line, self.lines, self.delimiter, self.source = number, line, lines, delimiter, source
@@ -85,7 +85,7 @@ class _QuotedRow:
 
 
 def checked_delimiter(delimiter: str | None) -> str | None:
-    """The delimiter as one character; `\\t` in letters is a tab."""
+    """The delimiter as one character; `\\t` and `tab` are a tab."""
     char = "\t" if delimiter in ("\\t", "tab") else delimiter
     if char is not None and not isinstance(char, str):
         raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='name one character, like ";" or "\\t"')
@@ -95,7 +95,7 @@ def checked_delimiter(delimiter: str | None) -> str | None:
 
 
 def delimited_line(fields: Iterable[str], delimiter: str) -> str:
-    """One row, with its end; fields that need quotes have them."""
+    """One row with its line ending; fields are quoted where needed."""
     return delimiter.join(_quote_field(field, delimiter) for field in fields) + "\n"
 
 
@@ -159,7 +159,7 @@ class DelimitedFormat:
             yield Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(fields[columns.judge_label]))
 
     def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:
-        """The header, then every row, all with as many fields; comments are left out."""
+        """The header, then every row with as many fields; comments are skipped."""
         delimiter = options.delimiter or self.delimiter
         header: list[str] = []
         count = 0
@@ -180,7 +180,7 @@ class DelimitedFormat:
 
 
 def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
-    """Judgements under a header of three names; a fourth says who made each, where any was made by a machine."""
+    """Judgements under a header of three names; a fourth column names the judge if any is a machine."""
     yield delimited_line([*header, *([JUDGE_LABEL_COLUMN] if qrels.judge_labels else [])], delimiter).encode()
     for query, docs in qrels.items():
         for doc, grade in docs.items():

@@ -174,8 +174,8 @@ def open_file(
 ) -> OpenedFile:
     """The file at the path, its format detected by content unless it is named.
 
-    A delimiter applies where the format is named or the first line is a header with this delimiter, so that the delimiter of a run
-    does not affect qrels of another format.
+    A delimiter applies if the format is named or the first line is a header with it, so that the delimiter of a run does not
+    affect qrels of another format.
     """
     if format is not None:
         format_named(format)

@@ -1,4 +1,4 @@
-"""Text or cell to id, score, rank, grade; grade maps."""
+"""Texts and cells as ids, scores, ranks and grades, and maps of grades."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
 def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> float:
-    """A decimal in ASCII as a float64; nothing else that Python or C would take for a number."""
+    """A decimal in ASCII as a float64; other spellings that Python or C accept are errors."""
     if not _DECIMAL.fullmatch(token):
         code = "score-infinite" if _NOT_FINITE.fullmatch(token) else "score-text"
         raise row_error(code, source=source, line=line, token=token.decode())
@@ -33,7 +33,7 @@ def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> f
 
 
 def parse_rank(token: bytes) -> int | None:
-    """The rank column where it is a whole number of at most 18 digits, else None."""
+    """The rank if it is a whole number of at most 18 digits, else None."""
     return int(token) if _INTEGER.fullmatch(token) and len(token.lstrip(b"+-")) <= 18 else None
 
 
@@ -47,7 +47,7 @@ def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> i
 
 
 def id_of_value(value: object, column: str, *, source: str, line: int | None) -> str:
-    """The value as an id: text as it is, bytes as UTF-8, an integer as its decimal text; null and floats are refused."""
+    """The value as an id: text, bytes as UTF-8, or an integer as its decimal text; null and floats are errors."""
     if value is None or is_nan(value):
         raise file_error("id-null", source=source, line=line, column=column)
     if isinstance(value, bytes):
@@ -58,14 +58,14 @@ def id_of_value(value: object, column: str, *, source: str, line: int | None) ->
 
 
 def score_of_json(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
-    """The number in JSON as a score; an infinity there can only be one that a float64 cannot hold."""
+    """A JSON number as a score; an infinity is a number outside the range of float64."""
     if isinstance(value, float) and math.isinf(value):
         raise row_error("score-range", source=source, line=line, token=f"of document {doc} for query {query}")
     return checked_score(value, query=query, doc=doc, source=source, line=line)
 
 
 def score_of_cell(value: object, *, query: str, doc: str, source: str, line: int | None) -> float:
-    """The value of a typed column as a score; null is refused."""
+    """The value of a typed column as a score; null is an error."""
     if value is None:
         raise file_error("score-null", source=source, line=line)
     if type(value).__name__ == "Decimal":
@@ -74,14 +74,14 @@ def score_of_cell(value: object, *, query: str, doc: str, source: str, line: int
 
 
 def score_of_rank(rank: int | None, *, source: str, line: int | None) -> float:
-    """What stands for the score in a table that has ranks only: minus the rank, so that the better rank is the higher."""
+    """The score of a row in a table with ranks only: minus the rank."""
     if rank is None:
         raise row_error("rank-text", source=source, line=line)
     return -float(rank)
 
 
 def rank_of_value(value: object) -> int | None:
-    """The value as a rank where it is a whole number, be it a float or text, else None."""
+    """The value as a rank if it is a whole number, also as float or text, else None."""
     if isinstance(value, str):
         whole, _, part = value.partition(".")
         return None if part.strip("0") else parse_rank(whole.encode(errors="replace"))
@@ -95,7 +95,7 @@ def rank_of_value(value: object) -> int | None:
 
 
 def is_nan(value: object) -> bool:
-    """Whether the value is the float that is no number."""
+    """Whether the value is a float NaN."""
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
@@ -107,7 +107,7 @@ def _decoded(value: bytes, column: str, source: str, line: int | None) -> str:
 
 
 def json_type_name(value: object) -> str:
-    """What a value is, in JSON's words."""
+    """The JSON type of a value, for a message."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
 
@@ -119,13 +119,13 @@ _LABEL_GRADE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def parse_grade_map(text: str) -> dict[str, int]:
-    """The map that `E=3,S=2` says; its labels are case-sensitive."""
+    """The map of a text like `E=3,S=2`; labels are case-sensitive."""
     grades: dict[str, int] = {}
     for part in text.split(","):
         label, equals, grade = part.strip().rpartition("=")
         if not equals or not label or not _LABEL_GRADE.fullmatch(grade):
             raise UsageError(
-                f'grade map "{for_message(text)}" has a part "{for_message(part)}" that is no label=integer', fix=_EXAMPLE
+                f'the part "{for_message(part)}" of grade map "{for_message(text)}" is not label=integer', fix=_EXAMPLE
             )
         if label in grades:
             raise UsageError(f'grade map names "{for_message(label)}" twice', fix="give each label one grade")
@@ -136,7 +136,7 @@ def parse_grade_map(text: str) -> dict[str, int]:
 
 
 def checked_grade_map(grades: Any) -> GradeMap | None:
-    """The map, where it is one of text to grades."""
+    """The map; anything but text to grades is an error."""
     if grades is None:
         return None
     if not isinstance(grades, Mapping):
@@ -146,12 +146,12 @@ def checked_grade_map(grades: Any) -> GradeMap | None:
             raise UsageError(f"the grade map has the label {for_message(repr(label))}, which is not text", fix=_MAPPING_FIX)
         if not isinstance(grade, int) or isinstance(grade, bool) or not -(1 << 63) <= grade <= MAX_GRADE:
             what = f'the grade map gives "{for_message(label)}" {for_message(repr(grade))}'
-            raise UsageError(f"{what}, which is no integer up to {MAX_GRADE}", fix=_MAPPING_FIX)
+            raise UsageError(f"{what}, which is not an integer up to {MAX_GRADE}", fix=_MAPPING_FIX)
     return grades
 
 
 def mapped_qrels(qrels: Mapping[Any, Any], grades: GradeMap, *, name: str) -> Qrels:
-    """Judgements in memory, their grades mapped."""
+    """Judgements in memory with mapped grades."""
     checked_grade_map(grades)
     mapped = {query: _mapped(query, docs, grades, name) for query, docs in qrels.items()}
     found = Qrels.from_dict(mapped, source=name)
@@ -169,7 +169,7 @@ def _mapped(query: object, docs: Any, grades: GradeMap, name: str) -> Any:
 
 
 def grade_of_text(token: str, grades: GradeMap | None, *, source: str, line: int | None) -> int:
-    """The grade that the text stands for: mapped where the map has it, else an integer."""
+    """The grade of a text: mapped if the map has it, else an integer."""
     if grades is not None and token in grades:
         return grades[token]
     if not token.strip():
@@ -180,7 +180,7 @@ def grade_of_text(token: str, grades: GradeMap | None, *, source: str, line: int
 
 
 def grade_of_value(value: object, grades: GradeMap | None, *, query: str, doc: str, source: str, line: int | None) -> int:
-    """The grade that a value of JSON, Parquet, a frame or a dict stands for; a map may know a whole float as an integer."""
+    """The grade of a value of JSON, Parquet, a frame or a dict; a map with the label 1 also maps 1.0."""
     if value is None or is_nan(value):
         raise file_error("grade-null", source=source, line=line, query=query, doc=doc)
     if grades is not None and not isinstance(value, bool):

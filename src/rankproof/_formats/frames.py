@@ -1,4 +1,4 @@
-"""Pandas, polars, pyarrow frames."""
+"""Runs and qrels from data frames of pandas, polars, pyarrow and others with the Arrow stream interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARIES = ("pandas", "polars")
 
 
 def is_frame(value: object) -> bool:
-    """Whether the value is a table that can be read here."""
+    """Whether the value is a supported table."""
     return library_of(value) is not None or hasattr(value, "__arrow_c_stream__")
 
 
@@ -41,7 +41,7 @@ def column_names(table: Any) -> list[str]:
 
 
 def arrow_table(frame: Any, source: str) -> Any:
-    """Anything with the Arrow stream interface as a table of pyarrow."""
+    """Anything with the Arrow stream interface as a pyarrow table."""
     pa = load_pyarrow()
     try:
         return frame if isinstance(frame, pa.Table) else pa.table(frame)
@@ -50,13 +50,13 @@ def arrow_table(frame: Any, source: str) -> Any:
 
 
 def run_from_frame(frame: Any, name: str = "run", *, read_options: ReadOptions | None = None) -> Run:
-    """The frame's rows as a run; a row's number from 1 stands for its line."""
+    """The rows of the frame as a run; row numbers from 1 are its lines."""
     how = read_options or ReadOptions()
     return build_run(_run_rows(frame, name, how), name=name, source=name, read_options=how)
 
 
 def qrels_from_frame(frame: Any, *, grade_map: GradeMap | None = None, name: str = "qrels") -> Qrels:
-    """The frame's rows as judgements."""
+    """The rows of the frame as judgements."""
     return build_qrels(_judgements(frame, checked_grade_map(grade_map), name), source=name)
 
 
@@ -90,7 +90,7 @@ def _numbered_rows(frame: Any, library: str, columns: Columns) -> Iterator[tuple
 
 
 def _values(frame: Any, library: str, place: int) -> list[Any]:
-    """One column as a list, with None for whatever its library takes for missing, but for a float that is no number."""
+    """One column as a list, with None for missing values other than NaN."""
     if library == "polars":
         return list(frame.to_series(place).to_list())
     series = frame.iloc[:, place]
@@ -98,11 +98,11 @@ def _values(frame: Any, library: str, place: int) -> list[Any]:
     missing = series.isna()
     if not missing.any():
         return list(values)
-    return [None if gone and not is_nan(value) else value for value, gone in zip(values, missing, strict=True)]
+    return [None if is_missing and not is_nan(value) else value for value, is_missing in zip(values, missing, strict=True)]
 
 
 def frame_stream(frame: Any, name: str = "run", order: Order = "score") -> tuple[object, StreamColumns] | None:
-    """The run in the frame as an Arrow stream for alignment, None where it has to go row by row."""
+    """The run in the frame as an Arrow stream for alignment, None if it must be read row by row."""
     library = library_of(frame)
     if library == "polars":
         return _polars_stream(frame, name, order)
@@ -129,7 +129,7 @@ def _polars_stream(frame: Any, source: str, order: Order) -> tuple[object, Strea
     if columns.rank is not None:
         parts["rank"] = _polars_ranks(frame.to_series(columns.rank))
     if not columns.scored:
-        # A rank that is missing is refused by alignment, which must not take its score for missing first.
+        # Alignment rejects a missing rank; a missing score would be rejected first.
         parts["score"] = -parts["rank"].cast(pl.Float64).fill_null(0.0)
     if columns.tag is not None and frame.to_series(columns.tag).dtype in texts:
         parts["tag"] = frame.to_series(columns.tag).cast(pl.String)
@@ -147,13 +147,13 @@ def _polars_ranks(series: Any) -> Any:
 
 
 def _pandas_table(frame: Any, source: str, order: Order) -> Any:
-    """The needed columns as an Arrow table, None where pandas holds values of several types in one."""
+    """The needed columns as an Arrow table, None if a column has values of several types."""
     pa = load_pyarrow()
     columns = find_columns(column_names(frame), "run", source=source, order=order)
     needed = frame.iloc[:, list(columns.places)]
     try:
         table = pa.Table.from_pandas(needed, preserve_index=False)
-        # Pandas' own reading takes a score that is no number for one that is missing.
+        # By default, pyarrow reads NaN in pandas as missing.
         scores = pa.array(needed.iloc[:, columns.compacted().value], from_pandas=False)
         return table.set_column(columns.compacted().value, table.column_names[columns.compacted().value], scores)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

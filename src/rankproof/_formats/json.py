@@ -1,4 +1,4 @@
-"""JSON, JSONL."""
+"""JSON and JSONL."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class JsonFormat:
 
 
 class _JsonContent:
-    """A file's JSON value and the path of the item that is looked at, so that a fault is told with its line."""
+    """The JSON value of a file and the path of the current item, so that an error has its line."""
 
     def __init__(self, source: ByteSource) -> None:
         data = read_all_bytes(source)
@@ -85,7 +85,7 @@ class _JsonContent:
         return zip(strict_json.item_lines(self.text, source=self.source), self.value, strict=True)
 
     def cells(self, expected: str) -> Iterator[tuple[str, str, Any]]:
-        """Query, document and number of a mapping of mappings."""
+        """Query, document and number of each entry of a mapping of mappings."""
         for query, docs in self.value.items():
             self.path = (query,)
             id_of_value(query, "query", source=self.source, line=None)
@@ -96,7 +96,7 @@ class _JsonContent:
                 yield query, id_of_value(doc, "document", source=self.source, line=None), number
 
     def with_item_lines(self, rows: Iterator[_Row]) -> Iterator[_Row]:
-        """The rows; a fault among them gets the line of the item that has it."""
+        """The rows; an error among them gets the line of its item."""
         try:
             yield from rows
         except InputError as error:
@@ -137,7 +137,7 @@ JSON = JsonFormat()
 
 
 def parsed_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, Any]]:
-    """The value of every line that is neither blank nor a comment, with its number."""
+    """The value of every line that is neither blank nor a comment, with the line number."""
     for line, text in numbered_text_lines(source, limit=limit):
         if text.strip() and not text.startswith("#"):
             yield line, strict_json.parse_strict_json(text.rstrip("\r\n"), source=source.name, line=line)
@@ -172,7 +172,7 @@ class JsonLinesFormat:
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """One line of JSONL, with its end."""
+    """One line of JSONL with its line ending."""
     import json
 
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow: only the columns that are needed, a batch at a time."""
+"""Parquet by pyarrow: only the needed columns, a batch at a time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ParquetFormat:
         return build_run(rows, name=name, source=source.name, read_options=options.read_options)
 
     def run_stream(self, source: ByteSource, order: Order) -> tuple[RowStream, StreamColumns]:
-        """The run as an Arrow stream for alignment, and where its columns stand; queries and tags come by dictionary."""
+        """The run as an Arrow stream for alignment, and its layout; queries and tags have dictionaries."""
         places, names = stream_layout(_open_parquet(source).schema_arrow, source.name, order)
         dictionaries = [names[0], *names[places.tag :][: places.tag >= 0]]
 

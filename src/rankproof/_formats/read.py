@@ -1,4 +1,4 @@
-"""Read_qrels, read_run, read_dataset, ir_datasets."""
+"""Runs, qrels and datasets from files, folders and ir_datasets."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def read_run(
     name: str | None = None,
     read_options: ReadOptions | None = None,
 ) -> Run:
-    """The run in a file, named after the file, its duplicates settled as the reading says."""
+    """The run in a file, named after the file, without duplicates as `read_options` says."""
     how = read_options or ReadOptions()
     file = open_file(path, format=format, delimiter=delimiter, encoding=encoding)
     return run_without_duplicates(file.run(name=name, read_options=how), how)
 
 
 def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
-    """Documents, queries and judgements of a folder or of `irds:NAME`; `split` chooses among several files of qrels."""
+    """Documents, queries and judgements of a folder or of `irds:NAME`; `split` selects the file of qrels."""
     name = path_text(path)
     if is_irds_name(name):
         return read_irds_dataset(name)
@@ -66,12 +66,12 @@ def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
 
 
 def is_irds_name(path: str) -> bool:
-    """Whether the path names a dataset of ir_datasets, and no file."""
+    """Whether the path is the name of a dataset of ir_datasets."""
     return path.startswith(IRDS_PREFIX)
 
 
 def qrels_file(path: str) -> str:
-    """The file of judgements that the path means: itself, or the one in the folder that it names."""
+    """The file of judgements: the path itself, or the one in the folder at the path."""
     if not os.path.isdir(path):
         return path
     return qrels_path(path)
@@ -88,13 +88,13 @@ def read_folder(folder: str, *, split: str = DEFAULT_SPLIT) -> Dataset:
 
 
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT) -> tuple[Corpus, Queries]:
-    """The documents and queries in the folder, which may lack judgements."""
+    """The documents and queries in the folder, which needs no judgements."""
     corpus = read_folder_corpus(folder)
     return corpus, read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
 
 
 def read_folder_corpus(folder: str) -> Corpus:
-    """The documents in the folder, which may lack everything else."""
+    """The documents in the folder, which needs nothing else."""
     if not os.path.isdir(folder):
         raise file_error("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
     return read_corpus(open_source(_existing_file(folder, ("corpus.jsonl",), "documents")))
@@ -106,7 +106,7 @@ def read_folder_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> Qrels:
 
 
 def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> frozenset[str]:
-    """The queries that other splits of the folder judge; a file that cannot be read judges none."""
+    """The judged queries of the folder's other splits; a file that cannot be read is ignored."""
     found: set[str] = set()
     for path in other_qrels(folder, split=split):
         with suppress(RankproofError):
@@ -115,7 +115,7 @@ def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> froze
 
 
 def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
-    """The files in the folder that hold judgements of other splits."""
+    """The files in the folder with judgements of other splits."""
     own = os.path.realpath(qrels_path(folder, split=split))
     endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED_SUFFIXES))
     beside = os.path.join(folder, "qrels")
@@ -125,13 +125,13 @@ def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
 
 
 def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
-    """The file in the folder that holds the judgements; one that names no split holds those of the split `test`."""
+    """The file in the folder with the judgements of the split; a file without a split in its name is of `test`."""
     stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == DEFAULT_SPLIT else ()))
     return _existing_file(folder, [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems], "qrels")
 
 
 def write_folder(dataset: Dataset, folder: str) -> None:
-    """The dataset as a BEIR folder, which must not exist yet; it appears whole or not at all."""
+    """Writes the dataset atomically as a BEIR folder, which must not exist."""
     import shutil
 
     if os.path.exists(folder):
@@ -144,7 +144,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
         write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
         os.rename(beside, folder)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a folder that can be written to") from None
+        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a folder that this user can write") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -195,14 +195,14 @@ def _load_dataset(name: str, *parts: str) -> Any:
 
 
 def _with_download_errors(name: str, work: Callable[[], _T]) -> _T:
-    """What the work gives; ir_datasets fetches while it is read, and fails in as many ways as networks and disks do."""
+    """The result of the work; ir_datasets downloads while it is read, and may raise anything."""
     try:
         return work()
     except RankproofError:
         raise
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        text = f"{IRDS_PREFIX}{name}: ir_datasets could not fetch it ({reason}); check the network and the disk"
+        text = f"{IRDS_PREFIX}{name}: ir_datasets could not download it ({reason}); check the network and the disk"
         raise ExternalError(escape_invisible(text)) from None
 
 

@@ -1,4 +1,4 @@
-"""Rows to Run and Qrels."""
+"""Rows of tables as runs and qrels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rankproof.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """What is known of a file beyond its content."""
+    """Options for parsing a file."""
 
     delimiter: str | None = None
     grade_map: GradeMap | None = None
@@ -42,9 +42,9 @@ class ParseOptions:
 
 
 def build_run(rows: Iterable[RunRow], *, name: str, source: str, read_options: ReadOptions, queries: Iterable[str] = ()) -> Run:
-    """The run of the rows as they came; one without rows is refused.
+    """The run of the rows in input order; without rows it is an error.
 
-    A duplicate is told before a fault further down, but not before a damaged file.
+    A duplicate is reported before an error further down, but not before a corrupt file.
     """
     kept: list[RunRow] = []
     try:
@@ -64,7 +64,7 @@ def build_run(rows: Iterable[RunRow], *, name: str, source: str, read_options: R
 
 
 def build_qrels(rows: Iterator[Judgement], *, source: str) -> Qrels:
-    """The qrels of the rows; qrels without rows are refused."""
+    """The qrels of the rows; without rows they are an error."""
     qrels = Qrels(rows, source=source)
     if not qrels:
         raise row_error("no-rows", source=source)
@@ -72,7 +72,7 @@ def build_qrels(rows: Iterator[Judgement], *, source: str) -> Qrels:
 
 
 def run_without_duplicates(run: Run, read_options: ReadOptions) -> Run:
-    """The run without duplicates, as the reading wants them settled."""
+    """The run without duplicates, as `read_options` says."""
     if not _has_duplicates(run):
         return run
     groups, _ = resolve_duplicates(run, read_options)
@@ -87,7 +87,7 @@ def _has_duplicates(run: Run) -> bool:
 
 
 def ranked_rows(run: Run) -> Iterator[RunRow]:
-    """Every row, query by query, best first; ranks count from 1."""
+    """Every row, query by query, best first, with ranks from 1."""
     infinite = run.scores[~np.isfinite(run.scores)]
     if len(infinite):
         raise row_error("score-infinite", source=run.source, token=str(infinite[0]))
@@ -99,7 +99,7 @@ def ranked_rows(run: Run) -> Iterator[RunRow]:
 
 
 class ScoreReader(Protocol):
-    """What turns a value into a score."""
+    """A function from a value to a score."""
 
     def __call__(self, value: object, /, *, query: str, doc: str, source: str, line: int | None) -> float: ...
 
@@ -107,7 +107,7 @@ class ScoreReader(Protocol):
 def run_row(
     cells: Sequence[Any], columns: Columns, *, source: str, line: int | None, score_of: ScoreReader = score_of_cell
 ) -> RunRow:
-    """The row of a run whose cells stand where the columns say."""
+    """The row of a run with these cells."""
     query = id_of_value(cells[columns.query], "query", source=source, line=line)
     doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
     rank = None if columns.rank is None else rank_of_value(cells[columns.rank])
@@ -120,7 +120,7 @@ def run_row(
 
 
 def judgement(cells: Sequence[Any], columns: Columns, grade_map: GradeMap | None, *, source: str, line: int | None) -> Judgement:
-    """The judgement whose cells stand where the columns say."""
+    """The judgement with these cells."""
     query = id_of_value(cells[columns.query], "query", source=source, line=line)
     doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
     grade = grade_of_value(cells[columns.value], grade_map, query=query, doc=doc, source=source, line=line)

@@ -1,4 +1,4 @@
-"""Corpus, queries, answers JSONL."""
+"""Documents, queries and answers in JSONL."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def read_queries(source: ByteSource) -> Queries:
 
 
 def build_corpus(items: Iterable[tuple[int, Any]], source: str) -> Corpus:
-    """The documents of numbered items like {"_id": "d1", "title": "…", "text": "…"}."""
+    """The documents of items like {"_id": "d1", "title": "…", "text": "…"}, each with its line."""
     return _check_not_empty(Corpus(_records(items, Document, "document", source), source=source))
 
 
 def build_queries(items: Iterable[tuple[int, Any]], source: str) -> Queries:
-    """The queries of numbered items like {"_id": "q1", "text": "…"}."""
+    """The queries of items like {"_id": "q1", "text": "…"}, each with its line."""
     return _check_not_empty(Queries(_records(items, Query, "query", source), source=source))
 
 
 def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
-    """The records as lines of BEIR's JSONL."""
+    """The records as lines of BEIR JSONL."""
     for record in texts.values():
         yield json_line({"_id": record.id, "title": record.title, "text": record.text, **record.fields})
 
@@ -75,7 +75,7 @@ def _record(item: dict[str, Any], make: type[_Record], column: str, source: str,
 
 
 def _pop_first_key(rest: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    """The best-named key, taken out of what is left."""
+    """Removes the first known key from `rest` and returns it."""
     plain = {normalised_name(key): key for key in rest}
     key = next((plain[name] for name in names if name in plain), None)
     if key is not None:
@@ -108,10 +108,10 @@ _EXAMPLE = '{"query": "q1", "answer": "Paris", "cited": ["d1"]}'
 
 
 def read_answers(source: ByteSource, known: Collection[str] | None = None) -> Answers:
-    """The answers of a file; a query that stands twice, or is not among the known ones, is refused with its line."""
+    """The answers of a file; a repeated query, or one that is not known, is an error with its line."""
     found: dict[str, Answer] = {}
     lines: dict[str, int] = {}
-    says_given = True
+    given_known = True
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         if not isinstance(item, dict):
             raise file_error("json-shape", source=source.name, line=line, kind=json_type_name(item), expected=_EXAMPLE)
@@ -121,14 +121,14 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
         if known is not None and query not in known:
             raise _unknown_query_error(query, known, source.name, line)
         found[query], lines[query] = _answer(item, query, source.name, line), line
-        says_given = says_given and (item.get("given") is not None or found[query].state == "failed")
+        given_known = given_known and (item.get("given") is not None or found[query].state == "failed")
     if not found:
         raise row_error("no-rows", source=source.name)
-    return Answers(found, source=source.name, given_known=says_given)
+    return Answers(found, source=source.name, given_known=given_known)
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
-    """Every system's answers, a line each."""
+    """The answers of every system, one a line."""
     import json
 
     for system, answers in systems:
@@ -173,7 +173,7 @@ def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) ->
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise _field_error(name, query, value, 'write a list of document ids, as ["d1"]', source, line)
+        raise _field_error(name, query, value, 'write a list of document ids, such as ["d1"]', source, line)
     return tuple(dict.fromkeys(id_of_value(one, "document", source=source, line=line) for one in value))
 
 
@@ -183,5 +183,5 @@ def _field_error(name: str, query: str, value: object, fix: str, source: str, li
 
 def _unknown_query_error(query: str, known: Collection[str], source: str, line: int) -> InputError:
     near = closest_name(query, known)
-    fix = f"did you mean {for_message(near)}?" if near else "answer queries of the queries file, by their ids"
+    fix = f"did you mean {for_message(near)}?" if near else "use the ids of the queries file"
     return InputError(f"no query has the id {for_message(query)}", fix=fix, source=source, line=line)

@@ -1,4 +1,4 @@
-"""TREC run and qrels."""
+"""Runs and qrels in TREC text, read in C where possible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankproof.errors import InputError
 
 
 def numbered_lines(source: ByteSource) -> Iterator[tuple[int, bytes]]:
-    """Every line that holds a row, with its number from 1."""
+    """Every line with a row, and its number from 1."""
     for number, line in raw_lines(source):
         row = line.rstrip(b"\r\n")
         if row.startswith(b"#") or not row.strip():
@@ -34,7 +34,7 @@ def numbered_lines(source: ByteSource) -> Iterator[tuple[int, bytes]]:
 
 
 def run_columns_error(found: int, *, source: str, line: int) -> InputError:
-    """The error for a line of a run that has not its six columns."""
+    """The error for a line of a run without six columns."""
     code = "run-is-qrels" if found == 4 and line == 1 else "run-columns"
     return row_error(code, source=source, line=line, found=found)
 
@@ -42,8 +42,8 @@ def run_columns_error(found: int, *, source: str, line: int) -> InputError:
 def run_rows(source: ByteSource) -> Iterator[RunRow]:
     """The rows of a TREC run.
 
-    The tag is the rest of the line. Where that makes more than six columns, a rank that is no whole number or a tag that begins
-    with a number is refused: then an id holds white space, and the columns are not where they should be.
+    The tag is the rest of the line. With more than six columns, a rank that is not a whole number or a tag that begins with a
+    number is an error: an id then contains white space, which shifts the columns.
     """
     for line, text in numbered_lines(source):
         found = text.split()
@@ -55,26 +55,28 @@ def run_rows(source: ByteSource) -> Iterator[RunRow]:
 
 
 class GradeReader(Protocol):
-    """What turns the text of a grade into the grade."""
+    """A function from the text of a grade to the grade."""
 
     def __call__(self, token: bytes, /, *, source: str, line: int | None) -> int: ...
 
 
 def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
-    """The error for a line of qrels that has not four columns."""
+    """The error for a line of qrels without four columns."""
     code = {3: "qrels-three", 6: "qrels-is-run"}.get(found, "qrels-columns")
     return row_error(code, source=source, line=line, found=found)
 
 
 def qrels_rows(source: ByteSource, grade_of: GradeReader = parse_grade) -> Iterator[Judgement]:
-    """The judgements of TREC qrels; the second column counts where it names a machine."""
+    """The judgements of TREC qrels; the second column may be the label of a machine judge."""
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 4:
             raise qrels_columns_error(len(columns), source=source.name, line=line)
-        query, mark, doc, grade = columns
+        query, label, doc, grade = columns
         value = grade_of(grade, source=source.name, line=line)
-        yield Judgement(query.decode(), doc.decode(), value, line, label_of(mark.decode()) if len(mark) > SHORTEST_PREFIX else "")
+        yield Judgement(
+            query.decode(), doc.decode(), value, line, label_of(label.decode()) if len(label) > SHORTEST_PREFIX else ""
+        )
 
 
 BLOCK_BYTES: Final = 1 << 18
@@ -85,7 +87,10 @@ Table = tuple[tuple[str, ...], bytes, bytes, bytes, bytes, bytes, bytes, tuple[s
 def native_run(
     source: ByteSource, name: str, *, ranked: bool = False, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
 ) -> Run | None:
-    """The run in the text; `ranked` says that every row must have a rank. `block` and `level` change how it is read alone."""
+    """The run in the text, None if C cannot read it; `ranked` requires a rank in every row.
+
+    `block` and `level` do not change the result.
+    """
     table = _table(source, block, level, run=True)
     if table is None:
         return None
@@ -107,7 +112,7 @@ def native_run(
 
 
 def native_qrels(source: ByteSource, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN) -> Qrels | None:
-    """The judgements in the text; None also where a document stands twice or a machine's mark is to be kept."""
+    """The judgements in the text; None if C cannot read it, a document repeats, or a label names a machine judge."""
     table = _table(source, block, level, run=False)
     if table is None or table[-1]:
         return None
@@ -183,7 +188,7 @@ def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement
 
 
 def _tag(run: Run) -> str:
-    """The rest of the line: the run's one tag as it is, else the run's name in one word."""
+    """The run's only tag, or else its name as one word."""
     if len(run.tags) == 1:
         return run.tags[0].replace("\r", " ").replace("\n", " ").strip(" \t\x0b\x0c") or "run"
     return "_".join(run.name.split()) or "run"
@@ -192,7 +197,7 @@ def _tag(run: Run) -> str:
 def _check_writable(query: str, doc: str) -> None:
     for column, text in (("query", query), ("document", doc)):
         if not _SPACE.isdisjoint(text):
-            raise file_error("unwritable-id", column=column, token=text, reason="holds white space")
+            raise file_error("unwritable-id", column=column, token=text, reason="contains white space")
     if query.startswith(("#", "\ufeff")):
         raise file_error("unwritable-id", column="query", token=query, reason="begins with # or a byte-order mark")
 

@@ -1,4 +1,4 @@
-"""Write_run, write_qrels, convert."""
+"""Runs and qrels as files, and conversion between formats."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from rankproof.errors import UsageError, for_message
 
 
 def write_run(run: Run, path: StrPath, format: str | None = None) -> None:
-    """The run as a file, best first; scores are read back as the same float64."""
+    """Writes the run to a file, best first; reading it gives the same float64 scores."""
     if not isinstance(run, Run):
         raise UsageError(f"a run to write cannot be a {type(run).__name__}", fix="pass a Run, like Run.from_dict(…)")
     write_blocks(path_text(path), run_blocks(run, chosen_format(path, format)))
 
 
 def write_qrels(qrels: Qrels, path: StrPath, format: str | None = None) -> None:
-    """The judgements as a file."""
+    """Writes the judgements to a file."""
     if not isinstance(qrels, Qrels):
         raise UsageError(f"qrels to write cannot be a {type(qrels).__name__}", fix="pass Qrels, like Qrels.from_dict(…)")
     write_blocks(path_text(path), qrels_blocks(qrels, chosen_format(path, format)))
 
 
 def run_blocks(run: Run, format: str) -> Iterator[bytes]:
-    """The bytes of such a file."""
+    """The bytes of a file with the run."""
     return format_named(format).run_blocks(run)
 
 
 def qrels_blocks(qrels: Qrels, format: str) -> Iterator[bytes]:
-    """The bytes of such a file."""
+    """The bytes of a file with the judgements."""
     return format_named(format).qrels_blocks(qrels)
 
 
 def chosen_format(path: StrPath, format: str | None) -> str:
-    """The format that is named, or else the one that the path's suffix speaks of."""
+    """The named format, or else the one of the path's suffix."""
     found = format or format_of_suffix(path_text(path))
     if found is None:
         raise UsageError(f"the suffix of {path} names no format", fix=f"name one of {', '.join(FORMATS)}")
@@ -59,11 +59,10 @@ ConvertKind = Literal["run", "qrels", "dataset"]
 
 @dataclass(frozen=True, slots=True)
 class ConvertResult:
-    """What was written: of which kind, how much, and what the target could not hold.
+    """What was written, and what the target format could not keep.
 
-    `lost_queries` have no rows. `lost_tags` counts the tags of a run with several, for a file that we write has one. `lost_marks`
-    counts judgements that a machine made and that no longer say so. `direction` says how a run's scores, which order what is
-    written, agree with its ranks.
+    `lost_queries` counts queries without documents, `lost_tags` the tags of a run with several, `lost_judge_labels` judgements of
+    machines. `agreement` compares the run's scores, which order the output, with its ranks.
     """
 
     kind: ConvertKind
@@ -88,7 +87,7 @@ def convert(
     grade_map: GradeMap | None = None,
     read_options: ReadOptions | None = None,
 ) -> ConvertResult:
-    """Reads one, writes the other; what the source holds is told by its content unless `kind` says so."""
+    """Converts the source to the target; what the source contains is detected unless `kind` says it."""
     path, goal = path_text(source), path_text(target)
     if is_irds_name(path) or os.path.isdir(path):
         return _convert_dataset(path, goal, kind, target_format, grade_map)
@@ -128,9 +127,9 @@ def _convert_file(
 def _convert_dataset(
     path: str, goal: str, kind: ConvertKind | None, format: str | None, grade_map: GradeMap | None
 ) -> ConvertResult:
-    """A folder or an ir_datasets name: its qrels where a file is asked for, else the whole as a BEIR folder."""
+    """Converts a folder or a dataset of ir_datasets: its qrels if the target is a file, else all of it to a BEIR folder."""
     if kind == "run":
-        raise UsageError(f"{for_message(path)} is a dataset and holds no run", fix="leave out the kind, or say qrels or dataset")
+        raise UsageError(f"{for_message(path)} is a dataset and holds no run", fix="leave out the kind, or pass qrels or dataset")
     if kind == "qrels" or (kind is None and (format is not None or format_of_suffix(goal) is not None)):
         name = chosen_format(goal, format)
         qrels = read_qrels(path, grade_map=grade_map)

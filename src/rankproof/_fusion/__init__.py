@@ -1,1 +1,1 @@
-"""Fusion: several rankings of one query joined into one, by registered methods and normalisations."""
+"""Fusion of several rankings of a query into one, by registered methods and normalisations."""

@@ -14,11 +14,11 @@ from rankproof.errors import UsageError, for_message
 
 
 def check_runs(runs: Sequence[Run]) -> None:
-    """A list of runs, at least one."""
+    """Raises a UsageError unless the runs are a list with at least one Run."""
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
         raise UsageError(f"the runs cannot be a {type(runs).__name__}", fix="pass a list of them")
     if not runs:
-        raise UsageError("there is no run to fuse", fix="name at least one, better two")
+        raise UsageError("there is no run to fuse", fix="pass at least one")
     for run in runs:
         if not isinstance(run, Run):
             raise UsageError(
@@ -27,26 +27,26 @@ def check_runs(runs: Sequence[Run]) -> None:
 
 
 def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool) -> None:
-    """Unknown names, and choices that contradict each other."""
+    """Raises a UsageError for unknown names and contradicting choices."""
     chosen = METHODS.named(method)
     NORMALISATIONS.named(norm)
     if order not in get_args(Order):
         raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
     if order == "rank" and not chosen.by_rank:
         by_rank = " or ".join(one.name for one in METHODS.registered().values() if one.by_rank)
-        raise UsageError(f"{method} uses scores, which an order by rank leaves aside", fix=f"use {by_rank}, or order by score")
+        raise UsageError(f"{method} uses scores, and cannot order by rank", fix=f"use {by_rank}, or order by score")
     if order == "rank" and lower_is_better:
-        raise UsageError("ordered by rank, the scores do not count", fix="leave out lower_is_better, or order by score")
+        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
 
 
 def check_k(k: float) -> None:
-    """A finite number of at least 0."""
+    """Raises a UsageError unless k is a finite number of at least 0."""
     if not _is_at_least_0(k):
-        raise UsageError(f"k is {for_message(str(k))}", fix="choose a finite number of at least 0; 60 is usual")
+        raise UsageError(f"k is {for_message(str(k))}", fix="pass a finite number of at least 0, such as 60")
 
 
 def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float] | None) -> tuple[float, ...]:
-    """A weight for each run, 1 where none is given."""
+    """A weight for each run, 1 by default."""
     if weights is None:
         return (1.0,) * len(runs)
     if "weights" not in METHODS[method].uses:
@@ -55,9 +55,9 @@ def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float
         raise UsageError(f"the weights are a {type(weights).__name__}", fix="pass a list of numbers, one for each run")
     each = list(weights)
     if len(each) != len(runs):
-        raise UsageError(f"{len(each)} weights for {len(runs)} runs", fix="give one weight for each run")
+        raise UsageError(f"{len(each)} weights for {len(runs)} runs", fix="pass one weight for each run")
     if not all(map(_is_at_least_0, each)) or not any(each):
-        raise UsageError("weights must be finite, at least 0, and not all 0", fix="mend the weights")
+        raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
     return tuple(float(weight) for weight in each)
 
 

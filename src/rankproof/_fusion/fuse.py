@@ -1,9 +1,12 @@
-"""Fusion of runs, query by query."""
+"""Fusion of runs, query by query, and the merge of rankings behind every method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
 
 import numpy as np
 
@@ -13,28 +16,30 @@ from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.validation import checked_integer
 from rankproof._fusion.checks import check_choices, check_k, check_runs, checked_weights
-from rankproof._fusion.merge import Given, merge
 from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings
 from rankproof.errors import InputError
 
+Kernel = Literal["native", "plain"]
+Given = tuple[Sequence[str], int, FloatArray]
+"""Documents, the index at which one ranking starts, and the points of each document from there."""
 _EMPTY: Given = ((), 0, np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Fuser:
-    """A method with checked settings; `weights` has one number for each ranking."""
+    """A method with checked settings; `weights` has one weight for each ranking."""
 
     method: FusionMethod
     settings: FusionSettings
     weights: tuple[float, ...]
 
     def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking of several that are each best first; an empty one adds nothing."""
+        """One ranking from several, each best first; an empty one adds nothing."""
         return self.merged([(docs, 0, scores) for docs, scores in rankings])
 
     def merged(self, found: Sequence[Given]) -> Ranking:
-        """The same of documents, where a ranking starts among them, and its scores, best first."""
-        # An overflow is reported below, as an error.
+        """One ranking from documents with the index at which each ranking starts, and its scores, best first."""
+        # An overflow is an error below.
         with np.errstate(over="ignore"):
             given = [
                 (docs, start, weight * self.points(scores))
@@ -50,7 +55,7 @@ class Fuser:
         return docs, scores
 
     def points(self, scores: FloatArray) -> FloatArray:
-        """What each document of a ranking, best first, gets from it before its weight."""
+        """The points of each document of a ranking, best first, without its weight."""
         return self.method.points(scores, self.settings)
 
 
@@ -66,13 +71,13 @@ def fuse(
     lower_is_better: bool = False,
     name: str | None = None,
 ) -> Run:
-    """One run of several, each query's documents by the sum of what the runs give them.
+    """One run from several: each query's documents by the sum of their points.
 
     `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score, `combmnz` the same sum times the number of runs
-    that have the document; `rankproof fuse --help` lists every method. `k`, `norm` and `weights` count for the methods that use
-    them. Scores that are distances (`lower_is_better`) are negated first; an order by rank is for methods that go by ranks alone.
-    A document that a run lacks gets nothing from it, and a query that a run lacks is fused from the others. `depth` keeps so many
-    documents of each fused ranking. Parts are added in the order of the runs.
+    that have the document; `rankproof fuse --help` lists all methods. `k`, `norm` and `weights` apply to the methods that use
+    them. With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A document that is
+    missing from a run gets no points from it, and a query that is missing from a run is fused from the others. `depth` limits the
+    documents of each query. Points are added in the order of the runs.
     """
     check_runs(runs)
     check_choices(method, norm, order, lower_is_better=lower_is_better)
@@ -94,16 +99,16 @@ def fuse(
 
 
 def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The queries that some of the runs have and others lack."""
+    """The queries that are in some of the runs but not in all."""
     held = [set(run.queries) for run in runs]
     everywhere = set.intersection(*held) if held else set()
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
 
 
 def _slices(run: Run, read_options: ReadOptions) -> dict[str, Given]:
-    """Each query's documents as the reading orders them, where they start, and their scores, higher being better.
+    """Each query's documents in order, the index at which they start, and their scores; higher is better.
 
-    What is in order already is not copied.
+    Documents that are already in order are not copied.
     """
     keys = _keys(run, read_options)
     ids, ends = tuple(run.docs), run.offsets.tolist()
@@ -123,3 +128,36 @@ def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
     if run.docs and (run.ranks is None or NO_RANK in run.ranks):
         raise row_error("rank-missing", source=run.source)
     return np.zeros(0) if run.ranks is None else -run.ranks.astype(np.float64)
+
+
+@cache
+def best_kernel() -> Kernel:
+    """`native` if the C extension was built, else `plain`; both give the same documents, order and bits."""
+    return "native" if find_spec("rankproof._native.merge") is not None else "plain"
+
+
+def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = None) -> Ranking:
+    """Each document once, best first, with the sum of its points, times the number of its rankings if `times_found`.
+
+    Points are added in the order of the rankings. A document that occurs twice in one ranking is a KeyError.
+    """
+    if (kernel or best_kernel()) == "plain":
+        return _merge_in_python(given, times_found)
+    from rankproof._native import merge as native
+
+    docs, scores = native.merge([(docs, start, np.ascontiguousarray(parts)) for docs, start, parts in given], times_found)
+    return docs, np.frombuffer(scores, dtype=np.float64)
+
+
+def _merge_in_python(given: Sequence[Given], times_found: bool) -> Ranking:
+    totals: dict[str, float] = {}
+    times: dict[str, int] = {}
+    for docs, start, parts in given:
+        here = docs[start : start + len(parts)]
+        if len(set(here)) < len(here):
+            raise KeyError("a document occurs twice")
+        for doc, part in zip(here, parts.tolist(), strict=True):
+            totals[doc] = totals.get(doc, 0.0) + part
+            times[doc] = times.get(doc, 0) + 1
+    values = [total * times[doc] if times_found else total for doc, total in totals.items()]
+    return rank_documents(list(totals), np.array(values, dtype=np.float64))

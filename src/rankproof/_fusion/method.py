@@ -1,4 +1,4 @@
-"""What a fusion method is, and the table of all of them."""
+"""Fusion methods: their records and their table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FusionSettings:
 
 
 Points = Callable[[FloatArray, FusionSettings], FloatArray]
-"""From the scores of one ranking of one query, best first, to what each of its documents gets."""
+"""From the scores of one ranking of a query, best first, to the points of its documents."""
 
 
 @dataclass(frozen=True, slots=True)

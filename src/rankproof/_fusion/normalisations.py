@@ -1,7 +1,7 @@
-"""Normalisations: functions that bring the scores of different systems to one scale, per query and ranking.
+"""Normalisations of scores to a common scale, per query and ranking.
 
-Adding one is one function here. The two that scale give the same for scores times any factor, so scores are first divided by a
-power of two, exactly, and no finite score overflows. Sums are exact (`math.fsum`): the same bits on every machine.
+A new one is one function here. Min-max and z-score do not depend on a common factor, so scores are first divided by a power of
+two, which is exact and prevents overflow. Sums are exact (`math.fsum`), so that every machine gives the same bits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rankproof._data.arrays import FloatArray
 from rankproof._registry import RecordTable
 
 Normalise = Callable[[FloatArray], FloatArray]
-"""From the scores of one ranking of one query, at least one, to as many on another scale."""
+"""From the scores of one ranking of a query, at least one, to normalised scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """Brings the scores of different systems to one scale, per query and ranking."""
+    """A normalisation of the scores of one ranking."""
 
     name: str
     summary: str
@@ -43,7 +43,7 @@ def normalisation(name: str, summary: str) -> Callable[[Normalise], Normalise]:
 
 @normalisation("min-max", "lowest 0, highest 1; all 1 where all are equal")
 def min_max(scores: FloatArray) -> FloatArray:
-    """The lowest score becomes 0 and the highest 1; where all are equal, each is 1: it is as high as any."""
+    """Scores from 0 (lowest) to 1 (highest); 1 where all are equal."""
     scaled = _scaled(scores)
     low, high = float(scaled.min()), float(scaled.max())
     if low == high:
@@ -53,7 +53,7 @@ def min_max(scores: FloatArray) -> FloatArray:
 
 @normalisation("z-score", "distance from the mean in standard deviations; all 0 where all are equal")
 def z_score(scores: FloatArray) -> FloatArray:
-    """Distance from the mean in standard deviations of the population; where all are equal, each is 0."""
+    """The distance from the mean in population standard deviations; 0 where all are equal."""
     scaled = _scaled(scores)
     if float(scaled.min()) == float(scaled.max()):
         return np.zeros_like(scores)
@@ -62,13 +62,13 @@ def z_score(scores: FloatArray) -> FloatArray:
     return centred / math.sqrt(math.fsum((centred * centred).tolist()) / len(centred))
 
 
-@normalisation("none", "scores as they are")
+@normalisation("none", "unchanged scores")
 def unchanged(scores: FloatArray) -> FloatArray:
-    """The scores as they are."""
+    """The unchanged scores."""
     return scores
 
 
 def _scaled(scores: FloatArray) -> FloatArray:
-    """The scores times a power of two, such that the largest magnitude lies between a quarter and a half."""
+    """The scores times a power of two, with the largest magnitude between a quarter and a half."""
     _, exponent = math.frexp(float(np.abs(scores).max()))
     return np.ldexp(scores, -exponent - 1)

@@ -1,1 +1,1 @@
-"""What chance alone does: paired tests, intervals, corrections and power, in numpy."""
+"""Paired tests, confidence intervals, corrections for multiple tests, and power, in numpy."""

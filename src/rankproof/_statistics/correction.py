@@ -1,4 +1,4 @@
-"""Holm, Bonferroni, BH; sampling options."""
+"""Corrections for multiple tests, and the options of tests that sample."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Correction = Literal["holm", "bonferroni", "bh", "none"]
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Holm 1979: the k-th smallest of m times m - k + 1, never below a smaller one's; holds the family-wise error rate."""
+    """Holm 1979: the k-th smallest p of m times m - k + 1, made monotone; controls the family-wise error rate."""
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return _restore_order(np.minimum(raised, 1.0), order)
 
 
 def bonferroni(p: FloatArray) -> FloatArray:
-    """Dunn 1961: each times m; holds the family-wise error rate."""
+    """Dunn 1961: each p times m; controls the family-wise error rate."""
     return np.minimum(p * len(p), 1.0)
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:
-    """Benjamini and Hochberg 1995: the k-th smallest times m / k, never above a larger one's; holds the false discovery rate."""
+    """Benjamini and Hochberg 1995: the k-th smallest p times m / k, made monotone; controls the false discovery rate."""
     order = np.argsort(p, kind="stable")
     raised = p[order] * len(p) / np.arange(1, len(p) + 1)
     return _restore_order(np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0), order)
 
 
 def holm_of_two(p: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Holm over two tests of each of m things, of whose null hypotheses at most one can be true (Shaffer 1986).
+    """Holm over two tests of each of m comparisons, of whose null hypotheses at most one is true (Shaffer 1986).
 
-    So at most m hypotheses are true at first, and one fewer for each thing both of whose tests have succeeded.
+    So at most m hypotheses are true at first, and one fewer for each comparison with both hypotheses rejected.
     """
     both = np.concatenate([p, other])
     order = np.argsort(both, kind="stable")
@@ -48,7 +48,7 @@ def holm_of_two(p: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def level_of(alpha: float, tests: int, correction: Correction, succeeded: int = 0) -> float:
-    """The p that is enough for one of so many tests whatever the others show; with `bh` where so many others succeed."""
+    """The p that suffices for one of so many tests whatever the others give; with `bh`, if so many others are significant."""
     if correction == "bh":
         return alpha * min(succeeded + 1, tests) / tests
     return alpha if correction == "none" else alpha / tests
@@ -74,12 +74,12 @@ CORRECTION_NAMES: dict[Correction, str] = {
 }
 
 
-LEAST, MOST = 100, 10_000_000
+MIN_SAMPLES, MAX_SAMPLES = 100, 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """`alpha` is the rate of errors that a family of tests may have, `samples` how often chance is asked."""
+    """`alpha` is the significance level of a family of tests, `samples` the number of random samples."""
 
     alpha: float = 0.05
     samples: int = 100_000
@@ -87,38 +87,38 @@ class SamplingOptions:
 
     def __post_init__(self) -> None:
         if not is_number(self.alpha) or not 0 < self.alpha < 0.5:
-            raise setting_error("alpha", self.alpha, "pass a number between 0 and 0.5, as 0.05")
+            raise setting_error("alpha", self.alpha, "pass a number between 0 and 0.5, such as 0.05")
         check_samples("samples", self.samples)
-        if not _is_whole(self.seed) or not 0 <= self.seed < 1 << 63:
-            raise setting_error("seed", self.seed, "pass a whole number from 0, below 2 to the 63")
+        if not _is_integer(self.seed) or not 0 <= self.seed < 1 << 63:
+            raise setting_error("seed", self.seed, "pass a whole number from 0 to 2^63 - 1")
 
     @property
     def percent(self) -> str:
-        """How sure an interval is."""
+        """The confidence level of an interval."""
         return f"{100 * (1 - self.alpha):.4g}%"
 
 
 def check_samples(name: str, value: Any) -> None:
-    """Refuses what is no sensible number of samples."""
-    if not _is_whole(value) or not LEAST <= value <= MOST:
-        raise setting_error(name, value, f"pass a whole number from {LEAST} to {MOST:,}")
+    """Raises a UsageError for a number of samples out of range."""
+    if not _is_integer(value) or not MIN_SAMPLES <= value <= MAX_SAMPLES:
+        raise setting_error(name, value, f"pass a whole number from {MIN_SAMPLES} to {MAX_SAMPLES:,}")
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Refuses what is none of the choices, which are a Literal."""
+    """Raises a UsageError for a value that is not one of the choices, which are a Literal."""
     if value not in get_args(choices):
         raise setting_error(name, value, f"choose from: {', '.join(get_args(choices))}")
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number, which a truth is not."""
+    """Whether the value is a number; a bool is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def setting_error(name: str, value: Any, fix: str) -> UsageError:
-    """The refusal of a setting."""
+    """The error for a wrong setting."""
     return UsageError(f"{name} is {for_message(repr(value))}", fix=fix)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Counter-based RNG, exact sums."""
+"""Random words by counter and exact sums: the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _STREAM_OF_USE: dict[StreamUse, int] = {"flips": 1, "resamples": 2, "labels": 3,
 
 
 def stream_key(seed: int, use: StreamUse) -> int:
-    """Where the stream of a seed begins; each use has its own."""
+    """The key of the stream of a seed; each use has its own."""
     return _mixed(_mixed((seed + GOLDEN) & _MASK) + _STREAM_OF_USE[use] * GOLDEN & _MASK)
 
 
 def random_words(key: int, first: int, count: int) -> RandomWords:
-    """The words from number `first` on."""
+    """The words from index `first` on (SplitMix64)."""
     start = np.full(1, (key + (first + 1) * GOLDEN) & _MASK, np.uint64)
     state = np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN) + start
     state = (state ^ (state >> np.uint64(30))) * np.uint64(_FIRST)
@@ -41,37 +41,37 @@ def _mixed(state: int) -> int:
     return state ^ (state >> 31)
 
 
-_BITS = 48
-_MOST = 58
-_HALF = 25
+_VALUE_BITS = 48
+_SUM_BITS = 58
+_HALF_BITS = 25
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExactSum:
-    """A row for each query, a column for each series; a value is its number times the unit."""
+    """Values as integers, a row for each query and a column for each system; a value is its number times the unit."""
 
     numbers: IntArray
     unit: float
 
     @property
     def rounding_slack(self) -> int:
-        """By how much two sums may differ, in units, that would be equal without rounding."""
+        """The largest difference, in units, of two sums that would be equal without rounding."""
         return 2 * len(self.numbers)
 
 
 def to_exact_sum(values: FloatArray, against: FloatArray | None = None) -> ExactSum:
-    """The values, or what they are above those of `against` (a column), rounded to a unit that leaves room for every sum."""
+    """The values, or their differences from `against` (a column), rounded to a unit for which no sum overflows."""
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - min(_BITS, _MOST - len(values).bit_length()))
-    above = values if against is None else values - against
-    return ExactSum(np.rint(above / unit).astype(np.int64), unit)
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - min(_VALUE_BITS, _SUM_BITS - len(values).bit_length()))
+    differences = values if against is None else values - against
+    return ExactSum(np.rint(differences / unit).astype(np.int64), unit)
 
 
 def products(rows: FloatArray, numbers: IntArray) -> IntArray:
-    """The matrix product of small whole rows with the numbers, exactly: in two halves, whose sums a double holds."""
-    upper = numbers >> _HALF
-    lower = numbers - (upper << _HALF)
+    """The exact matrix product of rows of small integers with the numbers, in two halves whose sums fit a double."""
+    upper = numbers >> _HALF_BITS
+    lower = numbers - (upper << _HALF_BITS)
     found = rows @ np.concatenate([upper, lower], axis=1).astype(np.float64)
     width = numbers.shape[1]
-    sums: IntArray = (found[:, :width].astype(np.int64) << _HALF) + found[:, width:].astype(np.int64)
+    sums: IntArray = (found[:, :width].astype(np.int64) << _HALF_BITS) + found[:, width:].astype(np.int64)
     return sums

@@ -1,34 +1,34 @@
-"""Student's t and the normal distribution, to the last digits that a p-value is read by."""
+"""Student's t and the normal distribution, accurate in the tails."""
 
 from __future__ import annotations
 
 import math
 
-_LARGE = 100.0
-_FAR = 12.0
+_LARGE_A = 100.0
+_SMALL_P_SQUARE = 12.0
 _STEPS = 10_000
 _TINY = 1e-300
 
 
 def student_two_sided(t: float, freedom: float) -> float:
-    """How often |T| is at least |t|."""
+    """P(|T| >= |t|)."""
     square = t * t
     if math.isinf(square):
         return 0.0
     a, x, y = freedom / 2, freedom / (freedom + square), square / (freedom + square)
     front = math.exp(-a * math.log1p(square / freedom)) * math.sqrt(y / math.pi) * _gamma_ratio(a)
-    # The fraction keeps the digits of a small p; the series, whose terms are all positive, those of a p that is not small.
-    return front * _beta_fraction(a, 0.5, x) / a if square > _FAR else 1 - 2 * front * _beta_series(a, y)
+    # The continued fraction is accurate for a small p; the series, whose terms are all positive, for any other.
+    return front * _beta_fraction(a, 0.5, x) / a if square > _SMALL_P_SQUARE else 1 - 2 * front * _beta_series(a, y)
 
 
 def student_above(t: float, freedom: float) -> float:
-    """How often T is at least t."""
+    """P(T >= t)."""
     half = student_two_sided(t, freedom) / 2
     return half if t >= 0 else 1 - half
 
 
 def student_quantile(share: float, freedom: float) -> float:
-    """The number, above 0, that T is below so often: half of the numbers that hold it at a time, to the last bit."""
+    """The quantile of T for a share above 1/2, by bisection to the last bit."""
     low, high = 0.0, 1.0
     while student_above(high, freedom) > 1 - share:
         high *= 2
@@ -38,20 +38,20 @@ def student_quantile(share: float, freedom: float) -> float:
 
 
 def normal_below(z: float) -> float:
-    """How often a standard normal number is at most z."""
+    """P(Z <= z) of the standard normal distribution."""
     return math.erfc(-z / math.sqrt(2)) / 2
 
 
 def normal_quantile(share: float) -> float:
-    """The number that a standard normal one is below so often."""
+    """The quantile of the standard normal distribution."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(share)
 
 
 def _gamma_ratio(a: float) -> float:
-    """Gamma(a + 1/2) / Gamma(a); for large a by the series of Concrete Mathematics, exercise 9.60, as logarithms would cancel."""
-    if a <= _LARGE:
+    """Gamma(a + 1/2) / Gamma(a); for large a by the series of Concrete Mathematics, exercise 9.60."""
+    if a <= _LARGE_A:
         return math.gamma(a + 0.5) / math.gamma(a)
     series = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144, 869 / 4194304)
     return math.sqrt(a) * math.fsum(term / a**power for power, term in enumerate(series))

@@ -1,4 +1,4 @@
-"""Bootstrap and t intervals."""
+"""Confidence intervals of a mean: bootstrap (BCa, percentile) and Student's t."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CELLS = 1 << 21
 
 
 def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray:
-    """The mean of each column over each of the resamples, a row each: the same bits on every machine."""
+    """The mean of each column in each resample, a row each; the same bits on every machine."""
     n, numbers = len(values), to_exact_sum(values)
     block = max(1, _CELLS // n)
     parts = [_sums(numbers.numbers, first, min(block, resamples - first), seed) for first in range(0, resamples, block)]
@@ -26,7 +26,7 @@ def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray
 
 
 def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, count: int, seed: int) -> FloatArray:
-    """The sums over some of the resamples, each of which takes the next n words of the stream."""
+    """The sums of some resamples, each of which takes the next n words of the stream."""
     n = len(numbers)
     upper = random_words(stream_key(seed, "resamples"), first * n, count * n) >> np.uint64(32)
     drawn = (upper * np.uint64(n) >> np.uint64(32)).astype(np.int64).reshape(count, n)
@@ -35,21 +35,21 @@ def _sums(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]], first: int, 
     return products(counts.astype(np.float64), numbers).astype(np.float64)
 
 
-def bootstrap_interval(apart: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95) -> Interval:
-    """The interval of the mean of these values, which are not all equal; `means` are the resampled ones."""
+def bootstrap_interval(values: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95) -> Interval:
+    """The interval of the mean of these values, which are not all equal; `means` are those of the resamples."""
     low, high = (1 - level) / 2, (1 + level) / 2
     if method == "bca":
-        low, high = _bca_shares(apart, means, (low, high))
+        low, high = _bca_shares(values, means, (low, high))
     found = np.quantile(means, [low, high])
     return float(found[0]), float(found[1])
 
 
-def _bca_shares(apart: FloatArray, means: FloatArray, shares: Interval) -> Interval:
-    """Which quantiles to take once bias and skewness are seen to (Efron 1987); a mean's acceleration has a closed form."""
-    centre = float(apart.mean())
+def _bca_shares(values: FloatArray, means: FloatArray, shares: Interval) -> Interval:
+    """The quantiles corrected for bias and skewness (Efron 1987); the acceleration of a mean has a closed form."""
+    centre = float(values.mean())
     below = (np.count_nonzero(means < centre) + np.count_nonzero(means <= centre)) / 2 / len(means)
     bias = normal_quantile(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
-    off = apart - centre
+    off = values - centre
     skew = float((off**3).sum() / (6 * (off**2).sum() ** 1.5))
 
     def share(of: float) -> float:
@@ -60,7 +60,7 @@ def _bca_shares(apart: FloatArray, means: FloatArray, shares: Interval) -> Inter
 
 
 SMALL_SAMPLE = 20
-"""With fewer queries than this the interval is Student's t."""
+"""With fewer values than this the interval is Student's t."""
 METHOD_NAMES: dict[BootstrapMethod, str] = {"bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
 STUDENT = "Student's t"
 UNBOUNDED: Interval = (-math.inf, math.inf)
@@ -69,9 +69,9 @@ UNBOUNDED: Interval = (-math.inf, math.inf)
 def interval_of(
     values: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95, within: Interval = UNBOUNDED
 ) -> Interval | None:
-    """The interval of the mean of these values, no wider than what a mean can be; `means` are the resampled ones.
+    """The interval of the mean of these values, cut to the range `within`; `means` are those of the resamples.
 
-    None where there is one value, or all are equal: they do not say how far another would be from them.
+    None for one value, and where all are equal, as they show no variance.
     """
     if len(values) < 2 or values.max() == values.min():
         return None
@@ -90,19 +90,19 @@ def mean_interval(
     seed: int = 0,
     within: Interval = UNBOUNDED,
 ) -> Interval | None:
-    """The interval of the mean of one row of values, no wider than what a mean can be."""
+    """The interval of the mean of these values, cut to the range `within`."""
     return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level, within)
 
 
 def student_interval(values: FloatArray, level: float) -> Interval:
-    """The mean, and on either side its standard error times the quantile of Student's t (1908)."""
-    short = paired_statistics(values)
-    reach = student_quantile((1 + level) / 2, short.n - 1) * short.error
-    return short.mean - reach, short.mean + reach
+    """The mean plus and minus its standard error times the quantile of Student's t (1908)."""
+    statistics = paired_statistics(values)
+    margin = student_quantile((1 + level) / 2, statistics.n - 1) * statistics.error
+    return statistics.mean - margin, statistics.mean + margin
 
 
 def describe_interval_method(method: BootstrapMethod, resamples: int, fewest: int, most: int) -> str:
-    """How intervals are made of as few values as `fewest` and as many as `most`."""
+    """How intervals are computed for samples of `fewest` to `most` values."""
     resampled = f"{METHOD_NAMES[method]}, {resamples:,} resamples"
     if fewest >= SMALL_SAMPLE:
         return resampled

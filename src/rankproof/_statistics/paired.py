@@ -1,4 +1,4 @@
-"""Paired t-test, TOST, power."""
+"""Paired differences: t-test, equivalence test (TOST) and power."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PairedStatistics:
-    """Differences in short: mean, standard deviation (n - 1), and how many are above, at and below 0."""
+    """Statistics of differences: mean, standard deviation (n - 1), and how many are above, at and below 0."""
 
     n: int
     mean: float
@@ -31,37 +31,37 @@ class PairedStatistics:
 
     @property
     def effect(self) -> float | None:
-        """Cohen's d of differences (d_z): the mean in standard deviations; None where all differences are one number but 0."""
+        """Cohen's d of differences (d_z): mean / standard deviation; None if all differences are the same number other than 0."""
         if self.deviation == 0:
             return None if self.mean else 0.0
         return self.mean / self.deviation
 
 
 def differences(one: FloatArray, other: FloatArray) -> FloatArray:
-    """One less the other, with 0 for what differs by rounding alone, and one number for what is one but for rounding."""
+    """One minus the other; differences within rounding error are 0, and all are equal if they differ only by rounding."""
     largest = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
-    apart = one - other
-    if len(apart) and apart.max() - apart.min() <= _TIE * largest:
-        apart = np.full(len(apart), (apart.max() + apart.min()) / 2)
-    found: FloatArray = np.where(np.abs(apart) <= _TIE * largest, 0.0, apart)
+    raw = one - other
+    if len(raw) and raw.max() - raw.min() <= _TIE * largest:
+        raw = np.full(len(raw), (raw.max() + raw.min()) / 2)
+    found: FloatArray = np.where(np.abs(raw) <= _TIE * largest, 0.0, raw)
     return found
 
 
-def paired_statistics(apart: FloatArray) -> PairedStatistics:
-    """The differences in short, the same bits for any order of them; at least two are needed."""
-    n, items = len(apart), apart.tolist()
+def paired_statistics(differences: FloatArray) -> PairedStatistics:
+    """The statistics of at least two differences, the same bits for any order of them."""
+    n, items = len(differences), differences.tolist()
     mean = math.fsum(items) / n
     if abs(mean) <= _TIE * max(map(abs, items)):
         mean = 0.0
-    deviation = math.sqrt(math.fsum(np.square(apart - mean).tolist()) / (n - 1)) if max(items) > min(items) else 0.0
-    wins, losses = int(np.count_nonzero(apart > 0)), int(np.count_nonzero(apart < 0))
+    deviation = math.sqrt(math.fsum(np.square(differences - mean).tolist()) / (n - 1)) if max(items) > min(items) else 0.0
+    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
     return PairedStatistics(n, mean if deviation else items[0], deviation, wins, n - wins - losses, losses)
 
 
 def t_test_p(statistics: PairedStatistics) -> float | None:
-    """Two-sided p of the paired t-test (Student 1908); 1 where every difference is 0.
+    """Two-sided p of the paired t-test (Student 1908); 1 if every difference is 0.
 
-    None where every difference is one other number: without a spread there is no t, and two such queries prove nothing.
+    None if every difference is the same other number: without variance there is no t.
     """
     if statistics.deviation == 0:
         return 1.0 if statistics.mean == 0 else None
@@ -69,9 +69,9 @@ def t_test_p(statistics: PairedStatistics) -> float | None:
 
 
 def equivalence_p(statistics: PairedStatistics, margin: float) -> float:
-    """p of two one-sided t-tests (Schuirmann 1987) that the mean lies within the margin on either side of 0.
+    """p of two one-sided t-tests (Schuirmann 1987) for a mean within the margin on either side of 0.
 
-    1 where every difference is one number: without a spread nothing is told.
+    1 if all differences are equal: without variance there is no t.
     """
     if statistics.deviation == 0:
         return 1.0
@@ -82,14 +82,14 @@ POWER = 0.8
 
 
 def detectable_difference(deviation: float, n: int, alpha: float, power: float = POWER) -> float | None:
-    """The least difference that a two-sided test of n queries finds with this power; None where no difference is."""
+    """The smallest difference that a two-sided test of n queries detects with this power; None with too few queries."""
     z = normal_quantile(1 - alpha / 2)
     left = n - z * z / 2
     return (z + normal_quantile(power)) * deviation / math.sqrt(left) if left > 0 else None
 
 
 def queries_needed(difference: float, deviation: float, alpha: float, power: float = POWER) -> int | None:
-    """How many queries such a difference takes to be found with this power; None where it is 0."""
+    """The number of queries needed to detect the difference with this power; None for a difference of 0."""
     if difference == 0:
         return None
     z = normal_quantile(1 - alpha / 2)

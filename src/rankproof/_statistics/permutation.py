@@ -1,4 +1,4 @@
-"""Randomisation tests, least p."""
+"""Permutation tests by sign flips and by labels, and the smallest p that they can give."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FLIP_CELLS = 1 << 22
 
 @cache
 def best_kernel() -> Kernel:
-    """The native flips where they were built, else numpy; both give the same bits."""
+    """`native` if the C extension was built, else `numpy`; both give the same bits."""
     return "native" if find_spec("rankproof._native.permutation") is not None else "numpy"
 
 
 def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None = None) -> FloatArray:
     """Two-sided p for each pair of columns, by the absolute mean difference.
 
-    Exact over all 2^n flips where n <= 14; else (1 + hits) / (1 + samples), so that it is valid and never 0. A flip whose sum
-    equals the one seen but for rounding is a hit.
+    Exact over all 2^n sign flips for n <= 14; else (1 + hits) / (1 + samples), which is valid and never 0. A flip whose sum is
+    the observed one up to rounding is a hit.
     """
     numbers = to_exact_sum(values, values[:, :1])
     if len(values) <= MAX_EXACT_QUERIES:
@@ -43,7 +43,7 @@ def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
 
 
 def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Kernel) -> IntArray:
-    """The sum of each column under the flips from number `first` on, a row each; bit q of a flip's words keeps query q's sign."""
+    """The sums of each column under the sign flips from `first` on, a row each; bit q of a flip keeps the sign of query q."""
     key = stream_key(seed, "flips")
     if kernel == "native":
         from rankproof._native import permutation
@@ -56,26 +56,26 @@ def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Ke
 
 
 def all_signed_sums(numbers: ExactSum) -> IntArray:
-    """The sums under every one of the 2^n flips."""
+    """The sums under all 2^n sign flips."""
     queries = np.arange(len(numbers.numbers))
     kept = (np.arange(2 ** len(queries))[:, None] >> queries) & 1
     return _signed(kept.astype(np.float64), numbers.numbers)
 
 
 def _signed(kept: FloatArray, numbers: IntArray) -> IntArray:
-    """What is kept less what is flipped."""
+    """The sum of the kept values minus that of the flipped ones."""
     sums: IntArray = 2 * products(kept, numbers) - numbers.sum(axis=0)
     return sums
 
 
 def _extreme_counts(numbers: ExactSum, sums: IntArray) -> IntArray:
-    """For each pair of columns, how many flips differ at least as much as what was seen."""
-    seen = numbers.numbers.sum(axis=0)
-    hits = np.zeros((len(seen),) * 2, np.int64)
+    """For each pair of columns, the number of flips with a difference at least as large as the observed one."""
+    observed = numbers.numbers.sum(axis=0)
+    hits = np.zeros((len(observed),) * 2, np.int64)
     columns = np.ascontiguousarray(sums.T)
-    for one in range(len(seen)):
+    for one in range(len(observed)):
         for other in range(one):
-            least = abs(int(seen[one] - seen[other])) - numbers.rounding_slack
+            least = abs(int(observed[one] - observed[other])) - numbers.rounding_slack
             hits[one, other] = hits[other, one] = np.count_nonzero(np.abs(columns[one] - columns[other]) >= least)
         hits[one, one] = len(sums)
     return hits
@@ -87,60 +87,60 @@ _LABEL_CELLS = 1 << 21
 def label_p(values: FloatArray, sizes: Sequence[int], *, samples: int, seed: int) -> FloatArray:
     """Two-sided p of the difference between each segment and the rest, for each column: (1 + hits) / (1 + samples).
 
-    Rows are queries, those of the first segment first, then those of the second, and so on: `sizes` says how many each has.
-    A deal whose difference equals the one seen but for rounding is a hit.
+    Rows are queries, those of the first segment first, then those of the second, and so on; `sizes` are those of the segments. A
+    permutation whose difference equals the observed one up to rounding is a hit.
     """
     numbers = to_exact_sum(values)
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-    fair = _expected_sums(numbers.numbers, sizes)
-    # A segment's mean less that of the rest grows with how far its sum is from its fair share of the whole.
-    least = np.abs(_sums(numbers.numbers[None], starts) - fair)[0] - numbers.rounding_slack - 1
+    expected = _expected_sums(numbers.numbers, sizes)
+    # The difference of a segment's mean and that of the rest grows with the distance of its sum from its expected sum.
+    least = np.abs(_sums(numbers.numbers[None], starts) - expected)[0] - numbers.rounding_slack - 1
     hits = np.zeros(least.shape, np.int64)
     block = max(1, _LABEL_CELLS // values.size)
     for first in range(0, samples, block):
-        dealt = numbers.numbers[_label_permutations(len(values), seed, first, min(block, samples - first))]
-        hits += (np.abs(_sums(dealt, starts) - fair) >= least).sum(axis=0)
+        permuted = numbers.numbers[_label_permutations(len(values), seed, first, min(block, samples - first))]
+        hits += (np.abs(_sums(permuted, starts) - expected) >= least).sum(axis=0)
     return np.asarray((1 + hits) / (1 + samples))
 
 
 def _label_permutations(n: int, seed: int, first: int, count: int) -> IntArray:
-    """The deals from number `first` on, a row each: places in the order of random words."""
+    """The permutations from `first` on, a row each: the argsort of random words."""
     drawn = random_words(stream_key(seed, "labels"), first * n, count * n).reshape(count, n)
     return np.argsort(drawn, axis=1, kind="stable")
 
 
 def _expected_sums(numbers: IntArray, sizes: Sequence[int]) -> IntArray:
-    """What each segment would sum to, were all queries alike: a row a segment, to the nearest whole number."""
+    """The expected sum of each segment if all queries were alike, a row each, rounded to an integer."""
     n = len(numbers)
     totals = [int(total) for total in numbers.sum(axis=0)]
     return np.array([[(2 * size * total + n) // (2 * n) for total in totals] for size in sizes], np.int64)
 
 
-def _sums(dealt: IntArray, starts: IntArray) -> IntArray:
-    return np.asarray(np.add.reduceat(dealt, starts, axis=1))
+def _sums(permuted: IntArray, starts: IntArray) -> IntArray:
+    return np.asarray(np.add.reduceat(permuted, starts, axis=1))
 
 
-def least_p(n: int, samples: int) -> float:
-    """The least p of the sign-flip test on n queries."""
-    every = 2.0 ** (1 - n)
-    return every if n <= MAX_EXACT_QUERIES else max(1 / (1 + samples), every)
+def smallest_p(n: int, samples: int) -> float:
+    """The smallest p of the sign-flip test on n queries."""
+    exact = 2.0 ** (1 - n)
+    return exact if n <= MAX_EXACT_QUERIES else max(1 / (1 + samples), exact)
 
 
-def least_label_p(n: int, size: int, samples: int) -> float:
-    """The least p of the permutation of labels, for a segment of that size among n queries."""
+def smallest_label_p(n: int, size: int, samples: int) -> float:
+    """The smallest p of the label permutation test, for a segment of that size among n queries."""
     return max(1 / (1 + samples), 1 / math.comb(n, size))
 
 
 def fewest_queries(level: float) -> int:
-    """How many queries the sign-flip test takes to give a p of the level."""
+    """The number of queries that the sign-flip test needs to reach a p of the level."""
     return math.ceil(1 - math.log2(level))
 
 
 def why_not_significant(least: float, level: float, n: int | None = None) -> str | None:
-    """Why no p reaches the level that one of many tests may need, and what would help; None where one can."""
+    """Why no p can reach the level that one of many tests may need, and what would help; None if one can."""
     if least <= level:
         return None
     fix = f"samples: at least {math.ceil(1 / level) - 1:,}"
     if n is not None and n < fewest_queries(level):
         fix = f"queries: at least {fewest_queries(level)}"
-    return f"the least p that this test can give is {least:.2g}, and one test may need {level:.2g}; take more {fix}"
+    return f"the smallest p of this test is {least:.2g}, and one test may need {level:.2g}; use more {fix}"

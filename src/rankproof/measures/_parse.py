@@ -8,16 +8,55 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
-from rankproof.measures._aliases import (
-    AMBIGUOUS_NAMES,
-    NICKNAMES,
-    PARAMETERS,
-    TREC_CUTOFFS,
-    UNSUPPORTED,
-    UNSUPPORTED_OF_NICKNAME,
-)
 from rankproof.measures._base import Measure
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
+
+# Parameters as ir_measures writes them; None is any value.
+_PARAMETERS: dict[tuple[str, object], tuple[str, object]] = {
+    ("gains", None): ("gain", None),
+    ("dcg", "log2"): ("gain", "linear"),
+    ("dcg", "exp-log2"): ("gain", "exp"),
+}
+
+# Default cutoffs of trec_eval, for names that only trec_eval uses.
+_RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+_RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
+_TREC_CUTOFFS: dict[str, tuple[str, ...]] = {
+    "iprec_at_recall": _RECALLS,
+    "map_cut": _RANKS,
+    "ndcg_cut": _RANKS,
+    "unj": ("5", "10", "20"),
+}
+
+# Names that mean something else in another tool.
+_AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
+    "rbp": (
+        "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @",
+        "write RBP(p=0.9), which is binary",
+    ),
+    "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
+    "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
+    "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
+}
+
+# The measures of trec_eval's nicknames that are supported, and below those that are not.
+_COUNT_MEASURES = "num_q num_ret num_rel num_rel_ret"
+_OFFICIAL_MEASURES = f"{_COUNT_MEASURES} map gm_map Rprec bpref recip_rank iprec_at_recall P.{','.join(_RANKS)}"
+_NICKNAMES: dict[str, str] = {
+    "official": _OFFICIAL_MEASURES,
+    "set": f"{_COUNT_MEASURES} set_P set_recall set_F",
+    "all_trec": f"{_OFFICIAL_MEASURES} recall.{','.join(_RANKS)} infAP 11pt_avg ndcg ndcg_cut map_cut success.1,5,10"
+    " set_P set_recall set_F unj",
+}
+_UNSUPPORTED = ("runid", "ideal_dcg", "yaap")
+_UNSUPPORTED_OF_NICKNAME: dict[str, tuple[str, ...]] = {
+    "official": (),
+    "set": ("utility", "set_relative_P", "set_map"),
+    "all_trec": (
+        *("relstring", "gm_bpref", "Rprec_mult", "utility", "binG", "G", "ndcg_rel", "Rndcg", "relative_P", "set_relative_P"),
+        *("set_map", "num_nonrel_judged_ret", "rbp", "rbp_resid"),
+    ),
+}
 
 _MAX_LENGTH = 500
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
@@ -127,7 +166,7 @@ def parse_number(text: str, what: str) -> float:
     return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 
-_UNSUPPORTED_NAMES = {name.lower(): name for names in (*UNSUPPORTED_OF_NICKNAME.values(), UNSUPPORTED) for name in names}
+_UNSUPPORTED_NAMES = {name.lower(): name for names in (*_UNSUPPORTED_OF_NICKNAME.values(), _UNSUPPORTED) for name in names}
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -153,7 +192,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
 def unsupported_measures(texts: str | Measure | Iterable[str | Measure]) -> list[str]:
     """The measures of trec_eval's nicknames among the texts that are not supported."""
     names = [part.name.lower() for one in _checked_texts(texts) if isinstance(one, str) for part in split_measures(one)]
-    return list(dict.fromkeys(name for nickname in names for name in UNSUPPORTED_OF_NICKNAME.get(nickname, ())))
+    return list(dict.fromkeys(name for nickname in names for name in _UNSUPPORTED_OF_NICKNAME.get(nickname, ())))
 
 
 def _checked_texts(texts: str | Measure | Iterable[str | Measure]) -> list[str | Measure]:
@@ -171,18 +210,18 @@ def _parse_list(text: str) -> tuple[Measure, ...]:
 
 def _measures_of(part: MeasureText) -> Sequence[Measure]:
     """The measures of a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
-    if part.text.lower() in NICKNAMES:
-        return _parse_list(NICKNAMES[part.text.lower()]) if not part.more else _check_no_more_numbers(part)
+    if part.text.lower() in _NICKNAMES:
+        return _parse_list(_NICKNAMES[part.text.lower()]) if not part.more else _check_no_more_numbers(part)
     suffixed = part.split_suffix()
     if suffixed and not _is_name(part.name):
         return _with_suffixes(suffixed[0], (suffixed[1], *part.more), part)
-    if part.inside is None and part.name in AMBIGUOUS_NAMES:
-        what, fix = AMBIGUOUS_NAMES[part.name]
+    if part.inside is None and part.name in _AMBIGUOUS_NAMES:
+        what, fix = _AMBIGUOUS_NAMES[part.name]
         raise UsageError(what, fix=fix)
     base = _measure_named(part.name)(**_parameters(part))
     ats = () if part.at is None else (*part.at.split("/"), *part.more)
     if not ats and part.inside is None:
-        ats = TREC_CUTOFFS.get(part.name.lower(), ())
+        ats = _TREC_CUTOFFS.get(part.name.lower(), ())
     if part.more and part.at is None:
         _check_no_more_numbers(part)
     return [base @ parse_number(at, base.at or "cutoff") for at in ats] or [_of_answers(base)]
@@ -221,7 +260,7 @@ def _parameters(part: MeasureText) -> dict[str, ParameterValue]:
 
 
 def _translate_parameter(name: str, value: ParameterValue) -> tuple[str, ParameterValue]:
-    for (theirs, their_value), (ours, our_value) in PARAMETERS.items():
+    for (theirs, their_value), (ours, our_value) in _PARAMETERS.items():
         if name == theirs and their_value in (None, value):
             return ours, value if their_value is None else str(our_value)
     return name, value

@@ -21,7 +21,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.result import Result
 from rankproof._statistics.correction import Correction
 from rankproof._statistics.intervals import SMALL_SAMPLE, STUDENT, BootstrapMethod, Interval
-from rankproof._statistics.permutation import least_p, why_not_significant
+from rankproof._statistics.permutation import smallest_p, why_not_significant
 
 
 def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
@@ -120,7 +120,7 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
     """What these options and this number of queries cannot show."""
     flat = sum(one.observed.t_p is None for one in found)
     if options.test == "randomisation" or flat:
-        lacking = why_not_significant(least_p(n, options.samples), options.level(len(found), len(found)), n)
+        lacking = why_not_significant(smallest_p(n, options.samples), options.level(len(found), len(found)), n)
         if lacking is not None:
             yield lacking
     if flat:
