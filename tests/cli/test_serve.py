@@ -65,6 +65,7 @@ def test_quiet_shows_only_the_address(tmp_path: Path) -> None:
         assert ended(process, signal.SIGTERM) == (0, "")
 
 
+@pytest.mark.slow
 def test_ten_kills_in_the_middle_of_judging_lose_no_grade_that_was_acknowledged(tmp_path: Path) -> None:
     folder, path = saved(tmp_path / "results", many_pairs()), tmp_path / "my.qrels"
     acknowledged: dict[tuple[str, str], int] = {}

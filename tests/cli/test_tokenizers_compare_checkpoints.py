@@ -9,6 +9,8 @@ import pytest
 
 from support.tokenizer_comparisons import compared, rows_of, save_tiny_checkpoint, write_translated
 
+pytestmark = pytest.mark.torch
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -17,6 +17,8 @@ from rankproof._formats.read import write_folder
 from rankproof._tokenizer_lab.splits import relevant_documents
 from rankproof.stages._fields import passage_texts
 
+pytestmark = pytest.mark.torch
+
 HELD = ("--split", "test", "--holdout", "0.5")
 SMALL = ("--width", "32", "--depth", "2", "--parameters", "30000", "--batch", "8", "--characters", "64", "--crops", "2")
 LEARNING = ("--width", "64", "--depth", "2", "--parameters", "110000", "--batch", "32", "--characters", "160")

@@ -252,6 +252,7 @@ def built_by_make(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess
     return build
 
 
+@pytest.mark.slow
 def test_the_very_command_of_make_docs_fails_on_a_changed_number_and_on_a_dead_link(
     built_by_make: Callable[[str], subprocess.CompletedProcess[str]],
 ) -> None:

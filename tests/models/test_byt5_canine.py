@@ -77,6 +77,7 @@ def by_hand(model: TransformersModel, texts: list[str]) -> Matrix:
     return np.array(rows)
 
 
+@pytest.mark.torch
 def test_a_vector_is_the_mean_that_is_computed_by_hand(made: Made) -> None:
     model = made()
     encoder = model.load()
@@ -88,6 +89,7 @@ def test_a_vector_is_the_mean_that_is_computed_by_hand(made: Made) -> None:
         assert float(rows.mean(axis=0) @ vector) > 0
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("text", [*TEXTS, "", "\0 x", "ß\u0301é"])
 def test_ids_are_those_of_the_libraries_own_tokenizers(text: str) -> None:
     for name, ids in (("ByT5Tokenizer", byte_ids), ("CanineTokenizer", character_ids)):
@@ -102,6 +104,7 @@ def test_a_mark_that_is_written_out_is_read_as_letters() -> None:
     assert character_ids("\ud800", 9) == [0xE000, 0xFFFD, 0xE001]
 
 
+@pytest.mark.torch
 def test_strange_texts_have_vectors_and_leave_the_others_alone(made: Made) -> None:
     encoder = made().load()
     rows = encoder.encode([*STRANGE, *TEXTS, "long " * 200_000])
@@ -113,6 +116,7 @@ def test_strange_texts_have_vectors_and_leave_the_others_alone(made: Made) -> No
     assert encoder.tokens([]) == []
 
 
+@pytest.mark.torch
 def test_neither_order_nor_neighbours_nor_threads_change_a_bit(made: Made) -> None:
     model = made()
     first = model.load().encode(TEXTS)
@@ -121,6 +125,7 @@ def test_neither_order_nor_neighbours_nor_threads_change_a_bit(made: Made) -> No
     assert model.load().encode(TEXTS[2:3]).tobytes() == first[2:3].tobytes()
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("model", "longest"), [(ByT5, "köö12"), (Canine, "köö123")])
 def test_texts_longer_than_is_read_are_counted(model: Made, longest: str, tmp_path: Path) -> None:
     kind, settings = ("t5", TINY_BYT5) if model is ByT5 else ("canine", TINY_CANINE)
@@ -134,6 +139,7 @@ def test_texts_longer_than_is_read_are_counted(model: Made, longest: str, tmp_pa
     assert [len(rows) for rows in encoder.tokens([longest, f"{longest}!"])] == [8, 8]
 
 
+@pytest.mark.torch
 def test_facts_name_weights_tokenizer_and_training(made: Made) -> None:
     model = made()
     facts = model.load().facts()
@@ -155,6 +161,7 @@ def trained(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.torch
 def test_weights_that_were_trained_are_a_language_models_or_made_for_sentences(made: Made) -> None:
     model = made()
     folder = trained(Path(model.source))
@@ -166,6 +173,7 @@ def test_weights_that_were_trained_are_a_language_models_or_made_for_sentences(m
         model.load()
 
 
+@pytest.mark.torch
 def test_a_whole_byt5_with_its_decoder_gives_what_its_encoder_gives(tmp_path: Path) -> None:
     whole = write_net(tmp_path / "whole", "whole t5", TINY_BYT5)
     files = oracle("safetensors.torch")
@@ -177,6 +185,7 @@ def test_a_whole_byt5_with_its_decoder_gives_what_its_encoder_gives(tmp_path: Pa
     assert ByT5(str(whole)).load().encode(TEXTS).tobytes() == ByT5(str(encoder)).load().encode(TEXTS).tobytes()
 
 
+@pytest.mark.torch
 def test_where_the_weights_lie_is_no_part_of_the_model(made: Made, tmp_path: Path) -> None:
     model = made()
     (tmp_path / "m").rename(tmp_path / "other")
@@ -216,6 +225,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("how", DAMAGES)
 def test_weights_that_are_not_whole_are_refused(made: Made, how: str) -> None:
     model = made()
@@ -224,6 +234,7 @@ def test_weights_that_are_not_whole_are_refused(made: Made, how: str) -> None:
         model.load()
 
 
+@pytest.mark.torch
 def test_weights_that_are_no_numbers_are_refused_at_the_first_text(made: Made) -> None:
     model = made()
     damaged(Path(model.source), "not finite")
@@ -236,6 +247,7 @@ def deeper_or_wider(model: TransformersModel, key: str) -> str:
     return names[key][0 if isinstance(model, ByT5) else 1]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
@@ -260,6 +272,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("text", CONFIGS)
 def test_another_architecture_is_refused(made: Made, text: str) -> None:
     model = made()
@@ -268,6 +281,7 @@ def test_another_architecture_is_refused(made: Made, text: str) -> None:
         model.load()
 
 
+@pytest.mark.torch
 def test_a_folder_without_a_config_is_told(made: Made) -> None:
     model = made()
     (Path(model.source) / "config.json").unlink()
@@ -275,12 +289,14 @@ def test_a_folder_without_a_config_is_told(made: Made) -> None:
         model.load()
 
 
+@pytest.mark.torch
 def test_a_t5_that_reads_words_is_no_byt5(tmp_path: Path) -> None:
     folder = write_net(tmp_path / "m", "t5", {**TINY_BYT5, "vocab_size": 32128})
     with pytest.raises(ExternalError, match="vocab_size 32128, and a ByT5 has 384: this T5 reads no bytes"):
         ByT5(str(folder)).load()
 
 
+@pytest.mark.torch
 def test_more_characters_than_there_are_positions_for_are_refused(tmp_path: Path) -> None:
     folder = write_net(tmp_path / "m", "canine", TINY_CANINE)
     with pytest.raises(UsageError, match="has 512 positions, and max_tokens 512 takes 520 of them; lower it to 504"):
@@ -288,6 +304,7 @@ def test_more_characters_than_there_are_positions_for_are_refused(tmp_path: Path
     assert Canine(str(folder), 504).load().encode(["x" * 900]).shape == (1, 32)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("source", "said"),
     [("./nowhere", r"^\./nowhere: no such folder; name"), ("acme/nothing/here", "transformers cannot load it")],
@@ -338,6 +355,7 @@ REAL = {
 }
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str, tmp_path: Path, dsn: str) -> None:
     model, kind, settings, dimensions, parameters = REAL[name]
@@ -350,6 +368,7 @@ def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str
     assert len(set(system_run.run.scores.tolist())) > len(ASKED)
 
 
+@pytest.mark.torch
 def test_untrained_weights_rank_the_sample_alike_in_any_store_and_the_doctor_names_them(made: Made, dsn: str) -> None:
     found = in_both_stores(made(), read_dataset_or_sample("sample"), dsn)
     table = run_checks(doctor_input_from_analysis(input_from_results(found)))
@@ -359,6 +378,7 @@ def test_untrained_weights_rank_the_sample_alike_in_any_store_and_the_doctor_nam
     assert "bm25" not in said["untrained-encoder"] + said["embedding-collapse"] + said.get("random-level", "")
 
 
+@pytest.mark.torch
 def test_an_experiment_file_names_folder_and_length(made: Made, tmp_path: Path) -> None:
     name = "byt5" if isinstance(made(), ByT5) else "canine"
     text = f'dataset = "sample"\n[systems.own]\nstage = "dense"\nmodel = {{name = "{name}", source = "m", max_tokens = 64}}\n'
@@ -372,6 +392,7 @@ def test_an_experiment_file_names_folder_and_length(made: Made, tmp_path: Path) 
     assert again.model == stage.model
 
 
+@pytest.mark.torch
 def test_a_run_by_a_file_keeps_what_the_doctor_asks_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_net(tmp_path / "m", "t5", TINY_BYT5)
     stage = '[systems.own]\nstage = "dense"\nmodel = {name = "byt5", source = "./m", max_tokens = 16}\n'

@@ -50,6 +50,7 @@ def varied_texts() -> list[str]:
 TEXTS = varied_texts()
 
 
+@pytest.mark.torch
 def test_fp32_gives_the_vectors_of_sentence_transformers(minilm_cache: Path, tmp_path: Path) -> None:
     st = oracle("sentence_transformers")
     folder = tmp_path / "theirs"

@@ -63,6 +63,7 @@ def test_every_member_of_the_family_is_tried() -> None:
     assert {name.partition(" ")[0] for name in KINDS} == set(FAMILIES)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_encoder_gives_the_hidden_states_of_transformers(kind: str, tmp_path: Path) -> None:
     model, tokenizer = saved(kind, "Model", tmp_path / "m"), tokenizer_of(tmp_path / "m")
@@ -74,6 +75,7 @@ def test_an_encoder_gives_the_hidden_states_of_transformers(kind: str, tmp_path:
     assert encoder.cut(TEXTS) == 1
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("labels", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cross_encoder_gives_the_logits_of_transformers(kind: str, labels: int, tmp_path: Path) -> None:
@@ -88,6 +90,7 @@ def test_a_cross_encoder_gives_the_logits_of_transformers(kind: str, labels: int
         assert ours == pytest.approx(logits[0] if labels == 1 else logits[1] - logits[0], abs=1e-4)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", ["half", "bfloat16"])
 def test_weights_of_half_the_precision_are_read_as_what_they_are(kind: str, tmp_path: Path) -> None:
     model = getattr(saved("bert", "Model", tmp_path / "m"), kind)()
@@ -98,6 +101,7 @@ def test_weights_of_half_the_precision_are_read_as_what_they_are(kind: str, tmp_
     np.testing.assert_allclose(ours, states / np.linalg.norm(states, axis=1, keepdims=True), atol=1e-4)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("mode", "pooling"), [("mean", None), ("cls", None), ("mean", "cls")])
 def test_pooling_is_as_sentence_transformers_pools(mode: str, pooling: Any, tmp_path: Path) -> None:
     st = oracle("sentence_transformers")
@@ -114,6 +118,7 @@ def test_pooling_is_as_sentence_transformers_pools(mode: str, pooling: Any, tmp_
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
+@pytest.mark.torch
 def test_a_cross_encoder_agrees_with_sentence_transformers(tmp_path: Path) -> None:
     st, torch = oracle("sentence_transformers"), oracle("torch")
     saved("bert", "ForSequenceClassification", tmp_path / "m", num_labels=1)

@@ -26,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_bert(tmp_path / "m", labels=1)
 
 
+@pytest.mark.torch
 def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
     theirs, ours = SentenceTransformer(str(folder)).load(), Bert(str(folder), precision="fp32").load()
@@ -43,12 +44,14 @@ def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
     assert "torch" in facts["library"]
 
 
+@pytest.mark.torch
 def test_a_length_that_is_asked_for_counts(folder: Path) -> None:
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
     encoder = SentenceTransformer(str(folder), max_tokens=6).load()
     assert [len(rows) for rows in encoder.tokens(["a pan", "a pan of steel and salt"])] == [4, 6]
 
 
+@pytest.mark.torch
 def test_a_cross_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
     theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
     np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
@@ -58,12 +61,14 @@ def test_a_cross_encoder_gives_what_the_written_graph_gives(folder: Path) -> Non
     assert theirs.facts()["max_tokens"] == 32
 
 
+@pytest.mark.torch
 def test_of_two_labels_the_score_is_the_difference(folder: Path) -> None:
     write_bert(folder, labels=2)
     theirs, ours = TorchCrossEncoder(str(folder), max_tokens=32).load(), CrossEncoder(str(folder), max_tokens=32).load()
     np.testing.assert_allclose(theirs.scores("bake bread", TEXTS), ours.scores("bake bread", TEXTS), atol=1e-4)
 
 
+@pytest.mark.torch
 def test_the_revision_follows_the_files_and_not_the_place(folder: Path, tmp_path: Path) -> None:
     other = write_bert(tmp_path / "other", labels=1)
     assert identity_key(SentenceTransformer(str(folder))) == identity_key(SentenceTransformer(str(other)))
@@ -71,6 +76,7 @@ def test_the_revision_follows_the_files_and_not_the_place(folder: Path, tmp_path
     assert identity_key(SentenceTransformer(str(folder))) != identity_key(SentenceTransformer(str(other)))
 
 
+@pytest.mark.torch
 def test_a_folder_may_be_named_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle("sentence_transformers")
     write_bert(tmp_path / "m")
@@ -89,6 +95,7 @@ def test_without_the_extra_it_is_named(missing: str, tmp_path: Path, monkeypatch
         TorchCrossEncoder(str(tmp_path)).load()
 
 
+@pytest.mark.torch
 def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     stranger = {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": "evil"}
@@ -99,6 +106,7 @@ def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.torch
 def test_a_pickle_that_runs_code_is_not_loaded(folder: Path, tmp_path: Path) -> None:
     torch = oracle("torch")
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
@@ -122,6 +130,7 @@ class Runs:
 NOWHERE = {"./nowhere": r"^\./nowhere: no such folder; name", "acme/nothing/here": "sentence-transformers cannot load it"}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", NOWHERE)
 def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
     oracle("sentence_transformers")
@@ -129,6 +138,7 @@ def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
         SentenceTransformer(name).load()
 
 
+@pytest.mark.torch
 def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
     oracle("sentence_transformers")
     with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):

@@ -28,6 +28,8 @@ from support.missing_libraries import block
 from support.paths import TESTS
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
+pytestmark = pytest.mark.torch
+
 torch = pytest.importorskip("torch", reason="the extra torch brings it")
 CARD = {"trained": True, "steps": 12, "seed": 3, "data": {"name": "ä\u2028\ud800", "queries": ["q1"]}}
 TEXTS = [*ENGLISH, *HOSTILE.values(), "y" * 513]

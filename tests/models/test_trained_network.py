@@ -14,6 +14,8 @@ from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward
 from support.missing_libraries import block
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
+pytestmark = pytest.mark.torch
+
 torch = pytest.importorskip("torch", reason="the extra torch brings it")
 EVERY = pytest.mark.parametrize(("kind", "body"), [(kind, body) for kind in KINDS for body in ARCHITECTURES])
 TEXTS = [text[:400] for text in (ENGLISH[0], "", "fox", *HOSTILE.values(), " ".join(ENGLISH), "dog")]

@@ -37,6 +37,7 @@ def test_a_query_is_left_out_by_its_id_or_by_its_text_and_not_because_another_da
     assert training_queries([untrained], "kitchen", [queries]) == set()
 
 
+@pytest.mark.torch
 def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) -> None:
     save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1, queries=["q1", "q3"], name="small")
     save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, queries=["q1", "q3"], name="small")
@@ -49,6 +50,7 @@ def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) 
     assert any("2 queries that a trial was trained on are left out" in note for note in found.notes)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("before", ["", "trained:", "bpe:"])
 def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(tmp_path: Path, before: str) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
@@ -62,6 +64,7 @@ def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(t
     assert found.left_out == 2
 
 
+@pytest.mark.torch
 def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_path: Path) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", "bytes", 1, queries=["q1", "q2", "q3", "q4"], name="small")
     twice = unique_names([encoder_system(str(folder), Memory())] * 2)
@@ -71,6 +74,7 @@ def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_pat
         )
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("taught", "asked"), [("small", "de"), ("small-de", OWN_LANGUAGE), ("small-de", "zh"), ("small", "own+zh")]
 )
@@ -85,6 +89,7 @@ def test_a_query_that_was_taught_in_one_language_is_asked_in_none(tmp_path: Path
     assert compare_tokenizers(plan, RunOptions(cache=tmp_path / "cache")).left_out == 2
 
 
+@pytest.mark.torch
 def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
     weights = save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
@@ -96,12 +101,14 @@ def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Pat
             open_it()
 
 
+@pytest.mark.torch
 def test_what_a_killed_training_left_is_no_checkpoint(tmp_path: Path) -> None:
     for name in ("bytes-1", ".unfinished-bytes-1"):
         save_tiny_checkpoint(tmp_path / name, "bytes", 1)
     assert [one.name for one in find_trained_systems(str(tmp_path), Memory()).systems] == ["bytes"]
 
 
+@pytest.mark.torch
 def test_repeats_that_differ_in_more_than_their_seed_are_refused(tmp_path: Path) -> None:
     save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1)
     save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, documents=7)
@@ -138,6 +145,7 @@ def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
     assert missing_stemmer_notes([stems], [OWN_LANGUAGE, "de"]) == []
 
 
+@pytest.mark.torch
 def test_a_system_is_called_by_what_stands_before_its_source_and_the_last_part_of_it(tmp_path: Path) -> None:
     for name in ("a", "b"):
         save_tiny_checkpoint(tmp_path / name, "bpe-300", 1)

@@ -16,6 +16,7 @@ from support.small_datasets import small_dataset
 from support.tokenizer_comparisons import save_tiny_checkpoint
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("kind", "tokens", "read"), [("bytes", 12, 12), ("bytes-4", 12, 3), ("characters", 12, 3)])
 def test_tokens_are_counted_as_the_layers_see_them(tmp_path: Path, kind: str, tokens: float, read: float) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", kind, 1)
@@ -27,6 +28,7 @@ def test_tokens_are_counted_as_the_layers_see_them(tmp_path: Path, kind: str, to
     assert counts.parameters
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", ["bytes", "bpe-300", "wordpiece-300"])
 def test_capitals_are_counted_as_the_net_reads_them(tmp_path: Path, kind: str) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", kind, 1)

@@ -87,6 +87,7 @@ def test_texts_are_cut_before_they_are_tokens_and_padded_with_0() -> None:
     assert table.longest(np.array([0, 2])) == 32
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_bits(lessons: TrainingData, kind: str, architecture: Architecture) -> None:
@@ -96,6 +97,7 @@ def test_the_same_seed_gives_the_same_bits(lessons: TrainingData, kind: str, arc
     assert any(not np.array_equal(one[name].numpy(), other[name].numpy()) for name in one)
 
 
+@pytest.mark.torch
 def test_a_budget_of_operations_is_kept_and_gives_finer_tokens_fewer_steps(lessons: TrainingData) -> None:
     recipe = replace(TINY, steps=None, flops=3e9)
     cards = {kind: trained(lessons, kind, recipe).metadata for kind in ("bytes", "bpe-300")}
@@ -129,6 +131,7 @@ def test_the_learning_rate_rises_in_a_line_and_falls_by_half_a_cosine() -> None:
     assert learning_rate_factor(0, 1, 0.0) == 1
 
 
+@pytest.mark.torch
 def test_gradients_are_no_longer_than_the_clip(lessons: TrainingData) -> None:
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
     net = trained(lessons, "bytes", replace(TINY, steps=1, clip=0.001)).net
@@ -136,12 +139,14 @@ def test_gradients_are_no_longer_than_the_clip(lessons: TrainingData) -> None:
     assert float(length) == pytest.approx(0.001, rel=1e-3)
 
 
+@pytest.mark.torch
 def test_of_two_budgets_the_one_that_ends_sooner_counts(lessons: TrainingData) -> None:
     both = [trained(lessons, "bytes-4", replace(TINY, steps=steps, flops=4e9)).metadata["steps"] for steps in (2, 1000)]
     assert both[0] == 2
     assert 2 < both[1] < 1000
 
 
+@pytest.mark.torch
 def test_no_steps_leave_the_weights_as_they_were_drawn(lessons: TrainingData) -> None:
     found = trained(lessons, "bytes", replace(TINY, steps=0))
     from rankproof.models._trained.encoder import initialise_network
@@ -152,6 +157,7 @@ def test_no_steps_leave_the_weights_as_they_were_drawn(lessons: TrainingData) ->
     assert found.metadata["losses"] == []
 
 
+@pytest.mark.torch
 def test_the_card_says_what_was_taught(lessons: TrainingData) -> None:
     heard: list[tuple[int, int]] = []
     card = trained(lessons, "bytes", TINY, progress=lambda step, steps, loss, rate: heard.append((step, steps))).metadata
@@ -162,6 +168,7 @@ def test_the_card_says_what_was_taught(lessons: TrainingData) -> None:
     assert (card["trained"], card["steps"], card["seed"], card["training_config"]) == (True, 3, 1, TINY.describe())
 
 
+@pytest.mark.torch
 def test_a_candidate_that_answers_too_does_not_count() -> None:
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
     from rankproof._tokenizer_lab.train import contrastive_loss
@@ -175,6 +182,7 @@ def test_a_candidate_that_answers_too_does_not_count() -> None:
     assert float(warm) == pytest.approx(np.log(2 + np.exp(-2)))
 
 
+@pytest.mark.torch
 def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: TrainingData) -> None:
     with pytest.raises(ExternalError, match=r"the loss is .*lower --learning-rate"):
         trained(
