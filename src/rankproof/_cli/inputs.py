@@ -258,8 +258,8 @@ class RunFiles(Mapping[str, "Run"]):
         return len(self._paths)
 
 
-_MIN_CUT_QUERIES = 10
-"""Shorter rankings are not called cut."""
+_MIN_NOTED_DEPTH = 10
+"""No note is shown for rankings shorter than this."""
 
 
 def cutoff_notes(result: Result) -> list[str]:
@@ -268,7 +268,7 @@ def cutoff_notes(result: Result) -> list[str]:
     for system in result.systems:
         depth = system.depth or 0
         deeper = [name for name, one in system.measures.items() if _cutoff(one.measure) > depth]
-        if depth >= _MIN_CUT_QUERIES and deeper:
+        if depth >= _MIN_NOTED_DEPTH and deeper:
             note = f"no ranking has more than {depth} documents, so {', '.join(deeper)} cannot look deeper"
             owners.setdefault(note, []).append(system.name)
     everyone = len(result.systems)

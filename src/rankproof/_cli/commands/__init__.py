@@ -1,1 +1,1 @@
-"""Command record, discovery."""
+"""The verbs, one module for each."""
