@@ -20,8 +20,8 @@ from .load_results import DEPTH, MEASURES, QUERIES, SYSTEMS
 DOCUMENTS, SEED = 20_000, 5
 
 
-def climb() -> ExperimentResult:
-    """A climb of three systems that found documents at random, one of them judged relevant for each query."""
+def random_results() -> ExperimentResult:
+    """Results of three systems with random rankings; each query has one relevant document."""
     random = np.random.default_rng(SEED)
     queries = tuple(f"q{at}" for at in range(QUERIES))
     docs = [f"d{at:07d}" for at in range(DOCUMENTS)]
@@ -65,11 +65,11 @@ def _system_run(run: Run, random: np.random.Generator) -> SystemRun:
 
 
 def main() -> None:
-    """Makes the folder."""
+    """Writes the folder."""
     folder = Path(sys.argv[1])
     if not is_results_folder(str(folder)):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        save_results(climb(), folder)
+        save_results(random_results(), folder)
 
 
 if __name__ == "__main__":

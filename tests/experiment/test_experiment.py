@@ -1,4 +1,4 @@
-"""Experiments, settings and results as values: what they take, what they refuse, and how they are compared and shown."""
+"""Experiments, options and results as values: what they accept, and how they are compared and shown."""
 
 from __future__ import annotations
 

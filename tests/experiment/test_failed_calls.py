@@ -1,4 +1,4 @@
-"""What rests on a failed ask: it is shown, told at the right system, and neither kept nor believed the next time."""
+"""Failed calls of language models are noted at their system, and outputs that depend on them are not cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and chunks from one run: what is collapsed, how chunks are graded, and what is kept of both levels."""
+"""Values of documents and chunks from one run: how rankings are collapsed and chunks are graded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that was stopped says in the end what a run without a stop says."""
+"""A resumed run has the same notes as an uninterrupted one."""
 
 from __future__ import annotations
 

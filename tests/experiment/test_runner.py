@@ -1,4 +1,4 @@
-"""The bench computes each distinct stage once, keeps it, and says plainly when the cache fails."""
+"""StageRunner computes each distinct stage once, caches it, and reports a failed cache."""
 
 from __future__ import annotations
 

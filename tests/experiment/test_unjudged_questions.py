@@ -1,4 +1,4 @@
-"""Questions that nobody judged, such as those without an answer: asked where systems answer, and measured by answers alone."""
+"""Unjudged queries with a reference answer are run where systems answer, and only their answers are measured."""
 
 from __future__ import annotations
 

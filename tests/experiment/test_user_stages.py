@@ -1,4 +1,4 @@
-"""Stages and scorers that users write: told apart in the cache, checked as they answer, and named in what is written."""
+"""Stages and scorers of users: their cache keys, the checks of their rankings, and their names in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left out of generated queries: each filter by example, by law and against a plain reckoning."""
+"""The filters of generated queries, by examples, laws and a plain reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries by a language model: asked within fences, read strictly, failures listed, nothing asked twice."""
+"""Queries by a language model: quoted documents, strict parsing, listed failures, cached replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries by rules: made of the document, the same again for the same seed, and whole in the folder."""
+"""Queries by rules: from the words of the document, the same for the same seed, written as a dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement of a judge with people: kappa by hand and as published, draws of whole queries, and the state of failure."""
+"""Agreement of a judge with human judgements: kappa by hand and as published, bootstrap over queries, failed pairs."""
 
 from __future__ import annotations
 

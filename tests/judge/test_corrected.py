@@ -1,4 +1,4 @@
-"""Means set right by people's judgements: unbiased whatever the judge does, and honest about their error."""
+"""Means that are bias-corrected by human judgements: unbiased for any judge, with intervals of the right coverage."""
 
 from __future__ import annotations
 

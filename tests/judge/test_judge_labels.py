@@ -1,4 +1,4 @@
-"""Judgements by machines are noticed wherever they are read, and keep their mark wherever they are written."""
+"""Judge labels are read, noted and written by every format that can hold them."""
 
 from __future__ import annotations
 

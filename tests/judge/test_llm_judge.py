@@ -1,4 +1,4 @@
-"""A language model as the judge: what it is asked, what of its replies counts, and what becomes of a pair without a grade."""
+"""A language model as the judge: its requests, valid and invalid replies, and failed pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements on disk: marked in every line, told by a report, continued by the same judge and by nobody else."""
+"""Judgements on disk: labelled on every line, with a report, continued by the same judge only."""
 
 from __future__ import annotations
 

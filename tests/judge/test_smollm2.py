@@ -1,4 +1,4 @@
-"""A real language model judges over real HTTP: that it works is asserted, how well it judges is not."""
+"""A real language model judges over HTTP; the quality of its grades is not tested."""
 
 from __future__ import annotations
 

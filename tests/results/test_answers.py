@@ -1,4 +1,4 @@
-"""Answers in the results folder: saved, shown as a table and a summary, loaded as they were, and measured by the verbs."""
+"""Answers in the results folder: saved, loaded, and written as a table and a summary."""
 
 from __future__ import annotations
 

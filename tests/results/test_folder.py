@@ -1,4 +1,4 @@
-"""The results folder: saved whole, loaded as the same results, refused where it is damaged."""
+"""The results folder: saved atomically, loaded as the same results, refused where it is damaged."""
 
 import csv
 import gzip

@@ -303,13 +303,13 @@ from pathlib import Path
 from rankproof._experiment.cache import DatabaseFolders
 from rankproof.stores._pgvector import PgVector
 folders = DatabaseFolders(Path(sys.argv[1]))
-with PgVector().open("x", 3, folders.made("same")) as held:
+with PgVector().open("x", 3, folders.open("same")) as held:
     held.add(["theirs"], [[1, 0, 0]])
     print(held.search([[1, 0, 0]], 5)[0][0])
 folders.clear()
 """
     folders = DatabaseFolders(tmp_path / "databases")
-    with PgVector().open("x", 3, folders.made("same")) as held:
+    with PgVector().open("x", 3, folders.open("same")) as held:
         held.add(["ours"], AXES[:1])
         other = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "databases")], check=True, stdout=subprocess.PIPE, text=True

@@ -31,6 +31,8 @@ from rankproof.stages._base import Progress
 
 _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
+_LOCK, _FILES = "lock", "files"
+_BLOCK_KEY_LENGTH = 32
 
 
 class StageCache:
@@ -77,9 +79,6 @@ class StageCache:
             path.replace(path.with_suffix(".damaged"))
         except OSError as error:
             raise cache_io_error(path, error) from None
-
-
-_LOCK, _FILES = "lock", "files"
 
 
 class DatabaseFolders:
@@ -152,9 +151,6 @@ def _remove_folder(folder: Path, handle: int) -> None:
         os.close(handle)
     with contextlib.suppress(OSError):
         folder.rmdir()
-
-
-_BLOCK_KEY_LENGTH = 32
 
 
 class _FolderBlockCache:

@@ -17,6 +17,8 @@ from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
 
+_FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
+
 
 def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
     """Refuses a system that reads a field that no document has."""
@@ -48,9 +50,6 @@ def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> N
                     check_model_has_price(budget, chat)
             except UsageError as error:
                 raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
-
-
-_FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
 
 
 def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage: Stage, corpus: Corpus, label: str) -> None:

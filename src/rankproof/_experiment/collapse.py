@@ -24,6 +24,8 @@ CHUNK_RULE = (
     "a chunk has its document's grade where it holds an answer of the query, else 0; where the query has no answer, or the"
     " document does not hold it word for word, every chunk has its document's grade"
 )
+_COLLAPSE_RULE = "every {field} has the score of its best chunk and the highest grade of its chunks"
+_COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; judgements are of the {field} itself"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,10 +87,6 @@ def _contains_answer(text: str, answers: Sequence[str]) -> bool:
         answer in text or (unspaced_pattern().search(answer) and answer.replace(" ", "") in text.replace(" ", ""))
         for answer in answers
     )
-
-
-_COLLAPSE_RULE = "every {field} has the score of its best chunk and the highest grade of its chunks"
-_COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; judgements are of the {field} itself"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,6 +16,7 @@ from rankproof.stores._base import Store
 PartKind = Literal["encoder", "cross-encoder", "chat", "store"]
 Takes = tuple[str, Callable[[Any], bool]]
 """The words for what a key takes, and whether a value fits."""
+_PARTS: Mapping[Any, PartKind] = {EncoderModel: "encoder", CrossEncoderModel: "cross-encoder", ChatModel: "chat", Store: "store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,6 @@ def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-_PARTS: Mapping[Any, PartKind] = {EncoderModel: "encoder", CrossEncoderModel: "cross-encoder", ChatModel: "chat", Store: "store"}
 _PLAIN: Mapping[Any, Takes] = {
     str: ("text", _is_text),
     float: ("a number", _is_number),

@@ -18,6 +18,14 @@ from rankproof._registry import Setting, settings_of
 from rankproof.stages._base import Stage
 from rankproof.stages._registry import SCORERS, STAGES
 
+_FILE_COMMENT = """\
+# An experiment of rankproof: systems by name, each a stage, on one dataset.
+# Systems use each other as inputs by name, in any order. Only `stage`, `of`, `by` and `model` are required:
+# every other key has its default value.
+"""
+_EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
+_COMMENT_COLUMN = 44
+
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
@@ -103,15 +111,6 @@ def _dataset_name(dataset: Dataset | StrPath) -> str:
         return f"{PYTHON_PREFIX}{dataset.name}"
     path = path_text(dataset)
     return path if path == SAMPLE or is_irds_name(path) else absolute_path(path, "")
-
-
-_FILE_COMMENT = """\
-# An experiment of rankproof: systems by name, each a stage, on one dataset.
-# Systems use each other as inputs by name, in any order. Only `stage`, `of`, `by` and `model` are required:
-# every other key has its default value.
-"""
-_EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
-_COMMENT_COLUMN = 44
 
 
 def experiment_toml(experiment: Experiment) -> str:

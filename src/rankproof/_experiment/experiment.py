@@ -27,6 +27,10 @@ from rankproof.stages._scorers import MaxSim
 MAX_STAGE_DEPTH = 50
 MAX_STAGES = 1000
 TOO_MANY_STAGES_FIX = "use fewer other systems as inputs"
+_STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, inputs and build"
+SAMPLE = "sample"
+MODELS = ("wordllama", "minilm")
+"""The encoders of the default systems; the hybrids use the last one whose weights are in the cache."""
 
 
 def stage_tree(stage: Stage, check: Callable[[Any], None] = lambda part: None, name: str = "a system") -> tuple[Stage, ...]:
@@ -86,9 +90,6 @@ def gives_answers(stage: Stage) -> bool:
     return getattr(stage, "kind", None) == "answer" or (len(inputs) == 1 and gives_answers(inputs[0]))
 
 
-_STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, inputs and build"
-
-
 class Systems(Mapping[str, Stage]):
     """Name to stage; an empty name and a value that is not a stage are refused."""
 
@@ -145,9 +146,6 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-SAMPLE = "sample"
-
-
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """Named systems to run on one dataset.
@@ -192,10 +190,6 @@ def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
     if not isinstance(path, str | Dataset) or not path:
         raise UsageError(f"dataset is a {type(path).__name__}", fix='give a Dataset, the path of a folder, or "sample"')
     return path
-
-
-MODELS = ("wordllama", "minilm")
-"""The encoders of the default systems; the hybrids use the last one whose weights are in the cache."""
 
 
 def default_systems(*, wordllama: bool | None = None, minilm: bool | None = None) -> dict[str, Stage]:

@@ -37,6 +37,9 @@ from rankproof._results.provenance import provenance
 from rankproof.errors import UsageError
 from rankproof.stages._base import BuildContext, Cost, Progress, Stage
 
+_SNIPPET_LENGTH = 300
+_SNIPPET_DEPTH = 20
+
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
     """The sum of the costs, with shared parts counted once."""
@@ -120,10 +123,6 @@ class RunOptions:
     def home(self) -> Path | None:
         """The cache folder as an absolute path, None for no cache on disk."""
         return None if self.cache is None else Path(self.cache)
-
-
-_SNIPPET_LENGTH = 300
-_SNIPPET_DEPTH = 20
 
 
 def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:

@@ -39,6 +39,9 @@ from rankproof.stages._base import (
     Stage,
 )
 
+_QUERIES_PER_BLOCK = 16
+WARM_UP_QUERIES = 3
+
 
 @contextmanager
 def close_at_exit(searcher: Searcher) -> Iterator[None]:
@@ -69,8 +72,6 @@ def prefer_interrupt() -> Iterator[None]:
         raise cause from None
 
 
-_QUERIES_PER_BLOCK = 16
-WARM_UP_QUERIES = 3
 _QueryOutput = tuple[Ranking, Answer | None, QueryTimer]
 
 

@@ -20,6 +20,19 @@ from rankproof._llm.call_counts import COUNT_NAMES, CountName, estimation_note
 from rankproof.stages._base import Cost, QueryTimer
 
 CountsByName = Mapping[str, IntArray]
+_FAILED_CALLS = "{failed} calls gave no valid reply"
+_FAILURE_REASONS: Mapping[CountName, str] = {
+    "given_up": "no valid reply after every attempt",
+    "refused": "refused by the server",
+    "failed": "no reply",
+}
+_FAILURE_EFFECTS: Mapping[CountName, str] = {
+    "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
+    "windows": "{failed} of {of} windows kept their input order",
+    "graded": "{failed} of {of} documents kept their input rank, the others were ranked around them",
+    "compared": "{undecided} of {of} compared pairs count as ties",
+}
+_TRUNCATION_COUNTS = ("cut", "cut_queries")
 
 
 def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
@@ -46,20 +59,6 @@ def _failed_calls_note(sums: Mapping[str, int]) -> str:
     reasons = ", ".join(f"{text} ({causes[name]})" for name, text in _FAILURE_REASONS.items() if causes[name])
     of, effect = next(((sums[use], text) for use, text in _FAILURE_EFFECTS.items() if sums[use]), (0, _FAILED_CALLS))
     return f"{effect.format(failed=failed, of=of, undecided=sums['undecided'])}: {reasons}"
-
-
-_FAILED_CALLS = "{failed} calls gave no valid reply"
-_FAILURE_REASONS: Mapping[CountName, str] = {
-    "given_up": "no valid reply after every attempt",
-    "refused": "refused by the server",
-    "failed": "no reply",
-}
-_FAILURE_EFFECTS: Mapping[CountName, str] = {
-    "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
-    "windows": "{failed} of {of} windows kept their input order",
-    "graded": "{failed} of {of} documents kept their input rank, the others were ranked around them",
-    "compared": "{undecided} of {of} compared pairs count as ties",
-}
 
 
 def _yes_no_note(counts: CountsByName) -> list[str]:
@@ -118,7 +117,6 @@ def unpack_rankings(docs: Iterable[list[str]], scores: FloatArray) -> Iterator[R
 
 
 TimesByPart = dict[str, FloatArray]
-_TRUNCATION_COUNTS = ("cut", "cut_queries")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -43,21 +43,13 @@ TASKS: Mapping[str, str] = {
     "medium": "a question with three constraints that the passage answers.",
     "complex": "a question with five or more constraints that the passage answers.",
 }
-"""The task of each category; the last seven are the question types and complexities of a recipe collection."""
+"""The task of each category; the last seven are question types and complexities of a cooking site."""
 TWO_DOCUMENT_CATEGORIES = ("comparative", "multi-hop")
 """Categories whose queries need two documents."""
 UNANSWERABLE = "unanswerable"
 """The category of queries that their target does not answer."""
 MAX_PASSAGE_CHARACTERS = 4000
 """The length that a passage is truncated to in the prompt."""
-
-
-def build_request(category: str, passages: Sequence[str], max_tokens: int) -> ChatRequest:
-    """The request for one query."""
-    text = fill_prompt(PROMPT, task=TASKS[category], passages=quote_untrusted(passages, characters=MAX_PASSAGE_CHARACTERS))
-    return ChatRequest((Message("system", SYSTEM), Message("user", text)), max_tokens, SCHEMA)
-
-
 RejectReason = Literal[
     "no-draft",
     "empty",
@@ -89,6 +81,12 @@ REJECT_REASONS: dict[RejectReason, str] = {
     "near-duplicate": "it has nearly the same words as an earlier query",
 }
 """Why a query is rejected, in the order of the checks."""
+
+
+def build_request(category: str, passages: Sequence[str], max_tokens: int) -> ChatRequest:
+    """The request for one query."""
+    text = fill_prompt(PROMPT, task=TASKS[category], passages=quote_untrusted(passages, characters=MAX_PASSAGE_CHARACTERS))
+    return ChatRequest((Message("system", SYSTEM), Message("user", text)), max_tokens, SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,19 @@ FUNCTION_WORDS = (
 )
 """Words that carry no topic."""
 _MIN_WORD_LENGTH = 3
+MIN_QUERY_WORDS, MAX_QUERY_WORDS, MAX_QUERY_CHARACTERS = 2, 32, 300
+MAX_COPIED_WORDS, MAX_COPIED_SHARE, MIN_COPIED_WORDS = 8, 0.8, 5
+_MIN_TITLE_WORDS = 3
+_NAMED_SOURCE = re.compile(
+    r"\b(?:this|the|that|these|above|given|provided|following)\s+(?:(?:above|given|provided|following|short|first|second|two)\s+)?"
+    r"(?:passages?|documents?|texts?|articles?|excerpts?|paragraphs?|snippets?|authors?)\b"
+    r"|\bpassage \d|\b(?:mentioned|described|stated) (?:above|here)\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|without|except|neither|nor|cannot|\w+n['\u2019]t)\b", re.IGNORECASE)
+DUPLICATE_SIMILARITY = 0.8
+"""Jaccard similarity of their words from which two queries are near-duplicates."""
+ROUND_TRIP_DEPTH = 10
 
 
 class TermStatistics:
@@ -64,18 +77,6 @@ class TermStatistics:
     def in_text_order(self, text: str, chosen: Collection[str]) -> list[str]:
         """The chosen words in the order of the text."""
         return [word for word in dict.fromkeys(split_words(text)) if word in chosen]
-
-
-MIN_QUERY_WORDS, MAX_QUERY_WORDS, MAX_QUERY_CHARACTERS = 2, 32, 300
-MAX_COPIED_WORDS, MAX_COPIED_SHARE, MIN_COPIED_WORDS = 8, 0.8, 5
-_MIN_TITLE_WORDS = 3
-_NAMED_SOURCE = re.compile(
-    r"\b(?:this|the|that|these|above|given|provided|following)\s+(?:(?:above|given|provided|following|short|first|second|two)\s+)?"
-    r"(?:passages?|documents?|texts?|articles?|excerpts?|paragraphs?|snippets?|authors?)\b"
-    r"|\bpassage \d|\b(?:mentioned|described|stated) (?:above|here)\b",
-    re.IGNORECASE,
-)
-_NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|without|except|neither|nor|cannot|\w+n['\u2019]t)\b", re.IGNORECASE)
 
 
 def reject_reason(
@@ -121,10 +122,6 @@ def _contains(whole: Sequence[str], part: Sequence[str]) -> bool:
     return bool(part) and f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 
-DUPLICATE_SIMILARITY = 0.8
-"""Jaccard similarity of their words from which two queries are near-duplicates."""
-
-
 class DuplicateFilter:
     """The word sets of all kept queries."""
 
@@ -149,9 +146,6 @@ class DuplicateFilter:
             self._with[term].append(len(self._sets))
         self._sets.append(words)
         self._known.add(words)
-
-
-ROUND_TRIP_DEPTH = 10
 
 
 def round_trip(corpus: Corpus, kept: Sequence[KeptQuery], fields: tuple[str, ...]) -> dict[str, Any]:

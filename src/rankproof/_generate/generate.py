@@ -34,6 +34,7 @@ MIN_DOCUMENT_WORDS = 8
 """The length of a document that queries are generated from."""
 _NEIGHBOURS = 5
 _QUERY_TERMS = 30
+ALIASES: Mapping[str, str] = {"paraphrased": "paraphrase", "howto": "how-to", "multihop": "multi-hop"}
 
 
 class DocumentSampler:
@@ -63,9 +64,6 @@ class DocumentSampler:
     @cached_property
     def _index(self) -> BM25Searcher:
         return BM25(fields=self._fields, depth=_NEIGHBOURS).index(self._corpus)
-
-
-ALIASES: Mapping[str, str] = {"paraphrased": "paraphrase", "howto": "how-to", "multihop": "multi-hop"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,8 @@ from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatModel
 
 FORMAT = "rankproof-generate-report"
+_EXAMPLES = 3
+REPORT_FILE = "generate.json"
 
 
 def build_report(
@@ -77,9 +79,6 @@ def shortfall_notes(found: GeneratedQueries) -> list[str]:
         failed = pluralise(len(found.failed), "document")
         notes.append(f"{failed} failed: the model gave no valid reply; the report lists the errors")
     return notes
-
-
-_EXAMPLES = 3
 
 
 def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, estimated: int = 0) -> Table:
@@ -133,9 +132,6 @@ def cost_estimate_table(wanted: Mapping[str, int], most: Estimate, model: ChatMo
 
 def _found_share(found: Mapping[str, int] | None) -> float | None:
     return found["found"] / found["of"] if found else None
-
-
-REPORT_FILE = "generate.json"
 
 
 def check_new_folder(folder: str) -> None:

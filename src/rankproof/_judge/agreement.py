@@ -19,6 +19,8 @@ from rankproof.errors import UsageError, for_message
 RESAMPLES = 10_000
 FEW_QUERIES = 20
 """With fewer queries a bootstrap interval is too narrow, and a note says so."""
+FEW_PAIRS = 10
+"""With fewer pairs of a grade, agreement on that grade cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +136,6 @@ def _percentile_interval(resampled: FloatArray) -> Interval | None:
         return None
     low, high = np.quantile(known, [0.025, 0.975])
     return float(low), float(high)
-
-
-FEW_PAIRS = 10
-"""With fewer pairs of a grade, agreement on that grade cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ MIN_PAIRS = 2
 """Pairs with a human judgement that a corrected mean needs."""
 FEW_QUERIES, FEW_PAIRS = 20, 50
 """With fewer human judgements the interval may be too narrow, and a note says so."""
+_ASSUMPTION = (
+    "The corrected means are valid if the pairs with human judgements are a random sample of all pairs.",
+    "The weight is the judge's share in them: 0 for a judge without information, near 1 for one that grades like humans.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +116,6 @@ def _optimal_weight(human: FloatArray, apart: FloatArray) -> float:
 def clip(value: float, within: Interval) -> float:
     """The value clipped to the interval; never -0."""
     return max(within[0], min(value, within[1])) + 0.0
-
-
-_ASSUMPTION = (
-    "The corrected means are valid if the pairs with human judgements are a random sample of all pairs.",
-    "The weight is the judge's share in them: 0 for a judge without information, near 1 for one that grades like humans.",
-)
 
 
 def corrected_table(

@@ -24,6 +24,17 @@ from rankproof.stages._base import Progress
 PROGRESS_LABEL = "judging"
 _SHOWN_REASONS = 5
 _SHOWN_PAIRS = 3
+_COLUMNS = (
+    Column("pairs", "count"),
+    *(Column(f"grade {grade}", "count", meaning) for grade, meaning in GRADES.items()),
+    Column("failed", "count", "pairs without a grade, which count as unjudged"),
+)
+_COST = (
+    Column("calls", "count", "requests sent, including failed ones"),
+    Column("tokens in", "count", "read by the model"),
+    Column("tokens out", "count", "written by the model"),
+    Column("money", "number", "at the model's prices; empty where no price is set"),
+)
 
 
 def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, progress: Progress) -> list[PairGrade]:
@@ -46,19 +57,6 @@ def grade_pairs(judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeConte
 def pairs_with_text(pairs: Iterable[QueryDocPair], context: JudgeContext) -> list[QueryDocPair]:
     """The pairs that have a query text and a document."""
     return [pair for pair in pairs if not context.missing_text(pair)]
-
-
-_COLUMNS = (
-    Column("pairs", "count"),
-    *(Column(f"grade {grade}", "count", meaning) for grade, meaning in GRADES.items()),
-    Column("failed", "count", "pairs without a grade, which count as unjudged"),
-)
-_COST = (
-    Column("calls", "count", "requests sent, including failed ones"),
-    Column("tokens in", "count", "read by the model"),
-    Column("tokens out", "count", "written by the model"),
-    Column("money", "number", "at the model's prices; empty where no price is set"),
-)
 
 
 def judging_table(report: JudgeReport, spent: Usage) -> Table:

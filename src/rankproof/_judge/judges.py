@@ -26,6 +26,10 @@ from rankproof.stages._analyzer import split_words
 from rankproof.stages._fields import DEFAULT_FIELDS, check_known_fields, passage_text
 from rankproof.stages._scorers import LoadedKeywordScorer
 
+_DIGEST_LENGTH = 8
+USE = "judge"
+_MAX_REASON_LENGTH = 500
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JudgeContext:
@@ -75,9 +79,6 @@ class Judge(Protocol):
     def money(self, counts: Mapping[str, float]) -> float | None:
         """The cost of the tokens, None where no price is set."""
         ...
-
-
-_DIGEST_LENGTH = 8
 
 
 @dataclass(frozen=True)
@@ -141,10 +142,6 @@ class LoadedKeywordOverlapJudge:
             return PairGrade(pair, None, "the query has no words")
         (count,) = self._scorer.scores(query, [pair.doc]).tolist()
         return PairGrade(pair, bisect_right(self._judge.shares, count / wanted), f"{count:g} of {wanted} words")
-
-
-USE = "judge"
-_MAX_REASON_LENGTH = 500
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ def load_report(judge: Judge, output: str | None) -> JudgeReport:
         return JudgeReport(judge, {})
     qrels = open_file(output, format=_format(output)).qrels()
     pairs = {QueryDocPair(query, doc) for query, docs in qrels.items() for doc in docs}
-    other = next((qrels.judge_labels.get(pair, "people") for pair in pairs if qrels.judge_labels.get(pair) != judge.judge_label), None)
+    labels = (qrels.judge_labels.get(pair, "people") for pair in pairs)
+    other = next((label for label in labels if label != judge.judge_label), None)
     if other is not None:
         what = f"{for_message(output)} has judgements by {for_message(other)}, not by {for_message(judge.judge_label)}"
         raise UsageError(what, fix=_FIX)

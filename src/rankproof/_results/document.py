@@ -24,6 +24,8 @@ ANSWERS_SUMMARY_FILE = "answers.json"
 REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
 DAMAGED_FIX = "the file is damaged: run the experiment again"
+PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
+"""The keys that hold something for each query or passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,3 @@ class ResultDocument:
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
     sha256: Mapping[str, str] | None = None
-
-
-PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
-"""The keys that hold something for each query or passage."""
