@@ -23,7 +23,8 @@ from rankproof.models._wordllama import download_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
-    r"^([\w-]+: (building|asking|reading|preparing)|filling the store|encoding passages|fetching .*)\n", re.MULTILINE
+    r"^([\w-]+: (building|searching|calling the model)|judging|filling the store|encoding \w+|(fetching|downloading) .*)\n",
+    re.MULTILINE,
 )
 _BESIDE = ("note: ", "results in ")
 
