@@ -91,10 +91,10 @@ def collections() -> list[list[str]]:
     rows = [[*head, *(f"{name} unknown" for name in COLLECTIONS)]]
     for kind in STAGES:
         cost = found[COSTED][kind]
-        told = [f"{cost.searcher.cost().bytes / 1e6:.1f}", f"{cost.index_seconds:.1f}", f"{cost.query_ms:.2f}"]
+        costs = [f"{cost.searcher.cost().bytes / 1e6:.1f}", f"{cost.index_seconds:.1f}", f"{cost.query_ms:.2f}"]
         means = [shown(found[name][kind], found[name]["words"]) for name in COLLECTIONS]
         unknown = [f"{found[name][kind].unknown:.1%}" for name in COLLECTIONS]
-        rows.append([kind, *told, f"{len(cost.searcher.index.vocabulary):,}", *means, *unknown])
+        rows.append([kind, *costs, f"{len(cost.searcher.index.vocabulary):,}", *means, *unknown])
     return rows
 
 

@@ -20,7 +20,7 @@ from rankproof._data.arrays import Matrix
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
 LENGTHS = (300, 700, 1200, 5000)
 SENTENCE = (
-    "pan oven knife bread simmer clean steel butter golden slowly recipe warm water salt temperature minutes surface handle"
+    "pan oven knife bread simmer clean steel butter golden slowly filling warm water salt temperature minutes surface handle"
 )
 WORDS = SENTENCE.split()
 Encode = Callable[[Sequence[str]], Matrix]

@@ -20,7 +20,7 @@ from rankproof._statistics.paired import detectable_difference, equivalence_p, p
 from rankproof._statistics.permutation import randomisation_p
 from rankproof.measures import parse_measure
 
-from .simulated_values import AT_MARGIN, LIFTED, MARGIN, NORMAL, NULLS, World
+from .simulated_values import AT_MARGIN, LIFTED, MARGIN, NORMAL, NULLS, Simulation
 
 ALPHA, SEED = 0.05, 2026
 SAMPLES, RESAMPLES = 2_000, 2_000
@@ -30,7 +30,7 @@ Experiment = Callable[[np.random.Generator, int], bool]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that happens in a share of experiments, which should lie within bounds, or else on the `safe` side of them."""
+    """An event whose rate over experiments should be within bounds, or else on the `safe` side of them."""
 
     what: str
     world: str
@@ -82,13 +82,13 @@ def by_t(values: FloatArray, seed: int) -> float:
     return by_flips(values, seed) if found is None else found
 
 
-def rejects(world: World, n: int, p: Callable[[FloatArray, int], float]) -> Experiment:
-    """Two systems that are equally good, said to differ."""
+def rejects(world: Simulation, n: int, p: Callable[[FloatArray, int], float]) -> Experiment:
+    """Two equally good systems are called different."""
     return lambda random, seed: p(world.draw(random, n, 2), seed) <= ALPHA
 
 
-def covers(world: World, n: int, method: BootstrapMethod) -> Experiment:
-    """The interval of a difference that holds the true one; values that are all equal have none, and claim nothing."""
+def covers(world: Simulation, n: int, method: BootstrapMethod) -> Experiment:
+    """The interval of a difference contains the true one; values that are all equal have no interval."""
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = world.draw(random, n, 2)
@@ -98,8 +98,8 @@ def covers(world: World, n: int, method: BootstrapMethod) -> Experiment:
     return happens
 
 
-def errs(world: World, n: int, margin: float | None = None) -> Experiment:
-    """Four systems under two measures, of which a pair is said to differ and does not, or to be equivalent and is not."""
+def errs(world: Simulation, n: int, margin: float | None = None) -> Experiment:
+    """A pair of four systems under two measures gets a false verdict: different or equivalent."""
     measures, names = (parse_measure("nDCG@10"), parse_measure("RR@10")), ("first", "second", "third", "fourth")
     queries = tuple(f"q{at:04}" for at in range(n))
 
@@ -112,7 +112,7 @@ def errs(world: World, n: int, margin: float | None = None) -> Experiment:
     return happens
 
 
-def _is_false(found: PairComparison, world: World, margin: float | None) -> bool:
+def _is_false(found: PairComparison, world: Simulation, margin: float | None) -> bool:
     truth = abs(world.gain) if "first" in (found.observed.one, found.observed.other) else 0.0
     if found.verdict == "equivalent":
         return margin is not None and truth >= margin
@@ -120,12 +120,12 @@ def _is_false(found: PairComparison, world: World, margin: float | None) -> bool
 
 
 def claims_equivalence(n: int) -> Experiment:
-    """Systems that differ by just the margin, said to be equivalent within it."""
+    """Systems that differ by exactly the margin are called equivalent."""
     return lambda random, seed: equivalence_p(paired_statistics(random.normal(0.02, 0.05, n)), 0.02) <= ALPHA
 
 
 def detects(n: int) -> Experiment:
-    """The difference that is said to be detected 4 times in 5, detected."""
+    """The difference with 80% power is detected."""
     gain = detectable_difference(1.0, n, ALPHA) or 0.0
     return lambda random, seed: (t_test_p(paired_statistics(random.normal(gain, 1.0, n))) or 0.0) <= ALPHA
 

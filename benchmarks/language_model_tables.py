@@ -35,11 +35,11 @@ def shown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     print()
 
 
-def reranked(climbs: Sequence[ExperimentResult]) -> None:
+def reranked(all_results: Sequence[ExperimentResult]) -> None:
     """What each order is worth and what it cost."""
     rows: list[list[object]] = []
     for results, system_run in (
-        (each, system_run) for each in climbs for system_run in each.system_runs if system_run.answers is None
+        (each, system_run) for each in all_results for system_run in each.system_runs if system_run.answers is None
     ):
         means, seconds = results.result.means[system_run.name], system_run.time_of("total")["p50"] / 1000
         asked = [f"{system_run.total(name):,}" for name in ASKED]
@@ -76,8 +76,8 @@ def judged(dataset: Dataset, pairs: Sequence[QueryDocPair], judges: Mapping[str,
     shown(["grades by", *map(str, GRADES), "failed"], rows)
 
 
-def told_apart(dataset: Dataset, pairs: Sequence[QueryDocPair], value: Pointwise, session: LLMSession) -> None:
-    """How well either reading of the same replies tells relevant pairs from the others, over all queries."""
+def separated(dataset: Dataset, pairs: Sequence[QueryDocPair], value: Pointwise, session: LLMSession) -> None:
+    """How well log-probabilities and text of the same replies separate relevant pairs from the others, over all queries."""
     client = session.client(value.model, "rerank")
     scores: dict[str, list[float]] = {"log-probabilities": [], "text": []}
     for query, doc in pairs:
@@ -91,7 +91,7 @@ def told_apart(dataset: Dataset, pairs: Sequence[QueryDocPair], value: Pointwise
 
 
 def _odds(reply: ChatReply) -> float:
-    """How much rather Yes than No; half by the text, and even odds, where it is neither."""
+    """The odds of Yes against No; by the text alone a half, and even odds where it is neither."""
     try:
         return yes_no_score(reply)[0]
     except ReplyParseError:

@@ -27,15 +27,15 @@ from rankproof.stages import BM25, ExtractAnswer, GenerateAnswer, Listwise, Poin
 from rankproof.stages._base import Stage
 
 from .gguf_parts import joined
-from .language_model_tables import MEASURES, answered, judged, reranked, told_apart
-from .without_logprobs import TextAlone
+from .language_model_tables import MEASURES, answered, judged, reranked, separated
+from .without_logprobs import WithoutLogprobs
 
 WORK = Path(__file__).parent / "work" / "llm"
 GGUF = WORK / "qwen2.5-coder-1.5b-instruct.gguf"
 XQUAD = "../shared/data/xquad-en"
 TOP = 5
 ONCE = 1
-"""Attempts: what a model says at first, so that the tables show it and not its luck."""
+"""One attempt, so that the tables show the first reply."""
 
 
 def sample(limit: int, threads: int) -> None:
@@ -59,22 +59,22 @@ def sample(limit: int, threads: int) -> None:
 
 
 def xquad(path: Path, limit: int, threads: int) -> None:
-    """Reranking by a model that can tell what is relevant: pointwise in two readings of the same replies, and listwise."""
+    """Reranking by a capable model: pointwise by log-probabilities and by text, and listwise."""
     model, below = Llama(str(path)), BM25()
     ways: dict[str, Stage] = {"pointwise, log-probabilities": Rerank(below, Pointwise(model, attempts=ONCE), top=TOP)}
     first = run_systems({"BM25": below, **ways}, XQUAD, limit, threads)
-    by_text = Rerank(below, Pointwise(TextAlone(model, WORK), attempts=ONCE), top=TOP)
+    by_text = Rerank(below, Pointwise(WithoutLogprobs(model, WORK), attempts=ONCE), top=TOP)
     second = run_systems({"pointwise, text": by_text}, XQUAD, limit, threads)
     third = run_systems({"listwise": Rerank(below, Listwise(model, attempts=ONCE), top=TOP)}, XQUAD, limit, threads)
     print_model(model, first)
     reranked([first, second, third])
     dataset = load_dataset(Experiment({"BM25": below}, XQUAD))
     with LLMSession(ResponseCaches(WORK), threads=threads) as session:
-        told_apart(dataset, pool_pairs(first.system_run("BM25").run, TOP), Pointwise(model), session)
+        separated(dataset, pool_pairs(first.system_run("BM25").run, TOP), Pointwise(model), session)
 
 
 def run_systems(systems: dict[str, Stage], dataset: str, limit: int, threads: int) -> ExperimentResult:
-    """The climb, told step by step on standard error."""
+    """The results; progress goes to standard error."""
     start = time.monotonic()
 
     def progress(label: str, done: int, total: int) -> None:

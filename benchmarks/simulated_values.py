@@ -15,7 +15,7 @@ Random = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Simulation:
     """`draw(random, n, systems)` gives values by query and system; the first system's true mean is `gain` above the others'."""
 
     name: str
@@ -67,7 +67,7 @@ def _mean(chance: float) -> float:
     return sum(chance * (1 - chance) ** (rank - 1) / rank for rank in range(1, DEPTH + 1))
 
 
-NULLS = (World("like nDCG", smooth), World("like RR@10", reciprocal), World("like Success@5", success))
-LIFTED = World("like RR@10, one better", lifted, _mean(0.6) - _mean(0.35))
-NORMAL = World("normal", normal)
-AT_MARGIN = World("normal, one better by the margin", at_margin, MARGIN)
+NULLS = (Simulation("like nDCG", smooth), Simulation("like RR@10", reciprocal), Simulation("like Success@5", success))
+LIFTED = Simulation("like RR@10, one better", lifted, _mean(0.6) - _mean(0.35))
+NORMAL = Simulation("normal", normal)
+AT_MARGIN = Simulation("normal, one better by the margin", at_margin, MARGIN)

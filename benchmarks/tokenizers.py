@@ -94,20 +94,20 @@ def _row(entry: MeasuredSystem) -> list[str]:
 
 
 def answers(found: TokenizerComparison) -> list[str]:
-    """The guesses, answered by the numbers."""
+    """Sentences about speed and quality."""
     dense = [entry for entry in found.at_condition(found.base_condition) if entry.family == "encoder"]
     order = sorted(dense, key=lambda entry: -float(np.median(entry.ms("total"))))
     slow = [f"{entry.system} {int(entry.slow.sum())} of {len(entry.queries)}" for entry in dense if entry.slow.any()]
     chance = "unknown" if found.chance is None else f"{found.chance:.3f}"
     mrr = ", ".join(f"{entry.system} {entry.mean('RR'):.3f}" for entry in dense)
-    said = [
+    sentences = [
         f"slowest first: {', '.join(entry.system for entry in order)}",
         f"queries over {SLOW_MS:.0f} ms: {', '.join(slow) if slow else 'none'}",
         f"MRR with random weights: {mrr}; of a random ranking of the {found.documents} documents: {chance}",
         "a guess at the MRR of trained weights, CANINE's .05 to .10, cannot be answered without those weights",
         *system_notes(dense, found.main, found.chance),
     ]
-    return [f"- {sentence}" for sentence in said]
+    return [f"- {sentence}" for sentence in sentences]
 
 
 def summary(folder: Path) -> list[str]:

@@ -75,10 +75,10 @@ def nets() -> Sequence[Path]:
 
 
 def lstm(folder: Path) -> Path:
-    """A BPE of the folder's documents with an LSTM behind it, never trained."""
-    trials = WORK / f"lstm-{folder.name}"
-    if not trials.is_dir() and rankproof(
-        ["tokenizers", "train", str(folder), "--split", "test", "--repeats", "1", *LSTM, "-o", str(trials)]
+    """An untrained LSTM over a BPE of the folder's documents."""
+    checkpoints = WORK / f"lstm-{folder.name}"
+    if not checkpoints.is_dir() and rankproof(
+        ["tokenizers", "train", str(folder), "--split", "test", "--repeats", "1", *LSTM, "-o", str(checkpoints)]
     ):
-        raise SystemExit("the LSTM could not be made")
-    return next(path.parent for path in trials.rglob(METADATA_FILE))
+        raise SystemExit("the LSTM could not be written")
+    return next(path.parent for path in checkpoints.rglob(METADATA_FILE))

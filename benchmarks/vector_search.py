@@ -86,8 +86,8 @@ def make(count: int, folder: Path) -> None:
     np.savez(path, vectors=both[0], queries=both[1])
 
 
-def contender(tool: str, count: int, folder: Path) -> None:
-    """One measurement: the batch, then single queries; prints JSON and keeps what was found."""
+def measure_tool(tool: str, count: int, folder: Path) -> None:
+    """One measurement: the batch, then single queries; prints JSON and saves what was found."""
     with np.load(folder / f"searching-{count}.npz") as data:
         vectors, queries = data["vectors"], data["queries"]
     search = SEARCHES[tool](vectors)
@@ -157,7 +157,7 @@ def report(measured: dict[int, dict[str, dict[str, float]]], folder: Path) -> li
 def main() -> None:
     """Measures and prints a table, or, as a child, measures one tool."""
     if len(sys.argv) == 4 and sys.argv[1] in TOOLS:
-        return contender(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+        return measure_tool(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vector_search", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "work", help="where vectors are kept")
     parser.add_argument("--rounds", type=int, default=3)

@@ -15,11 +15,11 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
-class TextAlone:
-    """Replies of the model to rerankers, from the books under a folder where they are kept."""
+class WithoutLogprobs:
+    """The model without log-probabilities; its replies come from the response cache in a folder."""
 
     model: ChatModel
-    books: Path = field(metadata=NOT_IN_IDENTITY)
+    cache: Path = field(metadata=NOT_IN_IDENTITY)
 
     @property
     def concurrency(self) -> int:
@@ -36,23 +36,23 @@ class TextAlone:
         """The model's."""
         return self.model.price_out
 
-    def load(self, *, threads: int = 1) -> TextAloneChat:
-        """A desk of its own at the same books."""
-        return TextAloneChat(self.model, LLMSession(ResponseCaches(self.books), threads=threads))
+    def load(self, *, threads: int = 1) -> LoadedWithoutLogprobs:
+        """A session of its own on the same cache."""
+        return LoadedWithoutLogprobs(self.model, LLMSession(ResponseCaches(self.cache), threads=threads))
 
     def revision(self) -> str:
         """The model's."""
         return self.model.revision()
 
 
-class TextAloneChat:
-    """Asks where the model was asked before."""
+class LoadedWithoutLogprobs:
+    """Sends requests through the cache and removes log-probabilities."""
 
     def __init__(self, model: ChatModel, session: LLMSession) -> None:
         self._session, self._client = session, session.client(model, "rerank")
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The model's reply, its first tokens hidden."""
+        """The reply without the first tokens."""
         return replace(self._client.request(request, CallTotals()), first=None)
 
     def facts(self) -> Mapping[str, Any]:
@@ -60,5 +60,5 @@ class TextAloneChat:
         return self._client.facts()
 
     def close(self) -> None:
-        """Closes the desk."""
+        """Closes the session."""
         self._session.close()

@@ -176,7 +176,8 @@ def test_explain_takes_a_score_of_the_added_method_apart() -> None:
 def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str]) -> None:
     own = all_checks()[-1]
     assert run_checks(example_input(clean_example())).rows == ()
-    assert [row[:4] for row in run_checks(example_input(own.broken(clean_example()))).rows] == [("shouting-queries", "hint", 1, 12)]
+    rows = run_checks(example_input(own.broken(clean_example()))).rows
+    assert [row[:4] for row in rows] == [("shouting-queries", "hint", 1, 12)]
     assert main(["doctor", "--list", "--format", "json"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert table["title"] == "34 checks"

@@ -64,7 +64,7 @@ def wide_results(
 
 
 def wide_input(systems: int, queries: int) -> AnalysisInput:
-    """The evidence of so many systems on so many queries."""
+    """The analysis input of so many systems and queries."""
     names = [f"a system with the number {at}" for at in range(systems)]
     return input_from_results(wide_results(names, [f"q{at}" for at in range(queries)], growth=1.2))
 

@@ -1,4 +1,4 @@
-"""PyTorch and its libraries as test oracles, imported without their warnings."""
+"""PyTorch and its libraries to compare with, imported without their warnings."""
 
 from __future__ import annotations
 

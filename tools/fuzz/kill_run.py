@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-LADDER = """\
+EXPERIMENT = """\
 [systems.title]
 stage = "bm25"
 fields = ["title"]
@@ -46,7 +46,7 @@ class Campaign:
 
     folder: Path
     chance: random.Random
-    experiment: str = LADDER
+    experiment: str = EXPERIMENT
     kills: int = 0
     finished: int = 0
     stages: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -112,16 +112,16 @@ def numbers(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Kills as often as asked and says what was seen."""
+    """Kills a run the given number of times and prints a summary."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz.kill_run", description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=50)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--experiment", type=Path, help="the ladder to climb (BM25, static vectors, their fusion, a judge)")
+    parser.add_argument("--experiment", type=Path, help="an experiment file; by default BM25, static vectors, fusion, a reranker")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "work" / "kills")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    ladder = asked.experiment.read_text(encoding="utf-8") if asked.experiment else LADDER
-    campaign = Campaign(asked.folder, random.Random(asked.seed), ladder)
+    experiment = asked.experiment.read_text(encoding="utf-8") if asked.experiment else EXPERIMENT
+    campaign = Campaign(asked.folder, random.Random(asked.seed), experiment)
     campaign.clear()
     wanted, seconds = campaign.whole()
     while campaign.kills < asked.kills:

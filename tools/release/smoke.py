@@ -12,34 +12,34 @@ QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"
 RUN = "q1 Q0 d2 1 9.1 bm25\nq1 Q0 d1 2 8.7 bm25\nq2 Q0 d3 1 4.2 bm25\n"
 
 
-def told(folder: Path, *arguments: str) -> str:
-    """What the command prints; a failure ends the trial."""
+def output_of(folder: Path, *arguments: str) -> str:
+    """The output of a command; a failure ends the test."""
     command = [sys.executable, "-m", "rankproof", *arguments]
     return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
 
 
 def wanted(found: object, holds: bool) -> None:
-    """Ends the trial with what was found where it is not as it should be; unlike an assertion also under -O."""
+    """Exits with what was found if a condition does not hold, also under -O."""
     if not holds:
-        sys.exit(f"not as it should be: {found}")
+        sys.exit(f"unexpected: {found}")
 
 
 def main() -> None:
-    """The trial; the first thing that is not as it should be ends it."""
+    """Runs the test; the first failure ends it."""
     for name in NATIVE:
         import_module(f"rankproof.{name}")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "qrels.txt").write_text(QRELS, encoding="utf-8")
         (folder / "bm25.run").write_text(RUN, encoding="utf-8")
-        version = told(folder, "--version")
+        version = output_of(folder, "--version")
         wanted(version, "native reader" in version)
-        values = json.loads(told(folder, "eval", "qrels.txt", "bm25.run", "-m", "RR", "--format", "json"))
+        values = json.loads(output_of(folder, "eval", "qrels.txt", "bm25.run", "-m", "RR", "--format", "json"))
         wanted(values, values["systems"][0]["measures"]["RR"]["value"] == 0.75)
-        sample = json.loads(told(folder, "eval", "--sample", "--format", "json"))
+        sample = json.loads(output_of(folder, "eval", "--sample", "--format", "json"))
         wanted(sample, len(sample["systems"]) == 3)
         (folder / "dense.run").write_text(RUN.replace("9.1", "8.1").replace("bm25", "dense"), encoding="utf-8")
-        compared = json.loads(told(folder, "compare", "qrels.txt", "bm25.run", "dense.run", "-m", "RR", "--format", "json"))
+        compared = json.loads(output_of(folder, "compare", "qrels.txt", "bm25.run", "dense.run", "-m", "RR", "--format", "json"))
         wanted(compared, "dense" in json.dumps(compared))
     print(version.splitlines()[0])
 

@@ -14,11 +14,11 @@ def version() -> str:
 
 
 def main(tag: str) -> int:
-    """Says what is wrong with the tag."""
+    """Compares the tag with the version."""
     wanted = f"v{version()}"
     if tag == wanted:
         return 0
-    print(f"the tag is {tag} and the version in src/rankproof/_version.py wants {wanted}; mend the one or the other")
+    print(f"the tag is {tag} and the version in src/rankproof/_version.py wants {wanted}; change one of them")
     return 1
 
 
