@@ -48,13 +48,13 @@ REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
     "NumRel": ("pytrec_eval", "num_rel"),
     "NumRelRet": ("pytrec_eval", "num_rel_ret"),
 }
-"""Ours to the tool and its name there."""
+"""Measure to a tool that has it and its name there."""
 
 BY_HAND = {
-    "ERR": "the tests work the formula out by hand",
-    "RBP": "the tests work the formula out by hand",
-    "11pt": "the tests work it out by hand by the rule of trec_eval 10; pytrec_eval is version 9, which rounds otherwise",
-    "Unjudged": "the tests count them by hand",
+    "ERR": "The tests compute these values from the formula.",
+    "RBP": "The tests compute these values from the formula.",
+    "11pt": "The tests compute these values by the rule of trec_eval 10; pytrec_eval uses version 9, which rounds differently.",
+    "Unjudged": "The tests count the documents.",
 }
 """Measures that none of the tools has, and how their values are checked."""
 
@@ -62,10 +62,10 @@ BY_HAND = {
 def reference_note(measure: str, names: tuple[str, ...]) -> str:
     """A sentence that names the tools that give the same values."""
     if measure in BY_HAND:
-        return f"How they are checked: {BY_HAND[measure]}."
+        return BY_HAND[measure]
     theirs: dict[str, list[str]] = {}
     for name in names:
         tool, called = REFERENCE_TOOLS[name]
         theirs.setdefault(tool, []).append(f"`{called}`")
-    listed = "; ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
+    listed = " and ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
     return f"The tests check these values against {listed}."
