@@ -1,4 +1,4 @@
-/* The native reader: one translation unit, so that the compiler sees every step of the way from bytes to hits. */
+/* The native reader as one translation unit, so that the compiler can inline every step from bytes to hits. */
 #include "align_src/py_common.h"
 
 #include "align_src/py_align.h"

@@ -1,4 +1,4 @@
-/* Adds up what several rankings give the documents of one query, and puts the documents in order.
+/* Adds the points of documents in several rankings of one query, and sorts the documents.
 
    Documents are text objects, found again by their hash in a small table. Sums are taken in the order of the rankings. The order is by
    score, sorted by the bits of the number, and among equal scores by id, larger first, as text compares by code point and so by bytes. */
@@ -65,7 +65,7 @@ static Entry *entry_of(Table *table, PyObject *doc) {
 static bool add_one(Table *table, PyObject *doc, double part, int32_t ranking) {
     if (doc == NULL) return false;
     if (!PyUnicode_Check(doc)) {
-        PyErr_SetString(PyExc_TypeError, "a document's id is text");
+        PyErr_SetString(PyExc_TypeError, "a document id must be text");
         return false;
     }
     Entry *entry = entry_of(table, doc);
@@ -84,12 +84,12 @@ static bool add_one(Table *table, PyObject *doc, double part, int32_t ranking) {
 static bool add_ranking(Table *table, PyObject *docs, Py_ssize_t start, const double *parts, Py_ssize_t count, int32_t ranking) {
     bool is_tuple = PyTuple_Check(docs);
     if (!is_tuple && !PyList_Check(docs)) {
-        PyErr_SetString(PyExc_TypeError, "documents are a tuple or a list");
+        PyErr_SetString(PyExc_TypeError, "documents must be a tuple or a list");
         return false;
     }
     Py_ssize_t there = is_tuple ? PyTuple_Size(docs) : PyList_Size(docs);
     if (start < 0 || start > there || count > there - start) {
-        PyErr_SetString(PyExc_ValueError, "fewer documents than parts");
+        PyErr_SetString(PyExc_ValueError, "fewer documents than points");
         return false;
     }
     for (Py_ssize_t at = 0; at < count; at++) {
@@ -145,7 +145,7 @@ static void sort_by_id(const Table *table, Item *items, Item *room, size_t count
     while (left < half) items[to++] = right < count && comes_first(table, items[right], room[left]) ? items[right++] : room[left++];
 }
 
-static void settle_ties(const Table *table, Item *items, Item *room) {
+static void order_ties(const Table *table, Item *items, Item *room) {
     for (size_t start = 0, end; start < table->count; start = end) {
         for (end = start + 1; end < table->count && items[end].key == items[start].key; end++) {}
         sort_by_id(table, items + start, room, end - start);
@@ -179,7 +179,7 @@ static PyObject *in_order(Table *table, bool times_found) {
         items[at] = (Item){.key = key_of(entry->total), .entry = (uint32_t)at};
     }
     Item *sorted = sort_by_key(items, items + table->count, table->count);
-    settle_ties(table, sorted, sorted == items ? items + table->count : items);
+    order_ties(table, sorted, sorted == items ? items + table->count : items);
     PyObject *both = written(table, sorted);
     free(items);
     return both;
@@ -192,7 +192,7 @@ static Py_ssize_t parts_in(PyObject *given, Py_ssize_t rankings) {
         PyObject *docs, *parts, *one = PyList_GetItem(given, at);
         Py_ssize_t start;
         if (!PyTuple_Check(one)) {
-            PyErr_SetString(PyExc_TypeError, "a ranking is documents, a start and parts");
+            PyErr_SetString(PyExc_TypeError, "a ranking is (documents, start, points)");
             return -1;
         }
         if (!PyArg_ParseTuple(one, "OnO", &docs, &start, &parts)) return -1;
@@ -240,7 +240,7 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "merge", "The rankings of one query made one.", -1, functions, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "merge", "Merges the rankings of one query.", -1, functions, NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit_merge(void) {

@@ -148,7 +148,7 @@ static PyObject *py_sums(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "y*nKnn", &numbers, &columns, &key, &first, &count)) return NULL;
     size_t row_bytes = columns < 1 ? 1 : (size_t)columns * sizeof(int64_t);
     if (columns < 1 || columns > INT32_MAX || (size_t)numbers.len % row_bytes != 0)
-        PyErr_SetString(PyExc_ValueError, "numbers that are not whole rows of columns");
+        PyErr_SetString(PyExc_ValueError, "the numbers do not fill whole rows of columns");
     else if (first < 0 || count < 0 || (size_t)count > (size_t)PY_SSIZE_T_MAX / (row_bytes + WIDEST * sizeof(int64_t)))
         PyErr_SetString(PyExc_ValueError, "flips out of range");
     else {

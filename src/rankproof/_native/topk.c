@@ -1,4 +1,4 @@
-/* Keeps, beside a matrix product, the rows that may be among each query's k best, and then settles their order.
+/* Keeps the rows of a matrix product that may be among each query's k best, and then orders them exactly.
 
    `sieve` sees one block of float32 products after another; a product below a query's floor is passed over at the speed of memory.
    `settle` takes the products of what is left again, in double and in one fixed order, and rounds once: the scores do not
@@ -266,7 +266,7 @@ static PyObject *py_sieve(PyObject *module, PyObject *arguments) {
         }
         Py_END_ALLOW_THREADS;
     } else if (batch != NULL)
-        PyErr_SetString(PyExc_ValueError, "products of the wrong size, or rows out of range");
+        PyErr_SetString(PyExc_ValueError, "the products have the wrong size, or rows are out of range");
     PyBuffer_Release(&products);
     if (!sound) return NULL;
     Py_RETURN_NONE;
@@ -339,7 +339,7 @@ static PyObject *py_settle(PyObject *module, PyObject *arguments) {
     else if (sound)
         all = settled(batch, to);
     else if (batch != NULL)
-        PyErr_SetString(PyExc_ValueError, "vectors and queries of different sizes");
+        PyErr_SetString(PyExc_ValueError, "vectors and queries have different sizes");
     free(to.query);
     PyBuffer_Release(&vectors);
     PyBuffer_Release(&queries);
@@ -348,7 +348,7 @@ static PyObject *py_settle(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef functions[] = {
     {"batch", py_batch, METH_VARARGS, "Sieves for queries with these margins: (margins, k, capacity)."},
-    {"sieve", py_sieve, METH_VARARGS, "Lets a block of products pass: (batch, products, first)."},
+    {"sieve", py_sieve, METH_VARARGS, "Filters a block of products: (batch, products, first)."},
     {"settle", py_settle, METH_VARARGS, "The k best rows, their scores, and which queries it holds for: (batch, vectors, queries)."},
     {NULL, NULL, 0, NULL},
 };

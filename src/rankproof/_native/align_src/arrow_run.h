@@ -1,6 +1,6 @@
-/* A run from Arrow batches: queries that lie together are settled one by one, others in groups.
+/* A run from Arrow batches: adjacent rows of a query are aligned one query at a time, others in groups.
  *
- * Where the stream cannot be read anew the batches are kept until the end, to be gone through again when a query comes back. */
+ * If the stream cannot be read again, the batches are kept until the end, for a second pass when a query occurs again. */
 #ifndef RANKPROOF_ARROW_RUN_H
 #define RANKPROOF_ARROW_RUN_H
 
@@ -49,16 +49,16 @@ static inline ArrowColumn arrow_column(const ArrowRun *run, const struct ArrowAr
     return (ArrowColumn){run->kinds[which], run->dictionaries[which], array, (size_t)(batch->offset + array->offset), {0}};
 }
 
-/* Refuses a document that stands twice; rows are counted among those gathered. */
-static inline Outcome refuse_arrow_duplicate(ArrowRun *run, Slice query, Repeat repeat) {
+/* Rejects a document that occurs twice; rows are counted among those of the query. */
+static inline Outcome reject_arrow_duplicate(ArrowRun *run, Slice query, Repeat repeat) {
     size_t first = run->first_row + repeat.first, second = run->first_row + repeat.second;
-    refuse(&run->fault, "duplicate", second + 1);
+    reject(&run->fault, "duplicate", second + 1);
     run->fault.first_line = first + 1;
     run->fault.query = query;
     run->fault.doc = row_id(&run->rows, repeat.second);
     run->fault.first_score = run->scores[repeat.first];
     run->fault.score = run->scores[repeat.second];
-    return REFUSED;
+    return REJECTED;
 }
 
 static inline Outcome end_arrow_query(ArrowRun *run) {
@@ -66,7 +66,7 @@ static inline Outcome end_arrow_query(ArrowRun *run) {
     if (run->rows.count == 0) return DONE;
     run->rows.text = run->text;
     TRY(end_query(run->result, run->query, &run->rows, &repeat));
-    if (repeat.second != 0) return refuse_arrow_duplicate(run, (Slice){run->query_text, run->query_size}, repeat);
+    if (repeat.second != 0) return reject_arrow_duplicate(run, (Slice){run->query_text, run->query_size}, repeat);
     run->rows.count = 0;
     run->text_size = 0;
     return DONE;
@@ -76,20 +76,20 @@ static inline Outcome end_arrow_groups(ArrowRun *run) {
     FirstRepeat first;
     run->rows.text = run->text;
     TRY(end_groups(run->result, &run->groups, &run->rows, &first));
-    return first.rows.second == 0 ? DONE : refuse_arrow_duplicate(run, name_at(&run->groups.names, first.group), first.rows);
+    return first.rows.second == 0 ? DONE : reject_arrow_duplicate(run, name_at(&run->groups.names, first.group), first.rows);
 }
 
-static inline Outcome refuse_id(ArrowRun *run, const char *code, const char *column) {
-    refuse(&run->fault, code, run->row + 1);
+static inline Outcome reject_id(ArrowRun *run, const char *code, const char *column) {
+    reject(&run->fault, code, run->row + 1);
     run->fault.column = column;
-    return REFUSED;
+    return REJECTED;
 }
 
 static inline Outcome check_id(ArrowRun *run, Slice id, const char *column) {
-    if (RARELY(id.at == NULL)) return refuse_id(run, "id-null", column);
-    if (RARELY(id.size == 0)) return refuse_id(run, "id-empty", column);
+    if (RARELY(id.at == NULL)) return reject_id(run, "id-null", column);
+    if (RARELY(id.size == 0)) return reject_id(run, "id-empty", column);
     if (RARELY(id.size > UINT32_MAX)) return NO_MEMORY;
-    if (RARELY(!is_ascii(id.at, id.size)) && first_bad_utf8(id.at, id.size) != id.size) return refuse_id(run, "id-utf8", column);
+    if (RARELY(!is_ascii(id.at, id.size)) && first_bad_utf8(id.at, id.size) != id.size) return reject_id(run, "id-utf8", column);
     return DONE;
 }
 
@@ -122,10 +122,10 @@ static inline Outcome keep_doc(ArrowRun *run, Slice doc, size_t row) {
     return DONE;
 }
 
-static inline Outcome refuse_score(ArrowRun *run, double score) {
-    refuse(&run->fault, "score-infinite", run->row + 1);
+static inline Outcome reject_score(ArrowRun *run, double score) {
+    reject(&run->fault, "score-infinite", run->row + 1);
     run->fault.score = score;
-    return REFUSED;
+    return REJECTED;
 }
 
 static inline int64_t arrow_rank(const ArrowColumn *column, size_t row) {
@@ -146,11 +146,11 @@ static inline Outcome take_arrow_row(ArrowRun *run, ArrowColumn *columns, size_t
         TRY(change_arrow_query(run, query));
     TRY(check_id(run, doc, "document"));
     const ArrowColumn *scores = &columns[SCORE_COLUMN];
-    if (RARELY(arrow_is_null(scores->array, row + scores->offset))) return refuse(&run->fault, "score-null", run->row + 1);
+    if (RARELY(arrow_is_null(scores->array, row + scores->offset))) return reject(&run->fault, "score-null", run->row + 1);
     double score = arrow_number(scores, row);
-    if (RARELY(score - score != 0)) return refuse_score(run, score);
+    if (RARELY(score - score != 0)) return reject_score(run, score);
     int64_t rank = arrow_rank(&columns[RANK_COLUMN], row);
-    if (RARELY(run->options.by_rank && rank == NO_RANK)) return refuse(&run->fault, "rank-text", run->row + 1);
+    if (RARELY(run->options.by_rank && rank == NO_RANK)) return reject(&run->fault, "rank-text", run->row + 1);
     Slice tag = columns[TAG_COLUMN].array == NULL ? (Slice){NULL, 0} : arrow_id(&columns[TAG_COLUMN], row);
     if (tag.at != NULL && (run->tag_text == NULL || tag.size != run->tag_size || memcmp(tag.at, run->tag_text, tag.size) != 0))
         TRY(change_arrow_tag(run, tag));
@@ -172,24 +172,24 @@ static inline Outcome take_batch(ArrowRun *run, const struct ArrowArray *batch) 
         if (run->places[i] >= 0) columns[i] = arrow_column(run, batch, i);
     }
     for (size_t row = 0; row < (size_t)batch->length; row++) {
-        if (RARELY(arrow_is_null(batch, row + (size_t)batch->offset))) return refuse_id(run, "id-null", "query");
+        if (RARELY(arrow_is_null(batch, row + (size_t)batch->offset))) return reject_id(run, "id-null", "query");
         TRY(take_arrow_row(run, columns, row));
     }
     return DONE;
 }
 
-/* After a fault: a duplicate above it is told instead. */
+/* After a fault: a duplicate above it is reported instead. */
 static inline Outcome first_arrow_fault(ArrowRun *run) {
     Fault fault = run->fault;
-    if (strcmp(fault.code, "duplicate") == 0) return REFUSED;
+    if (strcmp(fault.code, "duplicate") == 0) return REJECTED;
     TRY(run->grouped ? end_arrow_groups(run) : end_arrow_query(run));
     run->fault = fault;
-    return REFUSED;
+    return REJECTED;
 }
 
 static inline Outcome end_arrow_run(ArrowRun *run) {
     TRY(run->grouped ? end_arrow_groups(run) : end_arrow_query(run));
-    return run->result->rows == 0 ? refuse(&run->fault, "no-rows", 0) : DONE;
+    return run->result->rows == 0 ? reject(&run->fault, "no-rows", 0) : DONE;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* What every part of the reader stands on: outcomes, unaligned loads, bit counts and checked growth. */
+/* Used by every part of the reader: outcomes, unaligned loads, bit counts and checked growth. */
 #ifndef RANKPROOF_BASE_H
 #define RANKPROOF_BASE_H
 
@@ -23,9 +23,9 @@
 typedef enum {
     DONE = 0,
     NO_MEMORY = -1,
-    REFUSED = -2, /* the input is wrong; a Fault says where and how */
+    REJECTED = -2, /* the input is wrong; a Fault says what and where */
     STOPPED = -3, /* the caller's stream failed or was interrupted */
-    AGAIN = -4    /* a query came back after another one; read everything and group it */
+    AGAIN = -4    /* a query occurs again after another one; read everything and group it */
 } Outcome;
 
 typedef struct {

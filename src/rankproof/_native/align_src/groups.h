@@ -1,4 +1,4 @@
-/* Rows of queries that do not lie together, put in groups at the end, in the order in which the queries came. */
+/* Rows of queries that are not adjacent, grouped at the end, in the order of the queries. */
 #ifndef RANKPROOF_GROUPS_H
 #define RANKPROOF_GROUPS_H
 
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t *rows;
 } Grouping;
 
-/* The duplicate that stands first: the numbers of its two rows, second being 0 where there is none, and its group. */
+/* The first duplicate: the numbers of its two rows (second is 0 if there is none) and its group. */
 typedef struct {
     Repeat rows;
     size_t group;
@@ -82,7 +82,7 @@ static inline Outcome end_each_group(Result *result, const Groups *groups, const
     return DONE;
 }
 
-/* Settles every group; a refused duplicate is told in `first`. */
+/* Aligns every group; a rejected duplicate is reported in `first`. */
 static inline Outcome end_groups(Result *result, const Groups *groups, const Rows *all, FirstRepeat *first) {
     Grouping grouping = {NULL, NULL};
     Rows some;

@@ -41,7 +41,7 @@ static inline void hits_free(Hits *hits) {
     memset(hits, 0, sizeof *hits);
 }
 
-/* Whether the left hit stands above the right one. */
+/* Whether the left hit ranks above the right one. */
 static inline bool hit_above(const Hit *left, const Hit *right) {
     if (left->key != right->key) return left->key > right->key;
     return compare_ids(left->id, right->id) > 0;
@@ -111,7 +111,7 @@ ALWAYS_INLINE size_t first_not_greater(const double *keys, size_t count, double 
     return low + (count == 1 && keys[low] > key);
 }
 
-/* The first hit, among those of the row's key from `low` on, that the row stands above. */
+/* The first hit, among those of the row's key from `low` on, that the row ranks above. */
 static inline size_t first_below(const Hits *hits, size_t low, Slice id, double key) {
     size_t count = hits->count - low;
     while (count > 0) {

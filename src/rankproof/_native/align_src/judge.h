@@ -23,7 +23,7 @@ typedef struct {
     uint32_t *slots;
     size_t slots_count;
     size_t repeats;
-    bool marked; /* some row names a machine as its judge */
+    bool marked; /* some row has the label of a machine judge */
     int64_t highest; /* grade of all rows */
 } Judge;
 
@@ -78,13 +78,13 @@ static inline Outcome judge_query(Judge *judge, Slice query, size_t *index) {
 }
 
 static inline Outcome judge_conflict(const Judge *judge, const Judgement *first, int64_t grade, size_t line, Fault *fault) {
-    refuse(fault, "conflict", line);
+    reject(fault, "conflict", line);
     fault->query = name_at(&judge->queries, first->query);
     fault->doc = (Slice){judge->text + first->at, first->size};
     fault->first_line = first->line;
     fault->first_grade = first->grade;
     fault->grade = grade;
-    return REFUSED;
+    return REJECTED;
 }
 
 /* Adds a judgement; `query` is an index from judge_query, `doc` need not be padded. */

@@ -1,4 +1,4 @@
-/* Text as it streams in: blocks are read, lines cut into columns, and only what the caller still needs is kept. */
+/* Streamed text: reads blocks, splits lines into columns, and keeps only what the caller still needs. */
 #ifndef RANKPROOF_LINES_H
 #define RANKPROOF_LINES_H
 
@@ -90,14 +90,14 @@ static inline Outcome lines_read(Lines *lines) {
     return DONE;
 }
 
-/* Reads until the start of the text can be told: refuses nothing at all and UTF-16, skips a byte-order mark. */
+/* Reads the start of the text: an empty stream and UTF-16 are errors, a byte-order mark is skipped. */
 static inline Outcome lines_start(Lines *lines) {
     while (!lines->ended && lines->end < 3) TRY(lines_read(lines));
     if (lines->started) return DONE;
     lines->started = true;
-    if (lines->end == 0) return refuse(&lines->fault, "empty", 0);
+    if (lines->end == 0) return reject(&lines->fault, "empty", 0);
     if (memcmp(lines->buffer.text, "\xff\xfe", 2) == 0 || memcmp(lines->buffer.text, "\xfe\xff", 2) == 0)
-        return refuse(&lines->fault, "utf16", 0);
+        return reject(&lines->fault, "utf16", 0);
     if (memcmp(lines->buffer.text, "\xef\xbb\xbf", 3) != 0) return DONE;
     lines->at = lines->first = 3;
     return DONE;
@@ -105,13 +105,13 @@ static inline Outcome lines_start(Lines *lines) {
 
 ALWAYS_INLINE bool is_space(char byte) { return byte == ' ' || (unsigned char)(byte - '\t') <= 4; }
 
-static inline Outcome refuse_utf8(Lines *lines, const char *text, size_t size) {
+static inline Outcome reject_utf8(Lines *lines, const char *text, size_t size) {
     size_t bad = first_bad_utf8(text, size);
     if (bad == size) return DONE;
-    refuse(&lines->fault, "utf8", lines->line);
+    reject(&lines->fault, "utf8", lines->line);
     lines->fault.byte = (unsigned char)text[bad];
     lines->fault.found = bad + 1;
-    return REFUSED;
+    return REJECTED;
 }
 
 static inline size_t split(const char *text, size_t start, size_t end, Column *columns) {
@@ -126,8 +126,8 @@ static inline size_t split(const char *text, size_t start, size_t end, Column *c
     }
 }
 
-/* Lets the tag run to the end of the line. False where the rank is no whole number or the tag begins with a number: then an
- * id holds white space, and the columns are not where they should be. */
+/* Extends the tag to the end of the line. False if the rank is not a whole number or the tag begins with a number: an id then
+ * contains white space, which shifts the columns. */
 static inline bool take_rest(const char *text, size_t end, Column *columns) {
     Column *rank = &columns[3], *tag = &columns[MOST_COLUMNS - 1];
     double number;
@@ -142,15 +142,15 @@ static inline bool take_rest(const char *text, size_t end, Column *columns) {
 static inline Outcome cut_line(Lines *lines, const char *text, size_t start, size_t end, size_t wanted, Column *columns,
                                size_t *found) {
     *found = 0;
-    if (end - start > MAX_LINE_BYTES) return refuse(&lines->fault, "long-line", lines->line);
+    if (end - start > MAX_LINE_BYTES) return reject(&lines->fault, "long-line", lines->line);
     if (text[start] == '#') return DONE;
     *found = split(text, start, end, columns);
     if (*found == 0) return DONE;
-    if (!is_ascii(text + start, end - start)) TRY(refuse_utf8(lines, text + start, end - start));
+    if (!is_ascii(text + start, end - start)) TRY(reject_utf8(lines, text + start, end - start));
     if (*found == wanted || (wanted == MOST_COLUMNS && *found > wanted && take_rest(text, end, columns))) return DONE;
-    refuse(&lines->fault, wanted == MOST_COLUMNS ? "run-columns" : "qrels-columns", lines->line);
+    reject(&lines->fault, wanted == MOST_COLUMNS ? "run-columns" : "qrels-columns", lines->line);
     lines->fault.found = *found;
-    return REFUSED;
+    return REJECTED;
 }
 
 /* Takes one row: its columns, and the text from which they are counted, which stays in place until the pause. */
@@ -217,7 +217,7 @@ static inline Outcome cut_long(Lines *lines, size_t wanted, TakeRow take, Pause 
     size_t size = lines->end - lines->at, end = 0;
     while (end < size && text[end] != '\n' && text[end] != '\r') end++;
     *more = end == size;
-    if (*more) return end > MAX_LINE_BYTES ? refuse(&lines->fault, "long-line", lines->line + 1) : DONE;
+    if (*more) return end > MAX_LINE_BYTES ? reject(&lines->fault, "long-line", lines->line + 1) : DONE;
     lines->line++;
     TRY(take_odd(lines, text, 0, end, wanted, take, context));
     TRY(pause(context));

@@ -1,8 +1,8 @@
 /* Decimal text to numbers, to the same bits as Python's float().
  *
  * A score is w / 10^e with an integer w of at most 19 digits nearly always. Where w fits 53 bits one division rounds once
- * and is exact; where it does not, an integer division by 5^e keeps every bit that rounding needs. The rest goes to the
- * caller's slow function. */
+ * and is exact; where it does not, an integer division by 5^e keeps every bit that rounding needs. Other numbers use the
+ * slow function. */
 #ifndef RANKPROOF_NUMBER_H
 #define RANKPROOF_NUMBER_H
 

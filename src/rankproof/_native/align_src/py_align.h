@@ -151,7 +151,7 @@ static Outcome align_columns(const Columns *columns, Result *result, Rows *rows,
         TRY(begin_query(result, id, &query));
         TRY(take_rows(columns, (size_t)offsets[i], (size_t)offsets[i + 1], rows, text, result));
         TRY(end_query(result, query, rows, &repeat));
-        if (repeat.second != 0) return refuse(fault, "duplicate", 0);
+        if (repeat.second != 0) return reject(fault, "duplicate", 0);
     }
     return DONE;
 }
@@ -182,7 +182,7 @@ static bool take_ids(PyObject *docs, PyObject *bounds, Columns *columns) {
     columns->docs = docs;
     if (bounds != Py_None) return optional_buffer(docs, &columns->text) && optional_buffer(bounds, &columns->bounds);
     if (PyTuple_Check(docs)) return true;
-    PyErr_SetString(PyExc_TypeError, "ids without bounds are a tuple");
+    PyErr_SetString(PyExc_TypeError, "ids without bounds must be a tuple");
     return false;
 }
 

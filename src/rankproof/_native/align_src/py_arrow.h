@@ -16,7 +16,7 @@ static bool arrow_fits(int which, ArrowKind kind, ArrowKind dictionary) {
 
 /* Finds the kinds of the wanted columns; raises TypeError for a column that cannot be one. */
 static bool arrow_kinds(ArrowRun *run, const struct ArrowSchema *schema) {
-    if (strcmp(schema->format, "+s") != 0) return PyErr_SetString(PyExc_TypeError, "the stream holds no table"), false;
+    if (strcmp(schema->format, "+s") != 0) return PyErr_SetString(PyExc_TypeError, "the stream is not a table"), false;
     for (int i = 0; i < ARROW_COLUMNS; i++) {
         if (run->places[i] < 0 && i > SCORE_COLUMN) continue;
         if (run->places[i] < 0 || run->places[i] >= schema->n_children)
@@ -51,7 +51,7 @@ static Outcome next_batch(struct ArrowArrayStream *stream, Stream *gil, struct A
     take_gil(gil);
     if (failure != 0 && !PyErr_Occurred()) {
         const char *reason = stream->get_last_error(stream);
-        PyErr_SetString(PyExc_OSError, reason == NULL ? "the stream broke off" : reason);
+        PyErr_SetString(PyExc_OSError, reason == NULL ? "the stream failed" : reason);
     }
     bool stopped = failure != 0 || PyErr_CheckSignals() != 0;
     release_gil(gil);
@@ -59,7 +59,7 @@ static Outcome next_batch(struct ArrowArrayStream *stream, Stream *gil, struct A
     return stopped ? STOPPED : DONE;
 }
 
-/* Takes the rows of a batch, and keeps it or lets it go. */
+/* Reads the rows of a batch, and keeps or releases it. */
 static Outcome use_batch(ArrowRun *run, struct ArrowArray *batch, bool takes) {
     Outcome outcome = DONE, kept = DONE;
     if (takes) outcome = take_batch(run, batch);
@@ -82,11 +82,11 @@ static Outcome read_arrow(ArrowRun *run, struct ArrowArrayStream *stream, Stream
         if (latest != DONE) outcome = latest;
         if (outcome != DONE && !(outcome == AGAIN && run->keeps)) break;
     }
-    if (outcome == REFUSED) return first_arrow_fault(run);
+    if (outcome == REJECTED) return first_arrow_fault(run);
     return outcome == DONE ? end_arrow_run(run) : outcome;
 }
 
-/* Goes through the kept batches again, in groups. */
+/* Reads the kept batches again, in groups. */
 static Outcome regroup_arrow(ArrowRun *run) {
     run->grouped = true;
     run->rows.count = run->text_size = run->query_size = run->row = run->first_row = 0;
@@ -95,7 +95,7 @@ static Outcome regroup_arrow(ArrowRun *run) {
     run->tag_capacity = 0;
     for (size_t i = 0; i < run->batches_count; i++) {
         Outcome outcome = take_batch(run, &run->batches[i]);
-        if (outcome == REFUSED) return first_arrow_fault(run);
+        if (outcome == REJECTED) return first_arrow_fault(run);
         TRY(outcome);
     }
     return end_arrow_run(run);
@@ -135,7 +135,7 @@ static PyObject *py_align_arrow(PyObject *module, PyObject *arguments) {
     if (handle == NULL || !options_of(chosen, &run.options)) return NULL;
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(stream_capsule, "arrow_array_stream");
     if (stream == NULL) return NULL;
-    if (stream->release == NULL) return PyErr_Format(PyExc_ValueError, "the stream has been read before");
+    if (stream->release == NULL) return PyErr_Format(PyExc_ValueError, "the stream has already been read");
     run.seed = handle->judged.seed;
     PyObject *object = arrow_schema(&run, stream) ? align_arrow_object(&run, handle, stream) : NULL;
     arrow_run_free(&run);

@@ -1,4 +1,4 @@
-/* Between Python objects and the reader: outcomes to exceptions, ids to text and back, arrays to bytes. */
+/* Conversions between Python objects and the reader: outcomes, ids and arrays. */
 #ifndef RANKPROOF_PY_COMMON_H
 #define RANKPROOF_PY_COMMON_H
 
@@ -72,7 +72,7 @@ static PyObject *score_object(Slice token, double score) {
     return token.at == NULL ? PyFloat_FromDouble(score) : slice_bytes(token);
 }
 
-/* What the message of each code is made of. */
+/* The fields of the message of each code. */
 static PyObject *fault_fields(const Fault *fault) {
     const char *code = fault->code;
     if (strcmp(code, "duplicate") == 0)
@@ -92,10 +92,10 @@ static PyObject *fault_fields(const Fault *fault) {
     return PyDict_New();
 }
 
-/* Raises what an outcome other than DONE and AGAIN stands for. */
+/* Raises the exception of an outcome other than DONE and AGAIN. */
 static void raise_outcome(Outcome outcome, const Fault *fault) {
     if (outcome == NO_MEMORY) PyErr_NoMemory();
-    if (outcome != REFUSED) return;
+    if (outcome != REJECTED) return;
     PyObject *fields = fault_fields(fault);
     if (fields == NULL) return;
     PyObject *arguments = Py_BuildValue("(snN)", fault->code, (Py_ssize_t)fault->line, fields);

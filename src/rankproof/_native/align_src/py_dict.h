@@ -1,14 +1,14 @@
-/* Runs and judgements in plain dicts of plain dicts, walked through without a hash: what is judged is looked up instead.
+/* Runs and judgements in dicts of dicts, iterated without hashing their keys: judged ids are looked up instead.
  *
- * Anything unusual (other mappings, ids that are no str, scores that are no float or int) gives AGAIN, and the caller takes
- * the way through Run or Qrels, which checks each value and says what is wrong. */
+ * Anything else (other mappings, ids that are not str, scores that are not float or int) gives AGAIN, and the caller builds
+ * a Run or Qrels, which checks each value. */
 #ifndef RANKPROOF_PY_DICT_H
 #define RANKPROOF_PY_DICT_H
 
 #include "py_judge.h"
 #include "py_result.h"
 
-/* dicts: types whose items are those of dict; floats: types besides float that are one. */
+/* dicts: types that iterate like dict; floats: types other than float that are floats. */
 typedef struct {
     PyObject *dicts, *floats;
 } PlainTypes;
@@ -131,9 +131,9 @@ static Outcome take_query(DictRun *run, Result *result, PyObject *query_id, PyOb
     TRY(begin_query(result, id, &query));
     TRY(take_dict(&run->types, &result->options, scores, &run->rows, &run->objects_capacity));
     result->rows += run->rows.count;
-    if (query == STRANGER) return DONE;
+    if (query == UNJUDGED) return DONE;
     TRY(find_in_dict(&run->types, result, run->handle, query, scores, &run->rows));
-    return settle_query(result, query, &run->rows);
+    return align_query(result, query, &run->rows);
 }
 
 static Outcome take_queries(DictRun *run, Result *result, PyObject *mapping) {

@@ -1,4 +1,4 @@
-/* What native.py adds to a handle after it was made: Unicode forms, and the queries to look at. */
+/* What native.py adds to a new handle: Unicode forms, and the selected queries. */
 #ifndef RANKPROOF_PY_FORMS_H
 #define RANKPROOF_PY_FORMS_H
 

@@ -38,11 +38,11 @@ static PyObject *hits_tuple(const Result *result) {
     return tuple;
 }
 
-static PyObject *strangers_bytes(const Names *strangers) {
-    uint64_t *hashes = malloc((strangers->count + 1) * sizeof *hashes);
+static PyObject *unjudged_hashes(const Names *unjudged_names) {
+    uint64_t *hashes = malloc((unjudged_names->count + 1) * sizeof *hashes);
     if (hashes == NULL) return PyErr_NoMemory();
-    for (size_t i = 0; i < strangers->count; i++) hashes[i] = strangers->items[i].hash;
-    PyObject *bytes = bytes_of(hashes, strangers->count, sizeof *hashes);
+    for (size_t i = 0; i < unjudged_names->count; i++) hashes[i] = unjudged_names->items[i].hash;
+    PyObject *bytes = bytes_of(hashes, unjudged_names->count, sizeof *hashes);
     free(hashes);
     return bytes;
 }
@@ -54,8 +54,8 @@ static PyObject *result_tuple(const Result *result) {
         Py_BuildValue("(nnnnnnnn)", (Py_ssize_t)result->rows, (Py_ssize_t)result->tied, (Py_ssize_t)result->contradictions,
                       (Py_ssize_t)result->backwards, (Py_ssize_t)result->forwards, (Py_ssize_t)result->forms,
                       (Py_ssize_t)result->dropped, (Py_ssize_t)result->unjudged);
-    return Py_BuildValue("(NNNNN)", hits_tuple(result), counts, texts_of(&result->strangers, result->few, few),
-                         texts_of(&result->tags, NULL, result->tags.count), strangers_bytes(&result->strangers));
+    return Py_BuildValue("(NNNNN)", hits_tuple(result), counts, texts_of(&result->unjudged_names, result->few, few),
+                         texts_of(&result->tags, NULL, result->tags.count), unjudged_hashes(&result->unjudged_names));
 }
 
 /* The result of an outcome: the tuple, None for AGAIN, or an exception. */

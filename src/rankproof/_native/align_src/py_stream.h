@@ -28,7 +28,7 @@ static Outcome count_of(PyObject *answer, size_t size, size_t *count) {
     return DONE;
 }
 
-/* Releases a view, so that nobody who kept it reads the buffer when it has moved; an exception on its way stays. */
+/* Releases a view, so that a kept reference cannot read a moved buffer; a pending exception is kept. */
 static bool release_view(PyObject *view) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);

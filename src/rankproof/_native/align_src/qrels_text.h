@@ -15,7 +15,7 @@ static inline bool begins_with(Slice text, const char *front, size_t size) {
     return text.size > size && memcmp(text.at, front, size) == 0;
 }
 
-/* Whether the second column names a machine; data/marks.py has the same list. */
+/* Whether the second column is the label of a machine judge; JUDGE_PREFIXES in _data/qrels.py has the same list. */
 static inline bool is_mark(Slice text) {
     return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10);
 }
@@ -27,9 +27,9 @@ ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Colu
     int64_t grade;
     Slice token = {text + columns[3].at, columns[3].size};
     if (!parse_grade(token.at, token.size, &grade)) {
-        refuse(&lines->fault, "grade", lines->line);
+        reject(&lines->fault, "grade", lines->line);
         lines->fault.token = token;
-        return REFUSED;
+        return REJECTED;
     }
     if (RARELY(columns[1].size > 4) && is_mark((Slice){text + columns[1].at, columns[1].size})) qrels->judge->marked = true;
     TRY(judge_query(qrels->judge, (Slice){text + columns[0].at, columns[0].size}, &query));
@@ -52,7 +52,7 @@ static inline Outcome read_qrels(Lines *lines, Judge *judge) {
         lines->keep = lines->at;
         TRY(lines_read(lines));
     }
-    return judge->count == 0 ? refuse(&lines->fault, "no-rows", 0) : DONE;
+    return judge->count == 0 ? reject(&lines->fault, "no-rows", 0) : DONE;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* What alignment gives for a whole run, gathered query by query. */
+/* The result of aligning a run, collected query by query. */
 #ifndef RANKPROOF_RESULT_H
 #define RANKPROOF_RESULT_H
 
@@ -8,7 +8,7 @@
 
 #define FEW_QUERIES 5
 #define FEW_TAGS 16
-#define STRANGER SIZE_MAX
+#define UNJUDGED SIZE_MAX
 
 typedef struct {
     int64_t rank, grade;
@@ -23,8 +23,8 @@ typedef struct {
     Found *found;
     size_t found_count, found_capacity;
     size_t rows, tied, contradictions, backwards, forwards, forms, dropped, unjudged;
-    Names strangers, tags;
-    size_t few[FEW_QUERIES]; /* the first strangers that count */
+    Names unjudged_names, tags;
+    size_t few[FEW_QUERIES]; /* the first unjudged queries */
     Hits hits;
     RankOrder order;
 } Result;
@@ -35,7 +35,7 @@ static inline void result_free(Result *result) {
     free(result->starts);
     free(result->counts);
     free(result->found);
-    names_free(&result->strangers);
+    names_free(&result->unjudged_names);
     names_free(&result->tags);
     hits_free(&result->hits);
     rank_order_free(&result->order);
@@ -54,9 +54,9 @@ static inline Outcome result_open(Result *result, const Judged *judged, const Op
     return complete ? DONE : NO_MEMORY;
 }
 
-static inline Outcome meet_stranger(Result *result, Slice id, uint64_t hash, uint8_t marks) {
-    size_t index, before = result->strangers.count;
-    TRY(names_index(&result->strangers, id, hash, &index));
+static inline Outcome add_unjudged(Result *result, Slice id, uint64_t hash, uint8_t marks) {
+    size_t index, before = result->unjudged_names.count;
+    TRY(names_index(&result->unjudged_names, id, hash, &index));
     if (index < before) return AGAIN;
     if (result->judged->only && !(marks & IS_LOOKED_AT)) return DONE;
     result->forms += (marks & IS_FORM) != 0;
@@ -65,14 +65,14 @@ static inline Outcome meet_stranger(Result *result, Slice id, uint64_t hash, uin
     return DONE;
 }
 
-/* Begins a query, whose id is padded: gives its index or STRANGER; AGAIN where the run had it before. */
+/* Begins a query, whose id is padded: gives its index or UNJUDGED; AGAIN if the run had it before. */
 static inline Outcome begin_query(Result *result, Slice id, size_t *query) {
     const Judged *judged = result->judged;
     uint64_t hash = hash_padded(judged->seed, id.at, id.size);
     size_t index = names_find(&judged->queries, id, hash);
     if (index >= judged->count) {
-        *query = STRANGER;
-        return meet_stranger(result, id, hash, index == NOT_FOUND ? 0 : judged->marks[index]);
+        *query = UNJUDGED;
+        return add_unjudged(result, id, hash, index == NOT_FOUND ? 0 : judged->marks[index]);
     }
     if (result->present[index]) return AGAIN;
     result->present[index] = 1;
@@ -91,7 +91,7 @@ static inline Outcome find_hits(Result *result, size_t query, const Rows *rows) 
 }
 
 /* Ranks the hits of a judged query and adds its share to the result. */
-static inline Outcome settle_query(Result *result, size_t query, const Rows *rows) {
+static inline Outcome align_query(Result *result, size_t query, const Rows *rows) {
     Hits *hits = &result->hits;
     Direction direction = {0, false, false};
     bool falling = keys_never_rise(rows);
@@ -111,16 +111,16 @@ static inline Outcome settle_query(Result *result, size_t query, const Rows *row
     return DONE;
 }
 
-/* Ends a query: settles duplicates (a refused one is told in `repeat`), finds and ranks its judged documents. */
+/* Ends a query: resolves duplicates (a rejected one is reported in `repeat`), finds and ranks its judged documents. */
 static inline Outcome end_query(Result *result, size_t query, Rows *rows, Repeat *repeat) {
     result->rows += rows->count;
     TRY(rows_index(rows, result->options.on_duplicate, &result->dropped, repeat));
-    if (repeat->second != 0 || query == STRANGER) return DONE;
+    if (repeat->second != 0 || query == UNJUDGED) return DONE;
     TRY(find_hits(result, query, rows));
-    return settle_query(result, query, rows);
+    return align_query(result, query, rows);
 }
 
-/* Remembers a tag, padded, unless enough are known. */
+/* Records a padded tag, up to a limit. */
 static inline Outcome meet_tag(Result *result, Slice tag) {
     size_t index;
     if (result->tags.count == FEW_TAGS) return DONE;

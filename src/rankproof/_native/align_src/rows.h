@@ -1,4 +1,4 @@
-/* The rows of one query: ids, hashes, ordering keys and ranks, and what becomes of a document that stands twice. */
+/* The rows of one query: ids, hashes, ordering keys and ranks, and the resolution of duplicates. */
 #ifndef RANKPROOF_ROWS_H
 #define RANKPROOF_ROWS_H
 
@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct Rows Rows;
 struct Rows {
-    const char *text; /* where the ids lie, at `at`; padded */
+    const char *text; /* the padded text of the ids, which begin at `at` */
     size_t *at;
     uint32_t *sizes;
     uint64_t *hashes;
@@ -25,7 +25,7 @@ struct Rows {
     uint32_t *slots;
     size_t slots_capacity;
     int slots_bits;
-    Slice (*id_of)(const Rows *rows, size_t index); /* for ids that lie elsewhere, else NULL */
+    Slice (*id_of)(const Rows *rows, size_t index); /* for ids outside `text`, else NULL */
     void *objects;
 };
 
@@ -124,8 +124,8 @@ static inline void rows_compact(Rows *rows) {
     rows->count = kept;
 }
 
-/* Settles one repeat: the first row's place holds whichever of the two stays. */
-static inline void settle_repeat(Rows *rows, Repeat repeat, OnDuplicate policy) {
+/* Resolves one repeat: the first row is replaced if the second is kept. */
+static inline void resolve_repeat(Rows *rows, Repeat repeat, OnDuplicate policy) {
     bool better = policy == KEEP_BEST && rows->keys[repeat.second] > rows->keys[repeat.first];
     if (policy == KEEP_LAST || better) {
         rows->keys[repeat.first] = rows->keys[repeat.second];
@@ -134,7 +134,7 @@ static inline void settle_repeat(Rows *rows, Repeat repeat, OnDuplicate policy) 
     rows->at[repeat.second] = GONE;
 }
 
-/* Makes the rows findable. Under ON_DUPLICATE_ERROR the first repeat is told and the rest left as it is; else repeats go. */
+/* Indexes the rows. Under ON_DUPLICATE_ERROR the first repeat is reported; else repeats are dropped. */
 static inline Outcome rows_index(Rows *rows, OnDuplicate policy, size_t *dropped, Repeat *repeat) {
     *repeat = (Repeat){0, 0};
     size_t gone = 0;
@@ -142,7 +142,7 @@ static inline Outcome rows_index(Rows *rows, OnDuplicate policy, size_t *dropped
     size_t at = slots_fill(rows, 0, repeat);
     if (at == rows->count || policy == ON_DUPLICATE_ERROR) return DONE;
     while (at < rows->count) {
-        settle_repeat(rows, *repeat, policy);
+        resolve_repeat(rows, *repeat, policy);
         gone++;
         at = slots_fill(rows, at + 1, repeat);
     }

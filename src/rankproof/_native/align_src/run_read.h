@@ -1,4 +1,4 @@
-/* Reads a whole run: streaming where each query's lines lie together, grouped where they do not. */
+/* Reads a run: streaming if the lines of each query are adjacent, else grouped. */
 #ifndef RANKPROOF_RUN_READ_H
 #define RANKPROOF_RUN_READ_H
 
@@ -10,19 +10,19 @@ static inline Outcome end_run_groups(RunText *run) {
     TRY(end_groups(run->result, &run->groups, &run->rows, &first));
     if (first.rows.second == 0) return DONE;
     Slice query = name_at(&run->groups.names, first.group);
-    return refuse_duplicate(run, query, run->rows.at[first.rows.first], run->rows.at[first.rows.second]);
+    return reject_duplicate(run, query, run->rows.at[first.rows.first], run->rows.at[first.rows.second]);
 }
 
-/* After a fault: one in a row above it that was not parsed yet is told instead, or else a duplicate above it. */
+/* After a fault: a fault in an earlier row that is not parsed yet is reported instead, or else an earlier duplicate. */
 static inline Outcome first_fault(RunText *run) {
     Fault fault = run->lines->fault;
-    if (strcmp(fault.code, "duplicate") == 0) return REFUSED;
+    if (strcmp(fault.code, "duplicate") == 0) return REJECTED;
     Outcome outcome = parse_pending(run);
-    if (outcome == REFUSED) fault = run->lines->fault;
-    if (outcome != DONE && outcome != REFUSED) return outcome;
+    if (outcome == REJECTED) fault = run->lines->fault;
+    if (outcome != DONE && outcome != REJECTED) return outcome;
     TRY(run->grouped ? end_run_groups(run) : end_current(run));
     run->lines->fault = fault;
-    return REFUSED;
+    return REJECTED;
 }
 
 /* Reads the next block; the text from the current query's first row on stays. */
@@ -38,16 +38,16 @@ static inline Outcome read_every_row(RunText *run) {
     Lines *lines = run->lines;
     while (true) {
         Outcome outcome = cut_lines(lines, 6, take_run_row, take_odd_run_row, parse_pending, run);
-        if (outcome == REFUSED) return first_fault(run);
+        if (outcome == REJECTED) return first_fault(run);
         TRY(outcome);
         if (lines->ended) break;
         TRY(read_on(run));
     }
     TRY(run->grouped ? end_run_groups(run) : end_current(run));
-    return run->result->rows == 0 ? refuse(&lines->fault, "no-rows", 0) : DONE;
+    return run->result->rows == 0 ? reject(&lines->fault, "no-rows", 0) : DONE;
 }
 
-/* Begins again in groups, with the text that was read so far. */
+/* Starts again in groups, with the text read so far. */
 static inline Outcome regroup(RunText *run) {
     Options options = run->options;
     const Judged *judged = run->result->judged;
@@ -61,7 +61,7 @@ static inline Outcome regroup(RunText *run) {
     return read_every_row(run);
 }
 
-/* Reads a run; AGAIN where a query came back and the text before it is gone, so that the stream must be read anew. */
+/* Reads a run; AGAIN if a query occurs again and the text before it is gone, so that the stream must be read again. */
 static inline Outcome read_run(RunText *run) {
     TRY(lines_start(run->lines));
     run->first_line = 1;

@@ -1,8 +1,8 @@
 /* A run from TREC text: query Q0 doc rank score tag.
  *
- * Rows of the current query are gathered while its lines stream by, and settled when the next query begins. Their columns
- * are noted first and turned into hashes and numbers some hundred rows at a time, each in a short loop of its own. Where a query
- * comes back after another one the caller starts again with `grouped`: all text stays, and rows are put in groups at the end. */
+ * Rows of the current query are collected as its lines are read, and aligned when the next query begins. Their columns are
+ * recorded first and parsed into hashes and numbers some hundred rows at a time, each in a short loop of its own. If a query
+ * occurs again after another one, the caller starts again with `grouped`: all text is kept, and rows are grouped at the end. */
 #ifndef RANKPROOF_RUN_TEXT_H
 #define RANKPROOF_RUN_TEXT_H
 
@@ -28,7 +28,7 @@ typedef struct {
     size_t parsed;     /* rows up to this one are parsed, the others pending */
     size_t base;       /* where in the text the row offsets count from */
     size_t first_line; /* number of the line at `base` */
-    size_t query;      /* index of the current query, or STRANGER */
+    size_t query;      /* index of the current query, or UNJUDGED */
     Slice query_id;    /* of the current query, padded; of size 0 before the first row */
     char *query_text, *tag_text;
     size_t query_size, query_capacity, tag_size, tag_capacity;
@@ -60,25 +60,25 @@ static inline size_t line_of_row(const RunText *run, size_t at) {
     return run->first_line + count_line_ends(text, 0, at);
 }
 
-/* Refuses a document that stands twice; `first` and `second` are where its two ids lie, counted from the base. */
-static inline Outcome refuse_duplicate(RunText *run, Slice query, size_t first, size_t second) {
+/* Rejects a document that occurs twice; `first` and `second` are the offsets of its two ids from the base. */
+static inline Outcome reject_duplicate(RunText *run, Slice query, size_t first, size_t second) {
     Fault *fault = &run->lines->fault;
     const char *text = run->lines->buffer.text + run->base;
-    refuse(fault, "duplicate", line_of_row(run, second));
+    reject(fault, "duplicate", line_of_row(run, second));
     fault->first_line = line_of_row(run, first);
     fault->query = query;
     fault->doc = later_column(text + second, 0);
     fault->first_token = later_column(text + first, 2);
     fault->token = later_column(text + second, 2);
-    return REFUSED;
+    return REJECTED;
 }
 
-/* Refuses a row, which is then not among the rows. */
-static Outcome refuse_row(RunText *run, size_t row, const char *code, Slice token) {
-    refuse(&run->lines->fault, code, line_of_row(run, run->rows.at[row]));
+/* Rejects a row, which is then removed from the rows. */
+static Outcome reject_row(RunText *run, size_t row, const char *code, Slice token) {
+    reject(&run->lines->fault, code, line_of_row(run, run->rows.at[row]));
     run->lines->fault.token = token;
     run->rows.count = run->parsed = row;
-    return REFUSED;
+    return REJECTED;
 }
 
 static Outcome odd_score(RunText *run, size_t row, Slice token, double *score) {
@@ -86,7 +86,7 @@ static Outcome odd_score(RunText *run, size_t row, Slice token, double *score) {
     Reading reading = any_score(token, score);
     if (reading == NEEDS_SLOW) TRY(run->slow_number(run->context, token, score));
     if (reading != NOT_A_NUMBER && *score - *score == 0) return DONE;
-    return refuse_row(run, row, "score", token);
+    return reject_row(run, row, "score", token);
 }
 
 ALWAYS_INLINE void parse_ids(RunText *run, const char *text, size_t from, size_t count) {
@@ -114,7 +114,7 @@ ALWAYS_INLINE Outcome parse_rows(RunText *run, const char *text, size_t from, si
         Slice token = {text + run->pending[i].score.at, run->pending[i].score.size};
         double score;
         if (RARELY(!parse_score(token.at, token.size, &score))) TRY(odd_score(run, from + i, token, &score));
-        if (RARELY(options.by_rank && ranks[i] == NO_RANK)) return refuse_row(run, from + i, "rank-text", token);
+        if (RARELY(options.by_rank && ranks[i] == NO_RANK)) return reject_row(run, from + i, "rank-text", token);
         keys[i] = key_of(&options, score, ranks[i]);
     }
     return DONE;
@@ -144,14 +144,14 @@ static Outcome parse_pending(void *context) {
     return DONE;
 }
 
-/* Settles the query whose rows have been gathered. */
+/* Aligns the query whose rows have been collected. */
 static inline Outcome end_current(RunText *run) {
     Repeat repeat;
     if (run->rows.count == 0) return DONE;
     TRY(parse_pending(run));
     run->rows.text = run->lines->buffer.text + run->base;
     TRY(end_query(run->result, run->query, &run->rows, &repeat));
-    if (repeat.second != 0) return refuse_duplicate(run, run->query_id, run->rows.at[repeat.first], run->rows.at[repeat.second]);
+    if (repeat.second != 0) return reject_duplicate(run, run->query_id, run->rows.at[repeat.first], run->rows.at[repeat.second]);
     run->rows.count = run->parsed = 0;
     return DONE;
 }

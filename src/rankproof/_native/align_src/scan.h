@@ -1,4 +1,4 @@
-/* Where columns and lines end: one pass over 64-byte blocks gives a bit for each white-space byte and each line end. */
+/* The ends of columns and lines: one pass over 64-byte blocks gives a bit for each white-space byte and each line ending. */
 #ifndef RANKPROOF_SCAN_H
 #define RANKPROOF_SCAN_H
 

@@ -85,7 +85,7 @@ static inline Outcome table_score(TableText *reader, Slice token, double *score)
     Reading reading = any_score(token, score);
     if (reading == NEEDS_SLOW) TRY(reader->slow_number(reader->context, token, score));
     if (reading != NOT_A_NUMBER && *score - *score == 0) return DONE;
-    return refuse(&reader->lines->fault, "score", reader->lines->line);
+    return reject(&reader->lines->fault, "score", reader->lines->line);
 }
 
 static inline Outcome table_tag(TableText *reader, Slice tag) {
@@ -114,7 +114,7 @@ ALWAYS_INLINE Outcome take_table_judgement(void *context, const char *text, cons
     Table *table = &reader->table;
     TRY(begin_row(reader, column_text(text, columns[0]), column_text(text, columns[2]), false));
     if (!parse_grade(text + columns[3].at, columns[3].size, &table->grades[table->count]))
-        return refuse(&reader->lines->fault, "grade", reader->lines->line);
+        return reject(&reader->lines->fault, "grade", reader->lines->line);
     reader->marked |= is_mark(column_text(text, columns[1]));
     table->count++;
     return DONE;
@@ -181,7 +181,7 @@ static inline Outcome read_table(TableText *reader, bool run) {
         lines->keep = lines->at;
         TRY(lines_read(lines));
     }
-    if (reader->table.count == 0) return refuse(&lines->fault, "no-rows", 0);
+    if (reader->table.count == 0) return reject(&lines->fault, "no-rows", 0);
     return is_grouped(reader) ? DONE : group_table(reader);
 }
 

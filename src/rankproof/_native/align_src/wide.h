@@ -1,4 +1,4 @@
-/* What this machine's vector units can do, found when it runs. */
+/* The vector instructions of this machine, detected at run time. */
 #ifndef RANKPROOF_WIDE_H
 #define RANKPROOF_WIDE_H
 
@@ -16,7 +16,7 @@
 
 enum { LEVEL_PLAIN, LEVEL_SSE2, LEVEL_AVX2, LEVEL_AVX512 };
 
-/* The highest level that the machine has and that is not above the wanted one. */
+/* The highest level of the machine, at most the given one. */
 static inline int level_here(int wanted) {
     int level = LEVEL_PLAIN;
 #ifdef HAS_SSE2
@@ -32,7 +32,7 @@ static inline int level_here(int wanted) {
 }
 
 #ifdef HAS_WIDE
-/* At most 16 digits and perhaps a point among them, as plain_score but in one go; false for any other shape. */
+/* At most 16 digits with at most one point, as plain_score but in one step; false for any other form. */
 TARGET_AVX2 static inline bool wide_score(const char *text, size_t size, double *value) {
     bool negative = *text == '-';
     text += negative;

@@ -1,4 +1,4 @@
-/* Memory that one read leaves for the next, so that reading many small files does not ask the system for pages each time. */
+/* Memory that one read leaves to the next, so that reading many small files does not allocate each time. */
 #ifndef RANKPROOF_WORKSPACE_H
 #define RANKPROOF_WORKSPACE_H
 
@@ -31,14 +31,14 @@ static inline size_t workspace_bytes(const Workspace *space) {
            space->group_of_capacity * sizeof *space->group_of + space->judgements_capacity * sizeof *space->judgements;
 }
 
-/* Takes what is kept, leaving nothing. */
+/* Takes the kept memory. */
 static inline Workspace workspace_take(Workspace *kept) {
     Workspace space = *kept;
     memset(kept, 0, sizeof *kept);
     return space;
 }
 
-/* Keeps the memory instead of what is kept, where it is not too much. */
+/* Keeps this memory instead, unless it is too large. */
 static inline void workspace_leave(Workspace *kept, Workspace *space) {
     if (workspace_bytes(space) > MOST_KEPT) {
         workspace_free(space);
