@@ -240,7 +240,7 @@ def test_a_budget_of_money_needs_prices(
     server: ChatServer, folder: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert judge(server, "--runs", "a.run", "--budget", "money=2", *more) == 2
-    assert "(--price-in, --price-out), or a budget of calls or tokens" in capsys.readouterr().err
+    assert "(--price-in, --price-out), or limit calls or tokens" in capsys.readouterr().err
     assert server.requests == []
     assert judge(server, "--runs", "a.run", "--budget", "money=2", "--price-in", "1", "--price-out", "1", *more) == 0
 
