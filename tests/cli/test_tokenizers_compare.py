@@ -58,7 +58,7 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--lexical", "none"], "there is no system to compare"),
+        (["--lexical", "none"], "there are no systems to compare"),
         (["--lexical", "syllables"], "tokens is syllables"),
         (["--model", "nonsense"], "no model is called nonsense"),
         (["--model", "trained"], "the model trained lacks its source; write trained:FOLDER"),
@@ -90,7 +90,7 @@ def test_a_folder_of_something_else_is_not_replaced(folder: str, tmp_path: Path,
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious.txt").write_text("x")
     assert compared(folder, "--lexical", "words", "-o", str(tmp_path / "mine")) == 2
-    assert "exists and is not a folder of a comparison" in capsys.readouterr().err
+    assert "exists and is not a comparison folder" in capsys.readouterr().err
     assert (tmp_path / "mine" / "precious.txt").read_text() == "x"
 
 

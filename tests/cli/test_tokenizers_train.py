@@ -119,7 +119,7 @@ def test_an_unsuitable_tokenizer_is_refused_before_any_training(tmp_path: Path, 
     told = ("--width", "32", "--depth", "2", "--parameters", "50000", "--characters", "64", "--crops", "2", "--steps", "1")
     assert train(tmp_path, *told, "--tokenizers", "bytes,bpe-4000") == 2
     assert "bpe-4000 of " in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["lessons.json.gz"]
+    assert [path.name for path in tmp_path.iterdir()] == ["training_data.json.gz"]
 
 
 def test_a_partly_written_checkpoint_is_replaced_and_other_folders_are_refused(
@@ -160,16 +160,16 @@ def test_a_folder_of_another_training_config_is_refused(tmp_path: Path, capsys: 
     told = (*SMALL, "--repeats", "1", "--tokenizers", "bytes-4")
     assert train(tmp_path, *told, "--steps", "0") == 0
     assert train(tmp_path, *told, "--steps", "1") == 2
-    assert "was trained by another recipe or on other data; name another folder" in capsys.readouterr().err
+    assert "was trained with another config or on other data; choose another folder" in capsys.readouterr().err
     assert train(tmp_path, *told, "--steps", "0", "--crops", "3") == 2
-    assert "has lessons of other data, another recipe or another seed" in capsys.readouterr().err
+    assert "has training data of another dataset, config or seed" in capsys.readouterr().err
 
 
 def test_training_data_made_on_one_machine_trains_on_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tmp_path, *SMALL, "--data-only") == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["lessons.json.gz"]
+    assert [path.name for path in tmp_path.iterdir()] == ["training_data.json.gz"]
     monkeypatch.setattr("rankproof._tokenizer_lab.training_data.hard_negatives", None)
     assert train(tmp_path, *SMALL, "--steps", "1", "--repeats", "1", "--tokenizers", "bytes-4") == 0
     assert (tmp_path / "bytes-4-1" / "model.safetensors").is_file()
@@ -187,7 +187,7 @@ def test_an_interrupt_leaves_what_is_finished(
     monkeypatch.setattr(training_progress.TrainingProgress, "__call__", stop)
     assert train(tmp_path, *SMALL, "--steps", "1", "--repeats", "3", "--tokenizers", "bytes-4") == 130
     assert "finished checkpoints are saved" in capsys.readouterr().err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes-4-1", "lessons.json.gz", "training.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes-4-1", "training.csv", "training_data.json.gz"]
 
 
 @pytest.mark.parametrize(
@@ -246,13 +246,13 @@ def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
     from rankproof._tokenizer_lab.training_config import TrainingConfig
     from rankproof._tokenizer_lab.training_data import build_training_data
 
-    recipe = TrainingConfig(flops=None, steps=1, parameters=30_000, width=32, depth=2, batch=8, characters=64, crops=1)
-    lessons = build_training_data({"own": read_dataset_or_sample("sample")}, recipe.data_config(holdout=0.5))
+    config = TrainingConfig(flops=None, steps=1, parameters=30_000, width=32, depth=2, batch=8, characters=64, crops=1)
+    training_data = build_training_data({"own": read_dataset_or_sample("sample")}, config.data_config(holdout=0.5))
     repeats = seed_runs(["bytes", "bytes-4"], 2, 5)
-    done = train_series(str(tmp_path), lessons, recipe, repeats, device="cpu", threads=1)
+    done = train_series(str(tmp_path), training_data, config, repeats, device="cpu", threads=1)
     assert [(repeat.kind, repeat.seed) for repeat in done] == [("bytes", 5), ("bytes-4", 5), ("bytes", 6), ("bytes-4", 6)]
     assert [one.metadata["seed"] for one in done.values()] == [5, 5, 6, 6]
-    again = train_series(str(tmp_path), lessons, recipe, repeats, device="cpu", threads=1)
+    again = train_series(str(tmp_path), training_data, config, repeats, device="cpu", threads=1)
     assert [one.digests() for one in again.values()] == [one.digests() for one in done.values()]
 
 

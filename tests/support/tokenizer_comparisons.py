@@ -33,7 +33,7 @@ def entry_of(
     *,
     language: str = "own",
     edits: int = 0,
-    family: SystemFamily = "trial",
+    family: SystemFamily = "trained",
     training: str = "contrastive, 9 steps",
     ms: float = 2.0,
     queries: Sequence[str] | None = None,

@@ -25,7 +25,7 @@ from support.small_datasets import small_dataset
 from support.tokenizer_comparisons import save_tiny_checkpoint
 
 
-def test_a_query_is_left_out_by_its_id_or_by_its_text_and_not_because_another_dataset_has_the_id() -> None:
+def test_training_queries_match_by_text_or_by_id_in_the_same_dataset() -> None:
     queries = Queries([Query("1", "Why  does my hob HUM"), Query("2", "jam"), Query("3", "rice")])
     other = {"data": {"name": "elsewhere", "queries": ["2"], "texts": [text_digest("soup")]}}
     assert training_queries([other], "kitchen", [queries]) == set()
@@ -38,21 +38,21 @@ def test_a_query_is_left_out_by_its_id_or_by_its_text_and_not_because_another_da
 
 
 @pytest.mark.torch
-def test_no_system_is_asked_a_query_that_a_trial_was_trained_on(tmp_path: Path) -> None:
+def test_queries_that_an_encoder_was_trained_on_are_excluded(tmp_path: Path) -> None:
     save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1, queries=["q1", "q3"], name="small")
     save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, queries=["q1", "q3"], name="small")
-    trials = find_trained_systems(str(tmp_path), Memory())
-    plan = ComparisonPlan("small", [*trials.systems, lexical_system("words")], {OWN_LANGUAGE: small_dataset()})
+    trained = find_trained_systems(str(tmp_path), Memory())
+    plan = ComparisonPlan("small", [*trained.systems, lexical_system("words")], {OWN_LANGUAGE: small_dataset()})
     found = compare_tokenizers(plan, RunOptions(cache=tmp_path / "cache"))
     assert [entry.queries for entry in found.entries] == [("q2", "q4")] * 2
     assert [entry.repeats for entry in found.entries] == [2, 1]
     assert found.left_out == 2
-    assert any("2 queries that a trial was trained on are left out" in note for note in found.notes)
+    assert any("2 queries are excluded because an encoder was trained on them" in note for note in found.notes)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("before", ["", "trained:", "bpe:"])
-def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(tmp_path: Path, before: str) -> None:
+def test_queries_that_a_given_checkpoint_was_trained_on_are_excluded(tmp_path: Path, before: str) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", "bpe-300", 1, queries=["q1", "q3"], name="small")
     plan = ComparisonPlan(
         "small",
@@ -65,10 +65,10 @@ def test_a_checkpoint_that_is_named_is_not_asked_what_it_was_trained_on_either(t
 
 
 @pytest.mark.torch
-def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_path: Path) -> None:
+def test_training_on_every_query_is_an_error(tmp_path: Path) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", "bytes", 1, queries=["q1", "q2", "q3", "q4"], name="small")
     twice = unique_names([encoder_system(str(folder), Memory())] * 2)
-    with pytest.raises(UsageError, match="no query is left"):
+    with pytest.raises(UsageError, match="no queries left"):
         compare_tokenizers(
             ComparisonPlan("small", twice[1:], {OWN_LANGUAGE: small_dataset()}), RunOptions(cache=tmp_path / "cache")
         )
@@ -78,7 +78,7 @@ def test_where_a_trial_was_trained_on_every_query_there_is_no_comparison(tmp_pat
 @pytest.mark.parametrize(
     ("taught", "asked"), [("small", "de"), ("small-de", OWN_LANGUAGE), ("small-de", "zh"), ("small", "own+zh")]
 )
-def test_a_query_that_was_taught_in_one_language_is_asked_in_none(tmp_path: Path, taught: str, asked: str) -> None:
+def test_a_query_trained_on_in_one_language_is_excluded_in_all(tmp_path: Path, taught: str, asked: str) -> None:
     folder = save_tiny_checkpoint(
         tmp_path / "one", "bytes", 1, queries=["q1", "q3"], name=taught, texts=[text_digest("something else")]
     )
@@ -90,7 +90,7 @@ def test_a_query_that_was_taught_in_one_language_is_asked_in_none(tmp_path: Path
 
 
 @pytest.mark.torch
-def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+def test_truncated_weights_are_an_error_before_any_search(tmp_path: Path) -> None:
     weights = save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     for open_it in (
@@ -102,14 +102,14 @@ def test_weights_that_are_cut_are_refused_before_anything_is_asked(tmp_path: Pat
 
 
 @pytest.mark.torch
-def test_what_a_killed_training_left_is_no_checkpoint(tmp_path: Path) -> None:
+def test_an_interrupted_training_leaves_no_checkpoint(tmp_path: Path) -> None:
     for name in ("bytes-1", ".unfinished-bytes-1"):
         save_tiny_checkpoint(tmp_path / name, "bytes", 1)
     assert [one.name for one in find_trained_systems(str(tmp_path), Memory()).systems] == ["bytes"]
 
 
 @pytest.mark.torch
-def test_repeats_that_differ_in_more_than_their_seed_are_refused(tmp_path: Path) -> None:
+def test_repeats_that_differ_in_more_than_their_seed_are_an_error(tmp_path: Path) -> None:
     save_tiny_checkpoint(tmp_path / "bytes-1", "bytes", 1)
     save_tiny_checkpoint(tmp_path / "bytes-2", "bytes", 2, documents=7)
     with pytest.raises(UsageError, match="differ in more than their seed"):
@@ -122,7 +122,7 @@ def test_repeats_that_differ_in_more_than_their_seed_are_refused(tmp_path: Path)
         find_trained_systems(str(tmp_path / "nowhere"), Memory())
 
 
-def test_documents_are_encoded_once_whatever_is_asked(tmp_path: Path) -> None:
+def test_documents_are_encoded_once_for_all_conditions(tmp_path: Path) -> None:
     labels: list[str] = []
 
     def hear(label: str, done: int, total: int) -> None:
@@ -134,11 +134,11 @@ def test_documents_are_encoded_once_whatever_is_asked(tmp_path: Path) -> None:
     assert labels == ["own, 0 edits: encoding passages"]
 
 
-def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
+def test_a_language_without_a_stemmer_uses_words() -> None:
     stems = lexical_system("stems")
     assert stems.stages("th")["BM25 stems"] == lexical_system("words").stages("th")["BM25 words"]
     assert stems.stages("de")["BM25 stems"] != stems.stages(OWN_LANGUAGE)["BM25 stems"]
-    note = "BM25 stems: no stemmer for th, zh, where it takes words as they stand"
+    note = "BM25 stems: no stemmer for th, zh: words are not stemmed there"
     assert missing_stemmer_notes(
         [lexical_system("words"), stems, lexical_system("characters-4")], [OWN_LANGUAGE, "th", "zh"]
     ) == [note]
@@ -146,7 +146,7 @@ def test_stems_fall_back_to_words_where_a_language_has_no_stemmer() -> None:
 
 
 @pytest.mark.torch
-def test_a_system_is_called_by_what_stands_before_its_source_and_the_last_part_of_it(tmp_path: Path) -> None:
+def test_a_system_is_named_by_its_prefix_and_its_folder(tmp_path: Path) -> None:
     for name in ("a", "b"):
         save_tiny_checkpoint(tmp_path / name, "bpe-300", 1)
     specs = (f"bpe:{tmp_path / 'a'}", f"trained:{tmp_path / 'b'}", str(tmp_path / "a"), "wordllama", "byt5:google/byt5-small")
@@ -165,10 +165,10 @@ def test_two_systems_never_share_a_name() -> None:
 
 
 @pytest.mark.parametrize("measures", [["NumRet"], ["RR", "NumRet"], ["GMAP"]])
-def test_measures_that_are_no_means_are_refused(measures: list[str]) -> None:
+def test_measures_that_are_not_means_are_an_error(measures: list[str]) -> None:
     with pytest.raises(UsageError):
         requested_measures(measures)
 
 
-def test_the_first_measure_asked_for_is_the_main_one() -> None:
+def test_the_first_requested_measure_is_the_main_one() -> None:
     assert requested_measures(["RR@10", "nDCG@5"])[:3] == ["RR@10", "nDCG@5", "R@1"]

@@ -17,7 +17,7 @@ from support.small_datasets import payloads
 from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparison
 
 
-def test_the_csv_has_the_columns_that_were_asked_for_and_their_numbers() -> None:
+def test_the_csv_has_the_requested_columns() -> None:
     comparison = wide_comparison(["a", "b"], edits=1)
     rows = list(csv.DictReader(io.StringIO(comparison_csv(comparison))))
     assert len(rows) == 4
@@ -30,7 +30,7 @@ def test_the_csv_has_the_columns_that_were_asked_for_and_their_numbers() -> None
     assert float(rows[2]["change_pp"]) == pytest.approx(100 * (comparison.entries[2].mean("nDCG@10") - first.mean("nDCG@10")))
 
 
-def test_what_was_counted_stands_under_its_name_in_the_csv() -> None:
+def test_the_csv_has_the_token_counts() -> None:
     (row,) = csv.DictReader(io.StringIO(comparison_csv(comparison_of([entry_of("one", [[0.2, 0.4, 0.9], [0.4, 0.6, 0.8]])]))))
     wanted = {
         "tokens_document_mean": 100.5,
@@ -69,8 +69,8 @@ def test_hostile_names_and_ids_are_harmless_in_every_file(tmp_path: Path) -> Non
         rows = list(csv.reader((Path(path) / name).read_text().splitlines()))
         assert len({len(row) for row in rows}) == 1
         assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
-    told = json.loads((Path(path) / "comparison.json").read_text())
-    assert [one["system"] for one in told["systems"]] == [entry.system for entry in entries]
+    document = json.loads((Path(path) / "comparison.json").read_text())
+    assert [one["system"] for one in document["systems"]] == [entry.system for entry in entries]
     assert "\u202e" not in (Path(path) / "comparison.json").read_text()
 
 
@@ -87,11 +87,11 @@ def test_a_comparison_is_replaced_and_anything_else_is_not(tmp_path: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="exists and is not a folder of a comparison"):
+    with pytest.raises(UsageError, match="exists and is not a comparison folder"):
         save_comparison(comparison, other, conclusion="")
 
 
-def test_the_document_has_every_pair_of_trained_systems_under_every_condition() -> None:
-    told = json.loads(comparison_json(wide_comparison(["a", "b", "c", "blank"], languages=["own", "de"], edits=1)))
-    assert len(told["pairs"]) == 3 * 4
-    assert told["format"].startswith("rankproof")
+def test_the_json_has_every_pair_of_trained_systems_under_every_condition() -> None:
+    document = json.loads(comparison_json(wide_comparison(["a", "b", "c", "blank"], languages=["own", "de"], edits=1)))
+    assert len(document["pairs"]) == 3 * 4
+    assert document["format"].startswith("rankproof")

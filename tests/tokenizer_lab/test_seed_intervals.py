@@ -12,15 +12,15 @@ from rankproof._tokenizer_lab.comparison import ValueMatrix, compute_differences
 from rankproof._tokenizer_lab.measured import widen_interval
 
 
-def test_one_training_each_leaves_the_interval_over_queries_as_it_is() -> None:
+def test_a_single_training_keeps_the_interval_over_queries() -> None:
     assert widen_interval((0.1, 0.3), 0.2, np.array([0.2])) == pytest.approx((0.1, 0.3), abs=1e-15)
 
 
-def test_no_interval_over_queries_is_none_at_all() -> None:
+def test_without_an_interval_over_queries_there_is_none() -> None:
     assert widen_interval(None, 0.2, np.array([0.1, 0.3])) is None
 
 
-def test_the_spread_of_repeats_joins_as_the_side_of_a_right_angle() -> None:
+def test_half_widths_add_in_squares() -> None:
     means = np.array([0.1, 0.2, 0.3])
     side = stats.t.ppf(0.975, 2) * means.std(ddof=1) / math.sqrt(3)
     low, high = widen_interval((0.15, 0.3), 0.2, means) or (0.0, 0.0)
@@ -35,7 +35,7 @@ def test_two_systems_have_welchs_degrees_of_freedom() -> None:
 
 
 @pytest.mark.parametrize(("repeats", "spread"), [((3, 3), 0.0), ((3, 3), 0.02), ((3, 1), 0.0), ((2, 2), 0.02)])
-def test_two_tokenizers_that_are_alike_are_rarely_told_apart(repeats: tuple[int, int], spread: float) -> None:
+def test_equal_tokenizers_rarely_differ_significantly(repeats: tuple[int, int], spread: float) -> None:
     """A system of one training has no chance in it here: it is BM25's part."""
     random = np.random.default_rng(5)
     false, draws = 0, 200

@@ -30,7 +30,7 @@ def test_tokens_are_counted_as_the_layers_see_them(tmp_path: Path, kind: str, to
 
 @pytest.mark.torch
 @pytest.mark.parametrize("kind", ["bytes", "bpe-300", "wordpiece-300"])
-def test_capitals_are_counted_as_the_net_reads_them(tmp_path: Path, kind: str) -> None:
+def test_capitals_are_counted_in_lower_case(tmp_path: Path, kind: str) -> None:
     folder = save_tiny_checkpoint(tmp_path / "one", kind, 1)
     stage = encoder_system(str(folder), Memory()).stages(OWN_LANGUAGE)["one"]
     counts = document_counts(stage, small_dataset().corpus)
@@ -40,7 +40,7 @@ def test_capitals_are_counted_as_the_net_reads_them(tmp_path: Path, kind: str) -
     assert small.query_tokens.mean < (13 if kind == "bytes" else 9)
 
 
-def test_of_canines_characters_the_deep_layers_see_one_in_four_and_of_byt5s_bytes_each() -> None:
+def test_the_deep_layers_have_a_position_per_4_characters_for_canine_and_per_byte_for_byt5() -> None:
     for model, read in ((Canine("./none", max_tokens=8), [1, 2, 2]), (ByT5("./none", max_tokens=8), [2, 7, 8])):
         counter = model_counter(model)
         found = counter.read(["a", "abcdéf"[:5], "abcdefghijkl"])
@@ -68,7 +68,7 @@ class CutsAtFour:
         return {}
 
 
-def test_tokens_of_texts_that_a_model_cuts_are_not_told() -> None:
+def test_token_counts_of_truncated_texts_are_unknown() -> None:
     counter = model_counter(CutsAtFour())  # type: ignore[arg-type]
     whole, read = counter.tokens(["one two", "one two three four"]), counter.read(["one two three four five"])
     assert whole is not None
@@ -77,7 +77,7 @@ def test_tokens_of_texts_that_a_model_cuts_are_not_told() -> None:
     assert counter.tokens(["one two", "one two three four five"]) is None
 
 
-def test_terms_that_no_document_has_are_unknown_to_bm25() -> None:
+def test_terms_in_no_document_are_unknown() -> None:
     stage = lexical_system("words").stages(OWN_LANGUAGE)["BM25 words"]
     counts = document_counts(stage, small_dataset().corpus).with_queries(["the dough the xyzzy"], {})
     assert counts.unknown == 0.25

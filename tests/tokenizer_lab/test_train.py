@@ -25,24 +25,24 @@ TINY = TrainingConfig(flops=None, steps=3, parameters=80_000, batch=8, character
 
 
 @pytest.fixture(scope="module")
-def lessons() -> TrainingData:
+def training_data() -> TrainingData:
     return build_training_data(
         {"own": read_dataset_or_sample("sample")}, TrainingDataConfig(holdout=0.5, crops=4, characters=64, negatives=3)
     )
 
 
-def trained(lessons: TrainingData, kind: str, recipe: TrainingConfig, seed: int = 1, **more: Any) -> Any:
+def trained(training_data: TrainingData, kind: str, config: TrainingConfig, seed: int = 1, **more: Any) -> Any:
     pytest.importorskip("torch", reason="the extra torch is not installed")
     from rankproof._tokenizer_lab.train import train
 
-    return train(tokenize_data(lessons, kind, recipe), seed=seed, device="cpu", threads=1, **more)
+    return train(tokenize_data(training_data, kind, config), seed=seed, device="cpu", threads=1, **more)
 
 
-def steps_of(lessons: TrainingData, kind: str, seed: int) -> list[Batch]:
+def steps_of(training_data: TrainingData, kind: str, seed: int) -> list[Batch]:
     """The steps of a training, as its budget has them."""
-    made = tokenize_data(lessons, kind, TINY)
-    recipe = replace(TINY, steps=20)
-    return plan_steps(batches(made.lessons, recipe, seed), recipe, made.shape, made.queries, made.documents)[0]
+    made = tokenize_data(training_data, kind, TINY)
+    config = replace(TINY, steps=20)
+    return plan_steps(batches(made.training_data, config, seed), config, made.shape, made.queries, made.documents)[0]
 
 
 def are_alike(one: list[Batch], other: list[Batch]) -> bool:
@@ -50,26 +50,26 @@ def are_alike(one: list[Batch], other: list[Batch]) -> bool:
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def test_the_seed_decides_which_pairs_are_seen_and_the_tokenizer_has_no_say(lessons: TrainingData) -> None:
-    first = steps_of(lessons, "bytes", 1)
+def test_the_batches_depend_on_the_seed_and_not_on_the_tokenizer(training_data: TrainingData) -> None:
+    first = steps_of(training_data, "bytes", 1)
     assert len(first) == 20
-    assert all(are_alike(first, steps_of(lessons, kind, 1)) for kind in KINDS)
-    assert not are_alike(first, steps_of(lessons, "bytes", 2))
+    assert all(are_alike(first, steps_of(training_data, kind, 1)) for kind in KINDS)
+    assert not are_alike(first, steps_of(training_data, "bytes", 2))
 
 
-def test_a_batch_has_its_share_of_judged_pairs_and_every_pair_comes_before_any_comes_again(lessons: TrainingData) -> None:
-    steps = list(islice(batches(lessons, replace(TINY, judged_share=0.5), 1), 3 * lessons.judged_count // 4))
-    assert all((batch.pairs < lessons.judged_count).sum() == 4 for batch in steps)
-    counts = np.bincount(np.concatenate([batch.pairs for batch in steps]), minlength=len(lessons.queries))
-    assert set(counts[: lessons.judged_count]) <= {2, 3}
-    assert counts[lessons.judged_count :].max() - counts[lessons.judged_count :].min() <= 1
+def test_a_batch_has_its_share_of_judged_pairs_and_epochs_have_every_pair_once(training_data: TrainingData) -> None:
+    steps = list(islice(batches(training_data, replace(TINY, judged_share=0.5), 1), 3 * training_data.judged_count // 4))
+    assert all((batch.pairs < training_data.judged_count).sum() == 4 for batch in steps)
+    counts = np.bincount(np.concatenate([batch.pairs for batch in steps]), minlength=len(training_data.queries))
+    assert set(counts[: training_data.judged_count]) <= {2, 3}
+    assert counts[training_data.judged_count :].max() - counts[training_data.judged_count :].min() <= 1
 
 
-def test_negatives_of_a_step_are_hard_ones_of_their_pair(lessons: TrainingData) -> None:
-    for batch in islice(batches(lessons, TINY, 1), 30):
+def test_negatives_of_a_step_are_hard_negatives_of_their_pair(training_data: TrainingData) -> None:
+    for batch in islice(batches(training_data, TINY, 1), 30):
         for pair, positive, negative in zip(batch.pairs, batch.positives, batch.negatives, strict=True):
-            assert positive == lessons.positives[pair]
-            assert negative in lessons.negatives[pair] or (lessons.negatives[pair] < 0).all()
+            assert positive == training_data.positives[pair]
+            assert negative in training_data.negatives[pair] or (training_data.negatives[pair] < 0).all()
 
 
 def test_without_crops_or_judged_pairs_a_batch_is_all_of_the_other() -> None:
@@ -79,7 +79,7 @@ def test_without_crops_or_judged_pairs_a_batch_is_all_of_the_other() -> None:
     assert len(next(batches(crops, TINY, 1)).pairs) == TINY.batch
 
 
-def test_texts_are_cut_before_they_are_tokens_and_padded_with_0() -> None:
+def test_texts_are_truncated_before_tokenization_and_padded_with_0() -> None:
     table = tokenize_texts(ByteTokenizer("bytes"), ["abc", "x" * 100, ""], 40)
     assert table.lengths.tolist() == [3, 40, 0]
     assert table.ids.shape == (3, 64)
@@ -90,39 +90,39 @@ def test_texts_are_cut_before_they_are_tokens_and_padded_with_0() -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_seed_gives_the_same_bits(lessons: TrainingData, kind: str, architecture: Architecture) -> None:
-    recipe = replace(TINY, architecture=architecture)
-    one, again, other = (trained(lessons, kind, recipe, seed).net.state_dict() for seed in (1, 1, 2))
+def test_the_same_seed_gives_the_same_bits(training_data: TrainingData, kind: str, architecture: Architecture) -> None:
+    config = replace(TINY, architecture=architecture)
+    one, again, other = (trained(training_data, kind, config, seed).net.state_dict() for seed in (1, 1, 2))
     assert all(np.array_equal(one[name].numpy(), again[name].numpy()) for name in one)
     assert any(not np.array_equal(one[name].numpy(), other[name].numpy()) for name in one)
 
 
 @pytest.mark.torch
-def test_a_budget_of_operations_is_kept_and_gives_finer_tokens_fewer_steps(lessons: TrainingData) -> None:
-    recipe = replace(TINY, steps=None, flops=3e9)
-    cards = {kind: trained(lessons, kind, recipe).metadata for kind in ("bytes", "bpe-300")}
-    assert cards["bytes"]["steps"] < cards["bpe-300"]["steps"]
-    assert all(0.7 * 3e9 < card["flops"] <= 3e9 for card in cards.values())
-    assert all(card["examples"] == card["steps"] * TINY.batch for card in cards.values())
+def test_a_flops_budget_is_kept_and_finer_tokens_get_fewer_steps(training_data: TrainingData) -> None:
+    config = replace(TINY, steps=None, flops=3e9)
+    metadata = {kind: trained(training_data, kind, config).metadata for kind in ("bytes", "bpe-300")}
+    assert metadata["bytes"]["steps"] < metadata["bpe-300"]["steps"]
+    assert all(0.7 * 3e9 < each["flops"] <= 3e9 for each in metadata.values())
+    assert all(each["examples"] == each["steps"] * TINY.batch for each in metadata.values())
 
 
-def test_operations_are_three_passes_over_what_the_steps_read(lessons: TrainingData) -> None:
-    made = tokenize_data(lessons, "bytes", TINY)
-    steps, spent = plan_steps(batches(lessons, TINY, 1), TINY, made.shape, made.queries, made.documents)
+def test_flops_are_three_passes_over_the_tokens_of_the_steps(training_data: TrainingData) -> None:
+    made = tokenize_data(training_data, "bytes", TINY)
+    steps, spent = plan_steps(batches(training_data, TINY, 1), TINY, made.shape, made.queries, made.documents)
     read = [made.queries.lengths[batch.pairs] for batch in steps]
     read += [made.documents.lengths[rows] for batch in steps for rows in (batch.positives, batch.negatives)]
     assert len(steps) == TINY.steps
     assert spent == pytest.approx(3 * forward_flops(made.shape, np.concatenate(read)))
 
 
-def test_a_tokenizer_is_trained_on_the_documents_alone_as_the_net_reads_them(lessons: TrainingData) -> None:
-    texts = [text[: TINY.characters].lower() for text in lessons.documents]
-    assert texts != list(lessons.documents)
+def test_a_tokenizer_is_trained_only_on_the_documents(training_data: TrainingData) -> None:
+    texts = [text[: TINY.characters].lower() for text in training_data.documents]
+    assert texts != list(training_data.documents)
     for kind in TRAINED:
-        assert tokenize_data(lessons, kind, TINY).tokenizer == train_tokenizer(kind, texts)
+        assert tokenize_data(training_data, kind, TINY).tokenizer == train_tokenizer(kind, texts)
 
 
-def test_the_learning_rate_rises_in_a_line_and_falls_by_half_a_cosine() -> None:
+def test_the_learning_rate_has_a_linear_warm_up_and_cosine_decay() -> None:
     paces = [learning_rate_factor(step, 20, 0.2) for step in range(20)]
     assert paces[:4] == [0.25, 0.5, 0.75, 1.0]
     assert paces[4:12:4] == pytest.approx([1.0, (2 + 2**0.5) / 4])
@@ -132,23 +132,23 @@ def test_the_learning_rate_rises_in_a_line_and_falls_by_half_a_cosine() -> None:
 
 
 @pytest.mark.torch
-def test_gradients_are_no_longer_than_the_clip(lessons: TrainingData) -> None:
+def test_gradients_are_clipped(training_data: TrainingData) -> None:
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
-    net = trained(lessons, "bytes", replace(TINY, steps=1, clip=0.001)).net
+    net = trained(training_data, "bytes", replace(TINY, steps=1, clip=0.001)).net
     length = torch.stack([values.grad.norm() for values in net.parameters()]).norm()
     assert float(length) == pytest.approx(0.001, rel=1e-3)
 
 
 @pytest.mark.torch
-def test_of_two_budgets_the_one_that_ends_sooner_counts(lessons: TrainingData) -> None:
-    both = [trained(lessons, "bytes-4", replace(TINY, steps=steps, flops=4e9)).metadata["steps"] for steps in (2, 1000)]
+def test_of_two_budgets_the_one_that_ends_sooner_counts(training_data: TrainingData) -> None:
+    both = [trained(training_data, "bytes-4", replace(TINY, steps=steps, flops=4e9)).metadata["steps"] for steps in (2, 1000)]
     assert both[0] == 2
     assert 2 < both[1] < 1000
 
 
 @pytest.mark.torch
-def test_no_steps_leave_the_weights_as_they_were_drawn(lessons: TrainingData) -> None:
-    found = trained(lessons, "bytes", replace(TINY, steps=0))
+def test_zero_steps_keep_the_initial_weights(training_data: TrainingData) -> None:
+    found = trained(training_data, "bytes", replace(TINY, steps=0))
     from rankproof.models._trained.encoder import initialise_network
 
     fresh = initialise_network(found.shape, 1).state_dict()
@@ -158,18 +158,25 @@ def test_no_steps_leave_the_weights_as_they_were_drawn(lessons: TrainingData) ->
 
 
 @pytest.mark.torch
-def test_the_card_says_what_was_taught(lessons: TrainingData) -> None:
+def test_the_metadata_has_the_training_data(training_data: TrainingData) -> None:
     heard: list[tuple[int, int]] = []
-    card = trained(lessons, "bytes", TINY, progress=lambda step, steps, loss, rate: heard.append((step, steps))).metadata
+    metadata = trained(
+        training_data, "bytes", TINY, progress=lambda step, steps, loss, rate: heard.append((step, steps))
+    ).metadata
     assert heard == [(1, 3), (3, 3)]
-    assert [step for step, _ in card["losses"]] == [1, 3]
-    assert card["data"]["queries"] == list(lessons.ids)
-    assert len(card["data"]["texts"]) == len(set(lessons.queries[: lessons.judged_count]))
-    assert (card["trained"], card["steps"], card["seed"], card["training_config"]) == (True, 3, 1, TINY.describe())
+    assert [step for step, _ in metadata["losses"]] == [1, 3]
+    assert metadata["data"]["queries"] == list(training_data.ids)
+    assert len(metadata["data"]["texts"]) == len(set(training_data.queries[: training_data.judged_count]))
+    assert (metadata["trained"], metadata["steps"], metadata["seed"], metadata["training_config"]) == (
+        True,
+        3,
+        1,
+        TINY.describe(),
+    )
 
 
 @pytest.mark.torch
-def test_a_candidate_that_answers_too_does_not_count() -> None:
+def test_other_relevant_candidates_are_masked() -> None:
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
     from rankproof._tokenizer_lab.train import contrastive_loss
 
@@ -183,10 +190,10 @@ def test_a_candidate_that_answers_too_does_not_count() -> None:
 
 
 @pytest.mark.torch
-def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: TrainingData) -> None:
+def test_a_loss_that_is_not_finite_is_an_error(training_data: TrainingData) -> None:
     with pytest.raises(ExternalError, match=r"the loss is .*lower --learning-rate"):
         trained(
-            lessons,
+            training_data,
             "bytes",
             replace(TINY, steps=40, learning_rate=1.0, clip=1e6, temperature=0.001, weight_decay=10.0, warmup=0.0),
         )
@@ -214,6 +221,6 @@ def test_a_loss_that_is_no_number_is_told_with_a_fix(lessons: TrainingData) -> N
         {"characters": 2},
     ],
 )
-def test_a_recipe_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_invalid_config_is_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         TrainingConfig(**wrong)

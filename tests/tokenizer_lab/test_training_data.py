@@ -50,7 +50,7 @@ def sample() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def lessons(sample: Dataset) -> TrainingData:
+def training_data(sample: Dataset) -> TrainingData:
     return build_training_data({"own": sample}, HALF)
 
 
@@ -61,27 +61,29 @@ def collection(name: str, split: str) -> tuple[str, Dataset]:
     return str(folder), read_dataset_or_sample(str(folder), split)
 
 
-def test_lessons_are_the_same_whenever_made(sample: Dataset, lessons: TrainingData) -> None:
-    assert build_training_data({"own": sample}, HALF).digest == lessons.digest
-    assert build_training_data({"own": sample}, replace(HALF, seed=2)).digest != lessons.digest
+def test_training_data_are_deterministic(sample: Dataset, training_data: TrainingData) -> None:
+    assert build_training_data({"own": sample}, HALF).digest == training_data.digest
+    assert build_training_data({"own": sample}, replace(HALF, seed=2)).digest != training_data.digest
 
 
-def test_judged_pairs_come_first_and_crops_are_pieces_of_their_document(sample: Dataset, lessons: TrainingData) -> None:
-    texts = {sample.queries[query].text for query in lessons.ids}
-    assert set(lessons.queries[: lessons.judged_count]) == texts
-    crops = range(lessons.judged_count, len(lessons.queries))
-    assert len(crops) > 3 * len(lessons.documents)
-    assert all(lessons.queries[at] in lessons.documents[lessons.positives[at]] for at in crops)
-    assert all(4 <= len(lessons.queries[at].split()) <= 16 for at in crops)
+def test_judged_pairs_come_first_and_crops_are_pieces_of_their_document(sample: Dataset, training_data: TrainingData) -> None:
+    texts = {sample.queries[query].text for query in training_data.ids}
+    assert set(training_data.queries[: training_data.judged_count]) == texts
+    crops = range(training_data.judged_count, len(training_data.queries))
+    assert len(crops) > 3 * len(training_data.documents)
+    assert all(training_data.queries[at] in training_data.documents[training_data.positives[at]] for at in crops)
+    assert all(4 <= len(training_data.queries[at].split()) <= 16 for at in crops)
 
 
-def test_negatives_are_never_relevant_and_none_comes_twice(lessons: TrainingData) -> None:
-    for negatives, relevant, positive in zip(lessons.negatives, lessons.relevant, lessons.positives, strict=True):
+def test_negatives_are_never_relevant_and_unique(training_data: TrainingData) -> None:
+    for negatives, relevant, positive in zip(
+        training_data.negatives, training_data.relevant, training_data.positives, strict=True
+    ):
         there = negatives[negatives >= 0].tolist()
         assert positive in relevant
         assert not set(there) & set(relevant[relevant >= 0].tolist())
         assert len(set(there)) == len(there)
-    assert (lessons.negatives >= 0).mean() > 0.9
+    assert (training_data.negatives >= 0).mean() > 0.9
 
 
 def test_negatives_are_what_bm25_finds_best_first() -> None:
@@ -92,22 +94,22 @@ def test_negatives_are_what_bm25_finds_best_first() -> None:
 
 
 @pytest.mark.parametrize("text", [THAI, CHINESE])
-def test_negatives_are_found_where_words_are_not_set_apart(text: str) -> None:
+def test_negatives_are_found_in_scripts_without_spaces(text: str) -> None:
     (found,) = hard_negatives({0: text[:40], 1: text[40:], 2: "other"}, [text[10:20]], [frozenset({2})], 3)
     assert found[0] == 0
 
 
-def test_relevant_rows_are_the_judged_documents(sample: Dataset, lessons: TrainingData) -> None:
+def test_relevant_rows_are_the_judged_documents(sample: Dataset, training_data: TrainingData) -> None:
     from rankproof.stages._fields import passage_text
 
-    for at, query in enumerate(lessons.queries[: lessons.judged_count]):
-        ids = [one for one in lessons.ids if sample.queries[one].text == query]
+    for at, query in enumerate(training_data.queries[: training_data.judged_count]):
+        ids = [one for one in training_data.ids if sample.queries[one].text == query]
         wanted = {
             passage_text(sample.corpus[doc], ("title", "text"))[:512].strip()
             for one in ids
             for doc in relevant_documents(sample.qrels)[one]
         }
-        assert {lessons.documents[row] for row in lessons.relevant[at] if row >= 0} == wanted
+        assert {training_data.documents[row] for row in training_data.relevant[at] if row >= 0} == wanted
 
 
 @given(
@@ -115,7 +117,7 @@ def test_relevant_rows_are_the_judged_documents(sample: Dataset, lessons: Traini
     st.floats(0.1, 0.9),
     st.integers(0, 5),
 )
-def test_a_hold_out_shares_no_document_with_what_is_kept(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> None:
+def test_held_out_and_training_queries_share_no_document(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> None:
     try:
         kept = training_split(relevant, share, seed)
     except UsageError:
@@ -139,40 +141,40 @@ def grouped(relevant: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
     return groups
 
 
-def test_a_hold_out_that_leaves_nothing_is_refused() -> None:
+def test_a_hold_out_that_leaves_no_queries_is_an_error() -> None:
     with pytest.raises(UsageError, match="leaves no query to test"):
         training_split({"a": frozenset("x"), "b": frozenset("x")}, 0.5, 1)
     assert training_split({"a": frozenset("x"), "b": frozenset("x")}, 0, 1).keys() == {"a", "b"}
 
 
-def test_a_document_that_is_there_twice_is_not_both_held_out_and_taught() -> None:
+def test_a_duplicate_document_is_not_both_held_out_and_trained_on() -> None:
     corpus = Corpus(Document(id=f"{copy}{at}", text=f"paragraph number {at} about {at * 7}") for at in range(20) for copy in "ab")
     queries = Queries(Query(id=f"{copy}{at}", text=f"{copy} asks about {at * 7}") for at in range(20) for copy in "ab")
     qrels = Qrels.from_dict({query: {query: 1} for query in queries})
-    taught = set(build_training_data({"own": Dataset("twins", corpus, queries, qrels)}, HALF).ids)
-    assert 0 < len(taught) < 40
-    assert {query[1:] for query in taught}.isdisjoint(query[1:] for query in queries if query not in taught)
+    trained_on = set(build_training_data({"own": Dataset("twins", corpus, queries, qrels)}, HALF).ids)
+    assert 0 < len(trained_on) < 40
+    assert {query[1:] for query in trained_on}.isdisjoint(query[1:] for query in queries if query not in trained_on)
 
 
-def test_held_out_queries_are_in_no_lesson(sample: Dataset, lessons: TrainingData) -> None:
-    held = set(relevant_documents(sample.qrels)) - set(lessons.ids)
+def test_held_out_queries_are_not_in_the_training_data(sample: Dataset, training_data: TrainingData) -> None:
+    held = set(relevant_documents(sample.qrels)) - set(training_data.ids)
     assert 20 <= len(held) <= 100
-    taught = {text_digest(text) for text in lessons.queries}
-    assert not taught & {text_digest(sample.queries[query].text) for query in held}
+    trained_on = {text_digest(text) for text in training_data.queries}
+    assert not trained_on & {text_digest(sample.queries[query].text) for query in held}
 
 
 @pytest.mark.parametrize(("name", "split"), [("scifact", "train"), ("cosqa", "dev")])
-def test_no_query_of_another_split_is_ever_taught(name: str, split: str) -> None:
+def test_no_query_of_another_split_is_trained_on(name: str, split: str) -> None:
     folder, dataset = collection(name, split)
     tested = read_dataset_or_sample(folder, "test")
     made = build_training_data({"own": dataset}, TrainingDataConfig(crops=1), find_other_split_queries(folder, split=split))
     assert len(made.ids) > 400
     assert not set(made.ids) & set(tested.qrels)
-    taught = {text_digest(text) for text in made.queries}
-    assert not taught & {text_digest(tested.queries[query].text) for query in tested.qrels}
+    trained_on = {text_digest(text) for text in made.queries}
+    assert not trained_on & {text_digest(tested.queries[query].text) for query in tested.qrels}
 
 
-def test_a_query_of_another_split_is_left_out_by_id_by_text_and_as_a_crop() -> None:
+def test_a_query_of_another_split_is_excluded_by_id_text_and_crop() -> None:
     dataset = small_dataset()
     plain = build_training_data({"own": dataset}, TrainingDataConfig(crops=2))
     assert plain.ids == ("q1", "q2", "q3", "q4")
@@ -194,7 +196,7 @@ def in_two_splits(folder: Path, train: str, test: str) -> str:
     return str(folder)
 
 
-def test_another_split_that_cannot_be_read_is_refused_for_its_queries_might_be_taught(tmp_path: Path) -> None:
+def test_an_unreadable_split_is_an_error(tmp_path: Path) -> None:
     folder = in_two_splits(tmp_path, "0123", "01")
     assert find_other_split_queries(folder, split="train").ids == {"q0", "q1"}
     with open(tmp_path / "qrels.test.tsv", "a", encoding="utf-8") as file:
@@ -203,19 +205,19 @@ def test_another_split_that_cannot_be_read_is_refused_for_its_queries_might_be_t
         find_other_split_queries(folder, split="train")
 
 
-def test_a_copy_of_the_judgements_is_refused_and_a_part_is_left_out(tmp_path: Path) -> None:
+def test_a_copy_of_the_judgements_is_an_error_and_a_part_is_excluded(tmp_path: Path) -> None:
     folder = in_two_splits(tmp_path, "0123", "01")
-    dataset, elsewhere = read_dataset_or_sample(folder, "train"), find_other_split_queries(folder, split="train")
-    assert build_training_data({"own": dataset}, TrainingDataConfig(), elsewhere).ids == ("q2", "q3")
-    assert excluded_queries(dataset, elsewhere) == ["q0", "q1"]
+    dataset, other_splits = read_dataset_or_sample(folder, "train"), find_other_split_queries(folder, split="train")
+    assert build_training_data({"own": dataset}, TrainingDataConfig(), other_splits).ids == ("q2", "q3")
+    assert excluded_queries(dataset, other_splits) == ["q0", "q1"]
     in_two_splits(tmp_path, "0123", "0123")
     with pytest.raises(UsageError, match=r"other splits judge every query of .*; remove .*qrels\.test\.tsv if it is a copy"):
         build_training_data({"own": dataset}, TrainingDataConfig(), find_other_split_queries(folder, split="train"))
 
 
-def test_lessons_that_cannot_be_made_leave_no_folder(tmp_path: Path) -> None:
+def test_failed_training_data_leave_no_folder(tmp_path: Path) -> None:
     languages = {"own": small_dataset()}
-    with pytest.raises(UsageError, match="nothing to learn from"):
+    with pytest.raises(UsageError, match="has no training pairs"):
         cached_training_data(str(tmp_path / "new"), {"own": unjudged()}, TrainingDataConfig(crops=0), OtherSplitQueries())
     assert not list(tmp_path.iterdir())
     made = cached_training_data(str(tmp_path / "new"), languages, TrainingDataConfig(crops=1), OtherSplitQueries())
@@ -237,7 +239,7 @@ def test_equal_documents_are_one() -> None:
 
 
 @pytest.mark.parametrize("text", [THAI, CHINESE])
-def test_scripts_without_blanks_are_cropped_by_characters(text: str) -> None:
+def test_scripts_without_spaces_are_cropped_by_characters(text: str) -> None:
     assert is_unspaced(text)
     pieces = crop_text(text, 20, "a")
     assert len(pieces) > 10
@@ -250,7 +252,7 @@ def test_a_short_text_has_no_crop() -> None:
     assert crop_text("just these four words", 5, "a") == ["just these four words"]
 
 
-def test_every_language_answers_in_its_own_and_bars_the_others() -> None:
+def test_positives_are_in_the_own_language_and_translations_are_relevant() -> None:
     folder, dataset = collection("xquad-en", "test")
     assert {"th", "zh", "de"} <= set(find_languages(folder))
     languages = read_languages(folder, dataset, ["own", "th"])
@@ -263,35 +265,35 @@ def test_every_language_answers_in_its_own_and_bars_the_others() -> None:
     assert (made.negatives[thai] >= 0).mean() > 0.9
 
 
-def test_a_language_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no language de in i18n; leave out"):
+def test_a_missing_language_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no language de in i18n; omit"):
         read_languages(str(tmp_path), small_dataset(), ["de"])
     assert list(read_languages(str(tmp_path), small_dataset(), None)) == ["own"]
     assert list(read_languages(str(tmp_path), small_dataset(), ["all"])) == ["own"]
 
 
-def test_nothing_to_learn_from_is_refused() -> None:
-    with pytest.raises(UsageError, match="nothing to learn from"):
+def test_no_training_pairs_are_an_error() -> None:
+    with pytest.raises(UsageError, match="has no training pairs"):
         build_training_data({"own": unjudged()}, TrainingDataConfig(crops=0))
     assert build_training_data({"own": unjudged()}, TrainingDataConfig(crops=2)).judged_count == 0
 
 
-def test_kept_lessons_come_back_as_they_were(lessons: TrainingData, tmp_path: Path) -> None:
+def test_written_training_data_are_read_back_unchanged(training_data: TrainingData, tmp_path: Path) -> None:
     assert read_training_data(str(tmp_path), "x") is None
-    write_training_data(lessons, "x", str(tmp_path))
+    write_training_data(training_data, "x", str(tmp_path))
     back = read_training_data(str(tmp_path), "x")
     assert back is not None
-    assert back.digest == lessons.digest
-    with pytest.raises(UsageError, match="of other data, another recipe or another seed; name another folder"):
+    assert back.digest == training_data.digest
+    with pytest.raises(UsageError, match="has training data of another dataset, config or seed; choose another folder"):
         read_training_data(str(tmp_path), "y")
 
 
-def test_kept_lessons_that_are_damaged_are_refused(tmp_path: Path) -> None:
+def test_damaged_training_data_are_an_error(tmp_path: Path) -> None:
     write_training_data(build_training_data({"own": small_dataset()}, TrainingDataConfig(crops=1)), "x", str(tmp_path))
-    told = json.loads(gzip.decompress((tmp_path / DATA_FILE).read_bytes()))
+    values = json.loads(gzip.decompress((tmp_path / DATA_FILE).read_bytes()))
     wrong = [
-        {"real": 999},
-        {"real": "x"},
+        {"judged_count": 999},
+        {"judged_count": "x"},
         {"documents": "abc"},
         {"documents": []},
         {"positives": [0]},
@@ -299,21 +301,21 @@ def test_kept_lessons_that_are_damaged_are_refused(tmp_path: Path) -> None:
         {"ids": [1]},
     ]
     wrong += [
-        {"positives": [-1] * len(told["queries"])},
-        {"relevant": [[0.5]] * len(told["queries"])},
+        {"positives": [-1] * len(values["queries"])},
+        {"relevant": [[0.5]] * len(values["queries"])},
         {"negatives": [[1], [1, 2]]},
     ]
     for change in wrong:
-        (tmp_path / DATA_FILE).write_bytes(gzip.compress(json.dumps(told | change).encode()))
-        with pytest.raises(InputError, match="no whole lessons; remove it"):
+        (tmp_path / DATA_FILE).write_bytes(gzip.compress(json.dumps(values | change).encode()))
+        with pytest.raises(InputError, match="invalid training data; remove the file"):
             read_training_data(str(tmp_path), "x")
     for content in (b"[]", b"no json", b"{"):
         (tmp_path / DATA_FILE).write_bytes(content)
-        with pytest.raises(InputError, match="remove it"):
+        with pytest.raises(InputError, match="remove the file"):
             read_training_data(str(tmp_path), "x")
 
 
-def test_what_lessons_follow_from_is_told_apart() -> None:
+def test_the_source_digest_covers_config_dataset_and_other_splits() -> None:
     dataset, nobody = small_dataset(), OtherSplitQueries()
     one = TrainingDataConfig().source_digest({"own": dataset}, nobody)
     assert one == TrainingDataConfig().source_digest({"own": small_dataset()}, nobody)
@@ -324,14 +326,14 @@ def test_what_lessons_follow_from_is_told_apart() -> None:
         TrainingDataConfig(negatives=1),
         TrainingDataConfig(holdout=0.5),
     ]
-    told = {one, *(other.source_digest({"own": dataset}, nobody) for other in others)}
-    told |= {
+    values = {one, *(other.source_digest({"own": dataset}, nobody) for other in others)}
+    values |= {
         TrainingDataConfig().source_digest({"own": dataset}, OtherSplitQueries(frozenset({"q9"}))),
         TrainingDataConfig().source_digest({"de": dataset}, nobody),
     }
-    assert len(told) == 8
+    assert len(values) == 8
 
 
-def test_arrays_of_lessons_cannot_be_changed(lessons: TrainingData) -> None:
+def test_arrays_of_training_data_are_read_only(training_data: TrainingData) -> None:
     with pytest.raises(ValueError, match="read-only"):
-        np.put(lessons.positives, 0, 1)
+        np.put(training_data.positives, 0, 1)

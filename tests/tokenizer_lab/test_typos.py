@@ -44,7 +44,7 @@ def test_one_edit_is_one_edit(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_two_edits_are_the_first_one_and_another(text: str) -> None:
+def test_edits_are_cumulative(text: str) -> None:
     for key in range(30):
         once, twice = apply_typos(text, 1, str(key)), apply_typos(text, 2, str(key))
         assert distance(once, twice) == 1
@@ -72,7 +72,7 @@ def test_edits_differ_by_query_and_by_seed_and_keep_all_else() -> None:
     assert again != {query: one.text for query, one in found.items()}
 
 
-def test_a_query_is_edited_alike_whatever_others_there_are() -> None:
+def test_the_edits_of_a_query_do_not_depend_on_other_queries() -> None:
     alone = with_typos(Queries([Query("q7", "a longer query")]), 2)
     among = with_typos(Queries([Query("q1", "another"), Query("q7", "a longer query")]), 2)
     assert alone["q7"].text == among["q7"].text
@@ -107,11 +107,11 @@ def test_a_digit_becomes_a_digit() -> None:
         ("a", 2, "7", "d"),
     ],
 )
-def test_the_edits_of_a_key_stay_what_they_were(text: str, edits: int, key: str, found: str) -> None:
+def test_the_edits_of_a_key_are_fixed(text: str, edits: int, key: str, found: str) -> None:
     assert apply_typos(text, edits, key) == found
 
 
 @pytest.mark.parametrize("edits", [-1, MAX_EDITS + 1, 1.5, True])
-def test_an_impossible_number_of_edits_is_refused(edits: object) -> None:
+def test_an_invalid_number_of_edits_is_an_error(edits: object) -> None:
     with pytest.raises(UsageError, match="edits is"):
         with_typos(Queries([Query("q", "x")]), edits)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""The tokenization lab: encoders that differ in their tokenizer alone, trained and compared."""
+"""The tokenizer lab: trains and compares encoders that differ only in their tokenizer."""

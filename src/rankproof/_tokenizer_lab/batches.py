@@ -1,4 +1,4 @@
-"""Batches on the device."""
+"""Training batches, and the tokenized training data on the device."""
 
 from __future__ import annotations
 
@@ -22,63 +22,63 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Places of pairs, and for each the rows of its positive and of one negative."""
+    """Indices of pairs, with the rows of a positive and a negative for each."""
 
     pairs: IntArray
     positives: IntArray
     negatives: IntArray
 
 
-def batches(lessons: TrainingData, recipe: TrainingConfig, seed: int) -> Iterator[Batch]:
-    """Without end: judged pairs and crops by epochs of their own, each with a hard negative, any document where it has none."""
-    draw = np.random.default_rng([seed, 7])
-    real = _judged_count(lessons, recipe)
-    judged = _epochs(np.arange(lessons.judged_count), real, draw)
-    crops = _epochs(np.arange(lessons.judged_count, len(lessons.queries)), recipe.batch - real, draw)
-    known = (lessons.negatives >= 0).sum(axis=1)
+def batches(training_data: TrainingData, config: TrainingConfig, seed: int) -> Iterator[Batch]:
+    """Endless batches of judged pairs and crops, each from its own epochs, with a hard or else a random negative."""
+    rng = np.random.default_rng([seed, 7])
+    count = _judged_count(training_data, config)
+    judged = _epochs(np.arange(training_data.judged_count), count, rng)
+    crops = _epochs(np.arange(training_data.judged_count, len(training_data.queries)), config.batch - count, rng)
+    known = (training_data.negatives >= 0).sum(axis=1)
     while True:
         pairs = np.concatenate([next(judged), next(crops)])
-        at = (draw.random(len(pairs)) * known[pairs]).astype(np.int64)
-        anything = draw.integers(len(lessons.documents), size=len(pairs))
-        hard = lessons.negatives[pairs, at] if lessons.negatives.shape[1] else anything
-        yield Batch(pairs, lessons.positives[pairs], np.where(known[pairs] > 0, hard, anything))
+        at = (rng.random(len(pairs)) * known[pairs]).astype(np.int64)
+        any_document = rng.integers(len(training_data.documents), size=len(pairs))
+        hard = training_data.negatives[pairs, at] if training_data.negatives.shape[1] else any_document
+        yield Batch(pairs, training_data.positives[pairs], np.where(known[pairs] > 0, hard, any_document))
 
 
-def _judged_count(lessons: TrainingData, recipe: TrainingConfig) -> int:
-    """How many pairs of a batch are judged ones."""
-    if lessons.judged_count == len(lessons.queries):
-        return recipe.batch
-    return round(recipe.batch * recipe.judged_share) if lessons.judged_count else 0
+def _judged_count(training_data: TrainingData, config: TrainingConfig) -> int:
+    """The number of judged pairs in a batch."""
+    if training_data.judged_count == len(training_data.queries):
+        return config.batch
+    return round(config.batch * config.judged_share) if training_data.judged_count else 0
 
 
-def _epochs(places: IntArray, count: int, draw: np.random.Generator) -> Iterator[IntArray]:
-    """So many places at a time, each once before any comes again."""
+def _epochs(indices: IntArray, count: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """`count` random indices at a time, each index once per epoch."""
     waiting = np.zeros(0, dtype=np.int64)
     while True:
         while len(waiting) < count:
-            waiting = np.concatenate([waiting, draw.permutation(places)])
+            waiting = np.concatenate([waiting, rng.permutation(indices)])
         yield waiting[:count]
         waiting = waiting[count:]
 
 
 _LENGTH_MULTIPLE = 32
-"""Sequences are as long as the longest of the batch, rounded up to a multiple of this: few shapes, little padding."""
+"""Sequence lengths are rounded up to a multiple of this: few shapes, little padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenIdTable:
-    """A row a text, padded with 0, and how many ids each row has."""
+    """Token ids, one row per text, padded with 0, and the length of each row."""
 
     ids: NDArray[np.int32]
     lengths: IntArray
 
     def longest(self, rows: IntArray) -> int:
-        """How many columns a batch of these rows needs."""
+        """The number of columns that a batch of these rows needs."""
         return min(int(self.ids.shape[1]), -(-int(self.lengths[rows].max()) // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE)
 
 
 def tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str], characters: int) -> TokenIdTable:
-    """What is read of the texts, in tokens."""
+    """The token ids of the texts, cut at `characters`."""
     rows = tokenizer.ids([normalise_input(text, characters) for text in texts])
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     table = np.zeros((len(rows), -(-max(1, int(lengths.max())) // _LENGTH_MULTIPLE) * _LENGTH_MULTIPLE), dtype=np.int32)
@@ -87,7 +87,7 @@ def tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str], characters: int) 
 
 
 class DeviceData:
-    """The ids of queries and documents, the rows that answer each query, and a block of steps at a time."""
+    """Token ids of queries and documents, and the relevant rows of each query, on the device."""
 
     def __init__(self, queries: TokenIdTable, documents: TokenIdTable, relevant: IntArray, device: Any) -> None:
         with extra("torch"):
@@ -99,7 +99,7 @@ class DeviceData:
         self._relevant = torch.from_numpy(np.array(relevant)).to(device)
 
     def blocks(self, steps: Sequence[Batch]) -> Any:
-        """The rows of these steps as one table on the device: pairs, then positives, then negatives."""
+        """The rows of the steps on the device: pairs, positives, negatives."""
         with extra("torch"):
             import torch
 
@@ -107,36 +107,38 @@ class DeviceData:
         return torch.from_numpy(rows).to(self.device)
 
     def step(self, batch: Batch, rows: Any) -> tuple[Any, Any, Any]:
-        """The queries' ids, the candidates' ids, and which candidates must not count against which query."""
+        """Token ids of queries and candidates, and the mask of candidates that are relevant to a query."""
         with extra("torch"):
             import torch
 
         candidates = torch.cat([rows[1], rows[2]])
         relevant = self._relevant[rows[0]]
-        barred = (candidates[None, :, None] == relevant[:, None, :]).any(-1)
+        masked = (candidates[None, :, None] == relevant[:, None, :]).any(-1)
         longest = self._documents.longest(np.concatenate([batch.positives, batch.negatives]))
-        asked = self._query_ids[rows[0], : self._queries.longest(batch.pairs)]
-        return asked.long(), self._document_ids[candidates, :longest].long(), barred
+        queries = self._query_ids[rows[0], : self._queries.longest(batch.pairs)]
+        return queries.long(), self._document_ids[candidates, :longest].long(), masked
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedData:
-    """The tokenizer, the net's shape, and the lessons in tokens."""
+    """The tokenizer, the shape of the network, and the tokenized training data."""
 
-    lessons: TrainingData
-    recipe: TrainingConfig
+    training_data: TrainingData
+    config: TrainingConfig
     tokenizer: Tokenizer
     shape: NetShape
     queries: TokenIdTable
     documents: TokenIdTable
 
 
-def tokenize_data(lessons: TrainingData, kind: str, recipe: TrainingConfig) -> TokenizedData:
-    """The lessons in the tokens of a kind; a tokenizer that is trained is trained on their documents."""
+def tokenize_data(training_data: TrainingData, kind: str, config: TrainingConfig) -> TokenizedData:
+    """Tokenize the training data; a trainable tokenizer is trained on the documents."""
     from rankproof.models._trained.shape import fit_shape, normalise_input
     from rankproof.models._trained.tokenizers import train_tokenizer
 
-    tokenizer = train_tokenizer(kind, [normalise_input(text, recipe.characters) for text in lessons.documents])
-    shape = fit_shape(kind, tokenizer.vocabulary, **recipe.sizes())
-    queries, documents = (tokenize_texts(tokenizer, texts, recipe.characters) for texts in (lessons.queries, lessons.documents))
-    return TokenizedData(lessons, recipe, tokenizer, shape, queries, documents)
+    tokenizer = train_tokenizer(kind, [normalise_input(text, config.characters) for text in training_data.documents])
+    shape = fit_shape(kind, tokenizer.vocabulary, **config.sizes())
+    queries, documents = (
+        tokenize_texts(tokenizer, texts, config.characters) for texts in (training_data.queries, training_data.documents)
+    )
+    return TokenizedData(training_data, config, tokenizer, shape, queries, documents)

@@ -1,4 +1,4 @@
-"""Runs the comparison."""
+"""Runs all systems on the queries that no encoder was trained on."""
 
 from __future__ import annotations
 
@@ -29,27 +29,26 @@ from rankproof.stages._base import Stage
 
 
 def training_queries(metadata: Iterable[Mapping[str, Any]], dataset: str, datasets: Collection[Queries]) -> set[str]:
-    """The ids of queries, in any language, that a model was trained on.
+    """The ids of the queries, in any language, that a model was trained on.
 
-    Ids count where the card names this dataset, in whatever language, or shares a text with it: another dataset's query 1 is
-    another query. A model that was made and never trained has seen none.
+    Ids match only if the metadata names this dataset, in any language, or shares a text with it. Untrained models have none.
     """
     digests = [(query, text_digest(record.text)) for queries in datasets for query, record in queries.items()]
     seen: set[str] = set()
     for one in metadata:
         if one.get("trained") is False:
             continue
-        told = _section(one, "data")
-        ids, texts = set(_string_list(told, "queries")), set(_string_list(told, "texts"))
+        data = _section(one, "data")
+        ids, texts = set(_string_list(data, "queries")), set(_string_list(data, "texts"))
         known = {query for query, digest in digests if digest in texts}
         seen |= known
-        if known or not texts or _names_dataset(told.get("name"), dataset):
+        if known or not texts or _names_dataset(data.get("name"), dataset):
             seen |= {query for queries in datasets for query in queries if query in ids}
     return seen
 
 
 def _names_dataset(name: object, dataset: str) -> bool:
-    """Whether it is the dataset's name, or that of one of its languages, as in NAME-de."""
+    """Whether this is the name of the dataset or of one of its languages, as in NAME-de."""
     return isinstance(name, str) and (name == dataset or name.startswith(f"{dataset}-"))
 
 
@@ -65,7 +64,7 @@ def _string_list(data: Mapping[str, Any], name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """`editions` are the dataset by language, `limit` is how many queries are drawn."""
+    """The systems and conditions to compare; `datasets` is the dataset by language, `limit` the number of sampled queries."""
 
     name: str
     systems: Sequence[CandidateSystem]
@@ -80,7 +79,7 @@ class ComparisonPlan:
 
 @dataclass(frozen=True)
 class SharedQueries:
-    """The dataset by language with the queries that are asked alone, and how many were left out."""
+    """The dataset by language with the shared queries only, and the number of excluded queries."""
 
     datasets: Mapping[str, Dataset]
     left_out: int
@@ -88,72 +87,69 @@ class SharedQueries:
 
 
 def select_shared_queries(plan: ComparisonPlan) -> SharedQueries:
-    """Every edition with the same queries: judged, not trained on, with a text in every language."""
+    """The judged queries that no encoder was trained on and that have a text in every language."""
     datasets = list(plan.datasets.values())
     judged = list(datasets[0].qrels)
-    cards = [metadata for one in plan.systems for metadata in one.metadata]
+    trained_on = [metadata for one in plan.systems for metadata in one.metadata]
     texts = [dataset.queries for dataset in datasets]
-    seen = {query for name in (plan.name, datasets[0].name) for query in training_queries(cards, name, texts)}
+    seen = {query for name in (plan.name, datasets[0].name) for query in training_queries(trained_on, name, texts)}
     unseen = [query for query in judged if query not in seen]
-    asked = [query for query in unseen if all(_has_text(dataset, query) for dataset in datasets)]
-    if not asked:
+    shared = [query for query in unseen if all(_has_text(dataset, query) for dataset in datasets)]
+    if not shared:
         fix = "compare on another split or dataset, or train with --holdout"
-        raise UsageError(f"no query is left: the trials were trained on {len(judged) - len(unseen)} of {len(judged)}", fix=fix)
+        raise UsageError(f"no queries left: encoders were trained on {len(judged) - len(unseen)} of {len(judged)}", fix=fix)
     notes = []
     if left_out := len(judged) - len(unseen):
-        notes.append(f"{pluralise(left_out, 'query', 'queries')} that a trial was trained on are left out for every system")
-    if missing := len(unseen) - len(asked):
-        notes.append(
-            f"{pluralise(missing, 'judged query has', 'judged queries have')} no text in every language and are not asked"
-        )
-    kept = _with_queries(datasets[0], asked)
-    drawn = select_judged(kept, plan.limit, plan.seed)
-    editions = {language: _with_queries(dataset, drawn) for language, dataset in plan.datasets.items()}
-    return SharedQueries(editions, left_out, tuple(notes))
+        notes.append(f"{pluralise(left_out, 'query is', 'queries are')} excluded because an encoder was trained on them")
+    if missing := len(unseen) - len(shared):
+        notes.append(f"{pluralise(missing, 'judged query has', 'judged queries have')} no text in some language and are excluded")
+    selected = select_judged(_with_queries(datasets[0], shared), plan.limit, plan.seed)
+    by_language = {language: _with_queries(dataset, selected) for language, dataset in plan.datasets.items()}
+    return SharedQueries(by_language, left_out, tuple(notes))
 
 
 def _has_text(dataset: Dataset, query: str) -> bool:
     return query in dataset.queries and bool(dataset.queries[query].text.strip())
 
 
-def _with_queries(dataset: Dataset, asked: Sequence[str]) -> Dataset:
-    queries = Queries((dataset.queries[query] for query in asked), source=dataset.queries.source)
-    qrels = Qrels.from_dict({query: dict(dataset.qrels[query]) for query in asked}, source=dataset.qrels.source)
+def _with_queries(dataset: Dataset, ids: Sequence[str]) -> Dataset:
+    queries = Queries((dataset.queries[query] for query in ids), source=dataset.queries.source)
+    qrels = Qrels.from_dict({query: dict(dataset.qrels[query]) for query in ids}, source=dataset.qrels.source)
     return Dataset(dataset.name, dataset.corpus, queries, qrels)
 
 
 def compare_tokenizers(plan: ComparisonPlan, settings: RunOptions | None = None) -> TokenizerComparison:
-    """Asks every system every query that none was trained on, under every condition."""
+    """Run every system on the shared queries under every condition."""
     check_any_system(plan.systems)
     settings, measures = settings or RunOptions(), requested_measures(plan.measures)
-    asked = select_shared_queries(plan)
+    shared = select_shared_queries(plan)
     entries: list[MeasuredSystem] = []
-    climbs: list[ExperimentResult] = []
-    for language, dataset in asked.datasets.items():
+    results: list[ExperimentResult] = []
+    for language, dataset in shared.datasets.items():
         counts = {one.name: document_counts(_first_stage(one, language), dataset.corpus) for one in plan.systems}
         for edits in sorted(set(plan.edits)):
             queries = with_typos(dataset.queries, edits, plan.seed)
-            climbs.append(
+            results.append(
                 _run_condition(plan, QueryCondition(language, edits), replace(dataset, queries=queries), measures, settings)
             )
-            entries += _measured_systems(plan, QueryCondition(language, edits), climbs[-1], counts)
-    own = next(iter(asked.datasets.values()))
+            entries += _measured_systems(plan, QueryCondition(language, edits), results[-1], counts)
+    own = next(iter(shared.datasets.values()))
     return TokenizerComparison(
         dataset=plan.name,
         documents=len(own.corpus),
         measures=tuple(measures),
         entries=tuple(entries),
         store=plan.store,
-        left_out=asked.left_out,
-        chance=_chance_value(climbs[0], measures[0]),
+        left_out=shared.left_out,
+        chance=_chance_value(results[0], measures[0]),
         seed=plan.seed,
-        notes=(*plan.notes, *asked.notes, *missing_stemmer_notes(plan.systems, asked.datasets), *climbs[0].notes),
-        made=dict(climbs[0].provenance),
+        notes=(*plan.notes, *shared.notes, *missing_stemmer_notes(plan.systems, shared.datasets), *results[0].notes),
+        provenance=dict(results[0].provenance),
     )
 
 
 def _first_stage(one: CandidateSystem, language: str) -> Stage:
-    """The first repeat, which cuts texts as all of them do."""
+    """The stage of the first repeat, which truncates texts as the others do."""
     return next(iter(one.stages(language).values()))
 
 
@@ -196,15 +192,15 @@ def _measured_systems(
 
 
 def _model_facts(system_run: SystemRun) -> Mapping[str, Any]:
-    told = system_run.facts.get("model")
-    return told if isinstance(told, Mapping) else {}
+    facts = system_run.facts.get("model")
+    return facts if isinstance(facts, Mapping) else {}
 
 
 def _encode_ms(system_runs: Sequence[SystemRun]) -> float | None:
-    """What one document took to encode, the mean over the repeats; None for a system that encodes none."""
-    told = [system_run.facts.get("encoding_seconds") for system_run in system_runs]
+    """The mean milliseconds to encode a document; None for a system without an encoder."""
+    times = [system_run.facts.get("encoding_seconds") for system_run in system_runs]
     counts = [system_run.facts.get("passages") for system_run in system_runs]
-    each = [1000 * float(seconds) / count for seconds, count in zip(told, counts, strict=True) if seconds is not None and count]
+    each = [1000 * float(seconds) / count for seconds, count in zip(times, counts, strict=True) if seconds is not None and count]
     return float(np.mean(each)) if each else None
 
 

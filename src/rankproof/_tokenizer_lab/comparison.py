@@ -1,4 +1,4 @@
-"""TokenizerComparison, differences with seeds."""
+"""The values of all systems under all conditions, and their differences."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from rankproof._tokenizer_lab.measured import (
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One system less another on the same queries: the mean, its 95% interval (paired over queries, joined with the spread of
-    repeats), and whether all pairs of repeats agree.
+    """The mean difference of two systems on the same queries, with a 95% interval over queries and repeats.
 
-    `agree` says that the difference has the same sign, and is not 0, in every pair of a repeat of one with a repeat of the other;
-    `repeated` that each trial was trained more than once, without which nothing is known of chance in the training.
+    `same_sign` is true if the difference has the same nonzero sign in every pair of repeats; `repeated` is true if every trained
+    encoder has several repeats, without which the variance of the training is unknown.
     """
 
     one: str
@@ -47,18 +46,18 @@ class Difference:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the interval excludes 0 and every pair of repeats, of which each trial has some, has the same sign."""
+        """Whether the interval excludes 0 and all pairs of repeats have the same sign, with several repeats."""
         return self.excludes_zero and self.same_sign and self.repeated
 
 
 def difference(one: MeasuredSystem, other: MeasuredSystem, measure: str) -> Difference:
-    """How far two systems, or one under two conditions, are apart on the same queries."""
-    return compute_differences([ValueMatrix.of(one, other, measure)])[0]
+    """The difference of two systems, or of one under two conditions, on the same queries."""
+    return compute_differences([ValueMatrix.from_systems(one, other, measure)])[0]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ValueMatrix:
-    """The values of two systems, a row for each repeat."""
+    """The values of two systems, one row per repeat."""
 
     one: str
     other: str
@@ -67,52 +66,52 @@ class ValueMatrix:
     repeated: bool = True
 
     def repeats(self) -> list[FloatArray]:
-        """The means of the repeats of each system; those of one system under two conditions, less each other."""
+        """The means of the repeats of each system; for one system under two conditions, their differences."""
         ours, theirs = self.ours.mean(axis=1), self.theirs.mean(axis=1)
         return [ours - theirs] if self.one == self.other else [ours, theirs]
 
     def between_repeats(self) -> FloatArray:
-        """The differences of means: of every pair of repeats, or of each with itself where both are one system."""
+        """The differences of means of every pair of repeats, or of each repeat with itself for one system."""
         first, *others = self.repeats()
         found: FloatArray = np.subtract.outer(first, others[0]) if others else first
         return found
 
     @classmethod
-    def of(cls, one: MeasuredSystem, other: MeasuredSystem, measure: str) -> ValueMatrix:
+    def from_systems(cls, one: MeasuredSystem, other: MeasuredSystem, measure: str) -> ValueMatrix:
         repeated = one.system == other.system or not any(map(is_trained_once, (one, other)))
         return cls(one.system, other.system, one.values[measure], other.values[measure], repeated)
 
 
 def compute_differences(pairs: Sequence[ValueMatrix]) -> list[Difference]:
-    """The differences of pairs on the same queries, by the same resamples."""
-    apart = [differences(column_means(pair.ours), column_means(pair.theirs)) for pair in pairs]
+    """The differences of pairs on the same queries, with the same resamples."""
+    per_query = [differences(column_means(pair.ours), column_means(pair.theirs)) for pair in pairs]
     found = []
-    for pair, row, interval in zip(pairs, apart, confidence_intervals(apart, [UNBOUNDED] * len(apart)), strict=True):
+    for pair, row, interval in zip(pairs, per_query, confidence_intervals(per_query, [UNBOUNDED] * len(per_query)), strict=True):
         each = pair.between_repeats()
-        agree = bool((each > 0).all() or (each < 0).all())
+        same_sign = bool((each > 0).all() or (each < 0).all())
         middle = float(row.mean())
         wide = widen_interval(interval, middle, *pair.repeats())
-        found.append(Difference(pair.one, pair.other, middle, wide, agree, int(each.size), pair.repeated))
+        found.append(Difference(pair.one, pair.other, middle, wide, same_sign, int(each.size), pair.repeated))
     return found
 
 
 def is_trained_once(entry: MeasuredSystem) -> bool:
-    """Whether it is a trial that was trained once."""
-    return entry.family == "trial" and entry.repeats == 1
+    """Whether this is a trained encoder with a single seed."""
+    return entry.family == "trained" and entry.repeats == 1
 
 
 def pairwise_differences(entries: Sequence[MeasuredSystem], measure: str) -> list[Difference]:
     """Every pair of systems, the better one first."""
     ranked = sorted(entries, key=lambda entry: -entry.mean(measure))
-    pairs = [ValueMatrix.of(one, other, measure) for one, other in combinations(ranked, 2)]
+    pairs = [ValueMatrix.from_systems(one, other, measure) for one, other in combinations(ranked, 2)]
     return compute_differences(pairs) if pairs else []
 
 
 @dataclass(frozen=True, eq=False)
 class TokenizerComparison:
-    """Every system under every condition; `chance` is what a random ranking gives in the main measure, None where unknown.
+    """All systems under all conditions; `chance` is the main measure of a random ranking, None if unknown.
 
-    `left_out` is how many queries some trial was trained on, so that no system was asked them.
+    `left_out` is the number of queries excluded because an encoder was trained on them.
     """
 
     dataset: str
@@ -124,30 +123,30 @@ class TokenizerComparison:
     chance: float | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()
-    made: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def main(self) -> str:
-        """The measure that conclusions are drawn from."""
+        """The main measure, which the conclusions use."""
         return self.measures[0]
 
     @property
     def languages(self) -> list[str]:
-        """In their order."""
+        """In the order of the comparison."""
         return list(dict.fromkeys(entry.condition.language for entry in self.entries))
 
     @property
     def edits(self) -> list[int]:
-        """How many typing errors there were, rising."""
+        """The numbers of edits, ascending."""
         return sorted({entry.condition.edits for entry in self.entries})
 
     @property
     def base_condition(self) -> QueryCondition:
-        """The plainest condition: the first language, the fewest edits."""
+        """The base condition: first language, fewest edits."""
         return QueryCondition(self.languages[0], self.edits[0])
 
     def at_condition(self, condition: QueryCondition) -> list[MeasuredSystem]:
-        """The systems under one condition, in their order."""
+        """The systems under one condition, in order."""
         return [entry for entry in self.entries if entry.condition == condition]
 
     def entry(self, system: str, condition: QueryCondition) -> MeasuredSystem:
@@ -157,17 +156,14 @@ class TokenizerComparison:
     def pairs(self, condition: QueryCondition) -> list[Difference]:
         """Every pair of systems under one condition in the main measure, the better one first.
 
-        Those that are not trained for retrieval are in none.
+        Models that were not trained for retrieval are excluded.
         """
         if condition not in self._pairs:
             self._pairs[condition] = pairwise_differences(list(filter(is_conclusive, self.at_condition(condition))), self.main)
         return self._pairs[condition]
 
     def change(self, entry: MeasuredSystem) -> Difference | None:
-        """The system with typing errors less itself without, on the same queries, in the main measure.
-
-        None for an entry without typing errors, and where the system was not asked without them.
-        """
+        """The change of the main measure by typos, on the same queries; None without typos or without a run without typos."""
         if entry.condition.edits == 0 or self.edits[0] != 0:
             return None
         key = entry.system, entry.condition
@@ -177,7 +173,7 @@ class TokenizerComparison:
         return self._changes[key]
 
     def relative_change(self, entry: MeasuredSystem) -> float | None:
-        """The change as a share of the value without typing errors."""
+        """The change as a share of the value without typos."""
         change = self.change(entry)
         if change is None:
             return None
@@ -194,5 +190,5 @@ class TokenizerComparison:
 
     @property
     def systems(self) -> list[str]:
-        """In their order."""
+        """In the order of the comparison."""
         return [entry.system for entry in self.at_condition(self.base_condition)]

@@ -1,4 +1,4 @@
-"""Conclusions as text."""
+"""The conclusions of a comparison as sentences."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, QueryCond
 from rankproof.errors import for_message
 
 _MIN_POINTS = 0.05
-"""Ends of an interval nearer to 0 than so many percentage points are told with one more digit."""
+"""Ends of an interval below this many percentage points have one more digit."""
 
 
 def describe_difference(one: Difference, measure: str) -> str:
-    """A difference in words: better and by how much, or that none is shown."""
+    """A difference in words."""
     names = for_message(one.one), for_message(one.other)
     if one.is_reliable:
         better, worse = names if one.mean > 0 else names[::-1]
         repeats = ", in every pair of repeats" if one.pairs > 1 else ""
         return f"{better} is better than {worse} by {percentage_points(abs(one.mean))} {measure} {interval_text(one)}{repeats}"
-    why = f"{interval_text(one)} pp" if one.interval else "the same on every query" if one.mean == 0 else "no interval"
-    doubt = "not in every pair of repeats" if one.repeated else "by a single training"
-    repeats = f", but {doubt}" if one.excludes_zero else ""
-    return f"no difference in {measure} between {names[0]} and {names[1]} is shown ({why}{repeats})"
+    interval = f"{interval_text(one)} pp" if one.interval else "the same on every query" if one.mean == 0 else "no interval"
+    doubt = "signs differ between repeats" if one.repeated else "single training"
+    remark = f"; {doubt}" if one.excludes_zero else ""
+    return f"no reliable difference in {measure} between {names[0]} and {names[1]} ({interval}{remark})"
 
 
 def percentage_points(value: float) -> str:
-    """Percentage points."""
+    """A value in percentage points."""
     return f"{100 * value:.1f} pp"
 
 
 def interval_text(one: Difference) -> str:
-    """The interval of a difference in percentage points; of a better one, both ends as gains."""
+    """The interval of a difference in percentage points, as gains for a reliable difference."""
     if one.interval is None:
         return "no interval"
     low, high = (100 * end for end in one.interval)
@@ -50,7 +50,7 @@ _FEW, _MANY, _MIN_MS = 4, 6, 1e-6
 
 
 def conclusions(comparison: TokenizerComparison) -> list[str]:
-    """Sentences about quality, typing errors, languages and time, each only as far as the numbers reach."""
+    """The sentences on quality, typos, languages and time."""
     return [
         *_quality_sentences(comparison),
         *_typo_sentences(comparison),
@@ -64,11 +64,11 @@ def _quality_sentences(comparison: TokenizerComparison) -> Iterator[str]:
     if len(entries) < 2:
         return
     yield _best_sentence(comparison, entries)
-    trials = [entry for entry in entries if entry.family == "trial"]
-    if len(trials) > 1 and len(trials) < len(entries):
-        yield f"among the trials, which differ in their tokenizer alone: {_best_sentence(comparison, trials)}"
-    pairs = _pairs(comparison, trials if len(trials) > 1 else entries)
-    if len(trials) > 1 or len(pairs) <= _MANY:
+    trained = [entry for entry in entries if entry.family == "trained"]
+    if len(trained) > 1 and len(trained) < len(entries):
+        yield f"among the trained encoders, which differ only in their tokenizer: {_best_sentence(comparison, trained)}"
+    pairs = _pairs(comparison, trained if len(trained) > 1 else entries)
+    if len(trained) > 1 or len(pairs) <= _MANY:
         yield from (describe_difference(one, comparison.main) for one in pairs)
 
 
@@ -77,26 +77,26 @@ def _conclusive_systems(comparison: TokenizerComparison, condition: QueryConditi
 
 
 def _pairs(comparison: TokenizerComparison, entries: Sequence[MeasuredSystem]) -> list[Difference]:
-    """The pairs of these systems, which are under one condition."""
+    """The pairs of these systems, all under one condition."""
     names = {entry.system for entry in entries}
     return [one for one in comparison.pairs(entries[0].condition) if {one.one, one.other} <= names]
 
 
 def _best_sentence(comparison: TokenizerComparison, entries: Sequence[MeasuredSystem]) -> str:
-    """Who leads, whom it really beats and whom it is not shown to beat."""
+    """The best system, and which systems it is reliably better than."""
     measure = comparison.main
     first, *others = sorted(entries, key=lambda entry: -entry.mean(measure))
     pairs = [one for one in _pairs(comparison, entries) if first.system in (one.one, one.other)]
-    beaten = [one.other for one in pairs if one.is_reliable and one.mean > 0]
-    open_ones = [entry.system for entry in others if entry.system not in beaten]
+    worse = [one.other for one in pairs if one.is_reliable and one.mean > 0]
+    similar = [entry.system for entry in others if entry.system not in worse]
     head = f"{for_message(first.system)} has the highest {measure}, {format_value(first.mean(measure))}"
-    parts = [f"it is better than {_names(beaten)}"] if beaten else []
-    parts += [f"no difference to {_names(open_ones)} is shown"] if open_ones else []
+    parts = [f"better than {_names(worse)}"] if worse else []
+    parts += [f"no reliable difference from {_names(similar)}"] if similar else []
     return f"{head}: {'; '.join(parts)}"
 
 
 def _typo_sentences(comparison: TokenizerComparison) -> Iterator[str]:
-    """How much each system loses by typing errors, where it was asked without them too."""
+    """The loss of each system by typos, if there are runs without typos."""
     if comparison.edits[0] != 0:
         return
     language, measure = comparison.base_condition.language, comparison.main
@@ -105,17 +105,17 @@ def _typo_sentences(comparison: TokenizerComparison) -> Iterator[str]:
         changes = {entry: comparison.change(entry) for entry in entries}
         falls = {entry: one for entry, one in changes.items() if one is not None and one.is_reliable and one.mean < 0}
         parts = [
-            f"{for_message(entry.system)} falls by {percentage_points(-one.mean)} {interval_text(one)}{_share(comparison, entry)}"
+            f"{for_message(entry.system)} loses {percentage_points(-one.mean)} {interval_text(one)}{_share(comparison, entry)}"
             for entry, one in falls.items()
         ]
         others = [entry.system for entry in entries if entry not in falls]
-        parts += [f"no fall of {_names(others)} is shown"] if others else []
+        parts += [f"no reliable loss for {_names(others)}"] if others else []
         if parts:
-            yield f"{measure} with {pluralise(edits, 'edit')} a query: {'; '.join(parts)}"
+            yield f"{measure} with {pluralise(edits, 'edit')} per query: {'; '.join(parts)}"
 
 
 def _language_sentences(comparison: TokenizerComparison) -> Iterator[str]:
-    """Which system is the highest in each language, and whether it is really better than every other."""
+    """The best system in each language, and whether it is reliably better than all others."""
     if len(comparison.languages) < 2:
         return
     measure = comparison.main
@@ -129,15 +129,15 @@ def _language_sentences(comparison: TokenizerComparison) -> Iterator[str]:
             leads.setdefault(first.system, []).append(f"{language}{mark}")
     if leads:
         listed = "; ".join(f"{for_message(name)} in {', '.join(found)}" for name, found in leads.items())
-        yield f"highest {measure} by language (* not shown to be better than every other): {listed}"
+        yield f"highest {measure} by language (*: not reliably better than all others): {listed}"
 
 
 def _time_sentences(comparison: TokenizerComparison) -> Iterator[str]:
-    """Who is slowest, where that is sure, and which queries feel slow."""
+    """The slowest system, if it is significantly slower, and the slow queries."""
     entries = comparison.at_condition(comparison.base_condition)
     slowest = max(entries, key=_median_ms)
     if len(entries) > 1 and all(_is_slower(slowest, entry) for entry in entries if entry is not slowest):
-        yield f"the slowest is {for_message(slowest.system)}: {_median_ms(slowest):.1f} ms a query (p50, {comparison.store})"
+        yield f"{for_message(slowest.system)} is the slowest: {_median_ms(slowest):.1f} ms per query (p50, {comparison.store})"
     slow = {entry.system: int(entry.slow.sum()) for entry in entries if entry.slow.any()}
     count = len(entries[0].queries)
     listed = ", ".join(f"{for_message(name)} {found} of {count}" for name, found in slow.items())
@@ -150,7 +150,7 @@ def _median_ms(entry: MeasuredSystem) -> float:
 
 
 def _is_slower(one: MeasuredSystem, other: MeasuredSystem) -> bool:
-    """Whether the interval of the ratio of their times on the same queries lies above 1; times of two days are not compared."""
+    """Whether the interval of the ratio of their times lies above 1; cached times are not compared."""
     if one.from_cache or other.from_cache:
         return False
     ours, theirs = (np.log(np.maximum(entry.ms("total"), _MIN_MS)) for entry in (one, other))

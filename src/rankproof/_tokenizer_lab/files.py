@@ -1,4 +1,4 @@
-"""CSV, JSON, folder."""
+"""A comparison as CSV, JSON and a folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHANGE_COLUMNS = ("change_pp", "change_pp low", "change_pp high", "change_relat
 
 
 def comparison_csv(comparison: TokenizerComparison) -> str:
-    """Means over queries and repeats with their interval over queries and their range over repeats; times in ms."""
+    """Means over queries and repeats, with intervals over queries and ranges over repeats; times in ms."""
     measured = [f"{column_name(name)}{end}" for name in comparison.measures for end in ("", " low", " high", " min", " max")]
     times = [f"{name}{end}" for name in _TIME_COLUMNS.values() for end in ("", "_p50", "_p95")]
     lengths = [f"{name}_{end}" for name in _LENGTH_COLUMNS for end in ("mean", "p95")]
@@ -55,7 +55,7 @@ def comparison_csv(comparison: TokenizerComparison) -> str:
 
 
 def queries_csv(comparison: TokenizerComparison) -> str:
-    """The values and times of every query, means over the repeats; `slow` is 1 where it took longer than feels quick."""
+    """The values and times of every query, averaged over the repeats; `slow` is 1 for slow queries."""
     header = ["system", "language", "edits", "query", *map(column_name, comparison.measures), *_TIME_COLUMNS.values(), "slow"]
     return csv_table(header, (row for entry in comparison.entries for row in _query_rows(comparison, entry)))
 
@@ -89,7 +89,7 @@ def _spread(values: FloatArray) -> tuple[float, float, float]:
 
 
 def _change_cells(comparison: TokenizerComparison, entry: MeasuredSystem) -> tuple[float | None, ...]:
-    """How typing errors change the main measure; nothing where there are none, or nothing without them to compare with."""
+    """The change of the main measure by typos; empty without typos or without a run without typos."""
     found = comparison.change(entry)
     if found is None:
         return (None,) * len(_CHANGE_COLUMNS)
@@ -110,7 +110,7 @@ FORMAT = f"rankproof tokenizer comparison {format_versions.TOKENIZER_COMPARISON}
 
 
 def comparison_json(comparison: TokenizerComparison) -> str:
-    """Everything but the single queries."""
+    """The comparison as JSON, without the values of single queries."""
     plain = {
         "format": FORMAT,
         "dataset": comparison.dataset,
@@ -130,7 +130,7 @@ def comparison_json(comparison: TokenizerComparison) -> str:
         ],
         "conclusion": conclusions(comparison),
         "notes": list(dict.fromkeys((*comparison.notes, *_all_notes(comparison)))),
-        "made": dict(comparison.made),
+        "provenance": dict(comparison.provenance),
     }
     return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
@@ -147,7 +147,7 @@ def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[
         "edits": entry.condition.edits,
         "training": entry.training,
         "sources": entry.sources,
-        "remembered": entry.from_cache,
+        "from_cache": entry.from_cache,
         "measures": {
             name: {
                 "mean": entry.mean(name),
@@ -166,11 +166,11 @@ def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[
 
 
 def _difference_json(one: Difference) -> dict[str, Any]:
-    return {**asdict(one), "real": one.is_reliable}
+    return {**asdict(one), "reliable": one.is_reliable}
 
 
 JSON_FILE, CSV_FILE, QUERIES_FILE, CONCLUSION_FILE = "comparison.json", "comparison.csv", "queries.csv", "conclusion.md"
-_FOLDER_KIND = "folder of a comparison"
+_FOLDER_KIND = "comparison folder"
 CHART_NAMES = ("quality", "latency", "pareto", "typos", "languages")
 _HEADER_BYTES = 4096
 
@@ -178,29 +178,29 @@ _HEADER_BYTES = 4096
 def save_comparison(
     comparison: TokenizerComparison, path: StrPath, *, conclusion: str, charts: Mapping[str, bytes] | None = None
 ) -> str:
-    """Writes the comparison as the folder at the path, in place of an older one; gives the path.
+    """Writes the comparison as a folder, replacing an older one; returns the path.
 
-    `conclusion` is the page for people, `charts` the pictures by the name of their file.
+    `conclusion` is a Markdown page, `charts` are PNG files by name.
     """
-    goal = path_text(path)
+    target = path_text(path)
     pages = {CSV_FILE: comparison_csv(comparison), QUERIES_FILE: queries_csv(comparison), CONCLUSION_FILE: conclusion}
-    with replace_folder(goal, _is_replaceable, kind=_FOLDER_KIND) as folder:
+    with replace_folder(target, _is_replaceable, kind=_FOLDER_KIND) as folder:
         for name, text in pages.items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
         for name, picture in (charts or {}).items():
             write_blocks(os.path.join(folder, f"{name}.png"), [picture])
         document = comparison_json(comparison)
         write_blocks(os.path.join(folder, JSON_FILE), [document.encode(errors="backslashreplace")])
-    return goal
+    return target
 
 
 def check_comparison_folder(path: StrPath) -> None:
-    """Refuses, before any work is done, a place at which a comparison could not be written."""
+    """Raises an error if a comparison cannot be written to the path."""
     check_replaceable(path_text(path), _is_replaceable, kind=_FOLDER_KIND)
 
 
 def is_comparison_folder(path: str) -> bool:
-    """Whether the folder's document begins as ours does."""
+    """Whether the folder holds a comparison."""
     try:
         with open(os.path.join(path, JSON_FILE), "rb") as file:
             return f'"format": "{FORMAT}"'.encode() in file.read(_HEADER_BYTES)
@@ -209,12 +209,12 @@ def is_comparison_folder(path: str) -> bool:
 
 
 def _is_replaceable(path: str) -> bool:
-    """Whether it is a comparison; one with other files in it is refused, for they would be lost."""
+    """Whether the folder holds a comparison; raises an error if it has other files."""
     if not is_comparison_folder(path):
         return False
     ours = (JSON_FILE, CSV_FILE, QUERIES_FILE, CONCLUSION_FILE, *(f"{name}.png" for name in CHART_NAMES))
     for name in sorted(os.listdir(path)):
         if name not in ours:
-            fix = "move it elsewhere, or name another folder"
-            raise UsageError(f"{path} holds {for_message(name)}, which is no part of a comparison", fix=fix)
+            fix = "move that file, or choose another folder"
+            raise UsageError(f"{path} contains {for_message(name)}, which is not part of a comparison", fix=fix)
     return True

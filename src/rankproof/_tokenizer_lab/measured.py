@@ -1,4 +1,4 @@
-"""MeasuredSystem: one system, one condition."""
+"""The values and times of one system under one condition, with intervals over queries and repeats."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _QUANTILE = 0.975
 
 
 def widen_interval(interval: Interval | None, middle: float, *repeats: FloatArray) -> Interval | None:
-    """The interval over queries, widened by how far the means of repeats lie apart; each array is those of one system.
+    """The interval over queries, widened by the variance of the means of the repeats; each array has those of one system.
 
-    The two kinds of chance are independent, so their half-widths are joined as the sides of a right angle are. The one of the
-    training is Student's t over the repeats, by Welch's degrees of freedom where there are two systems.
+    The two sources of variance are independent, so their half-widths add in squares. The half-width of the training is Student's
+    t over the repeats, with Welch's degrees of freedom for two systems.
     """
     if interval is None:
         return None
@@ -37,22 +37,22 @@ def widen_interval(interval: Interval | None, middle: float, *repeats: FloatArra
 
 
 def _half_width(parts: list[tuple[float, int]]) -> float:
-    """Of the sum of means with these squared errors and degrees of freedom."""
-    whole = sum(squared for squared, _ in parts)
-    if not whole:
+    """The half-width of a sum of means with these squared errors and degrees of freedom."""
+    total = sum(squared for squared, _ in parts)
+    if not total:
         return 0.0
-    freedom = whole**2 / sum(squared**2 / free for squared, free in parts)
-    return student_quantile(_QUANTILE, freedom) * math.sqrt(whole)
+    freedom = total**2 / sum(squared**2 / free for squared, free in parts)
+    return student_quantile(_QUANTILE, freedom) * math.sqrt(total)
 
 
 SLOW_MS = 100.0
-"""What a query may take before it feels slow."""
+"""Queries over this time count as slow."""
 TIME_PARTS = ("embed", "search", "total")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCondition:
-    """In which language, and with how many typing errors in each query, the systems were asked."""
+    """The language of the queries and the number of typos in each."""
 
     language: str
     edits: int
@@ -63,10 +63,10 @@ class QueryCondition:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSystem:
-    """`values` and `times` (ms) have a row for each repeat and a column for each query.
+    """One system under one condition; `values` and `times` (ms) have a row per repeat and a column per query.
 
-    `encode_ms` is what one document took to encode, None for a system that does not; `training` is what the encoder says of how
-    it was trained, empty where it says nothing, `sources` where the models of the repeats come from.
+    `encode_ms` is the time to encode a document, None without an encoder; `training` is how the encoder was trained, empty if
+    unknown; `sources` are the sources of the models.
     """
 
     system: str
@@ -85,11 +85,11 @@ class MeasuredSystem:
 
     @property
     def repeats(self) -> int:
-        """How many models stand behind it that differ in their seed alone."""
+        """The number of models, which differ only in their seed."""
         return len(next(iter(self.values.values())))
 
     def per_query(self, measure: str) -> FloatArray:
-        """For each query the mean over the repeats."""
+        """The mean over the repeats for each query."""
         return column_means(self.values[measure])
 
     def mean(self, measure: str) -> float:
@@ -97,7 +97,7 @@ class MeasuredSystem:
         return float(self.values[measure].mean())
 
     def interval(self, measure: str) -> Interval | None:
-        """The 95% interval of the mean, over queries and over repeats; None where the queries have no spread."""
+        """The 95% interval of the mean, over queries and repeats; None if all queries have one value."""
         return self._intervals[measure]
 
     @cached_property
@@ -107,38 +107,38 @@ class MeasuredSystem:
         return {name: self._widened(name, one, within) for name, one, within in zip(self.values, found, ranges, strict=True)}
 
     def _widened(self, measure: str, interval: Interval | None, within: Interval) -> Interval | None:
-        """The interval joined with the spread of the repeats, inside of the measure's range."""
+        """The interval widened by the variance of the repeats, within the range of the measure."""
         wide = widen_interval(interval, self.mean(measure), self.values[measure].mean(axis=1))
         return wide and (max(wide[0], within[0]), min(wide[1], within[1]))
 
     def seed_range(self, measure: str) -> Interval:
-        """The lowest and the highest mean of a repeat."""
+        """The lowest and highest mean of the repeats."""
         means = self.values[measure].mean(axis=1)
         return float(means.min()), float(means.max())
 
     def ms(self, part: str) -> FloatArray:
-        """For each query the milliseconds of a part, the mean over the repeats."""
+        """The milliseconds of a part for each query, averaged over the repeats."""
         return column_means(self.times[part])
 
     @cached_property
     def slow(self) -> NDArray[np.bool_]:
-        """For each query whether it took longer than feels quick."""
+        """Whether each query is slow."""
         return self.ms("total") > SLOW_MS
 
     def quality_per_ms(self, measure: str) -> float | None:
-        """Quality per millisecond: the mean of the measure over the median total time of a query."""
+        """The mean of the measure divided by the median total time of a query."""
         middle = float(np.median(self.ms("total")))
         return self.mean(measure) / middle if middle else None
 
 
 def column_means(rows: FloatArray) -> FloatArray:
-    """The mean over the rows, those of one row to the last bit."""
+    """The mean over the rows; a single row is returned unchanged."""
     found: FloatArray = rows[0] if len(rows) == 1 else rows.mean(axis=0)
     return found
 
 
 def confidence_intervals(columns: Sequence[FloatArray], within: Sequence[Interval]) -> list[Interval | None]:
-    """The 95% intervals of means over the same queries, by the same resamples (BCa, or Student's t where they are few)."""
+    """The 95% intervals of means over the same queries, with the same resamples (BCa, or Student's t for few queries)."""
     resampled = resampled_means(np.column_stack(columns), resample_count(len(columns[0])), 0)
     return [interval_of(one, resampled[:, at], "bca", 0.95, within[at]) for at, one in enumerate(columns)]
 
@@ -153,58 +153,58 @@ COLUMN_NAMES = {
     "P@5": "precision@5",
     "P@10": "precision@10",
 }
-"""Those that every comparison has, and their plain names."""
+"""The measures that every comparison has, and their column names."""
 
 
-def requested_measures(asked: Sequence[str] | None) -> list[str]:
-    """The measures asked for, the first of which is the main one, and behind them those that every comparison has."""
-    found = dict.fromkeys(str(one) for one in parse_measures([*(asked or DEFAULT_MEASURES), *COLUMN_NAMES]))
+def requested_measures(names: Sequence[str] | None) -> list[str]:
+    """The requested measures, the first of which is the main one, then those that every comparison has."""
+    found = dict.fromkeys(str(one) for one in parse_measures([*(names or DEFAULT_MEASURES), *COLUMN_NAMES]))
     first = parse_measures([next(iter(found))])[0]
     if not first.is_fraction or first.higher_is_better is False:
-        raise UsageError(f"{first} cannot be the main measure", fix="name first one that is a mean from 0 to 1, such as nDCG@10")
-    if strange := [name for name in found if parse_measures([name])[0].summary != "mean"]:
-        raise UsageError(f"{strange[0]} is no mean over queries", fix="leave it out")
+        raise UsageError(f"{first} cannot be the main measure", fix="put a mean between 0 and 1 first, such as nDCG@10")
+    if other := [name for name in found if parse_measures([name])[0].summary != "mean"]:
+        raise UsageError(f"{other[0]} is not a mean over queries", fix="remove it")
     return list(found)
 
 
 def column_name(measure: str) -> str:
-    """The column of a measure."""
+    """The column name of a measure."""
     return COLUMN_NAMES.get(measure, measure)
 
 
 _INCONCLUSIVE_NOTES = {
-    "none": "untrained: its numbers say nothing about tokenization",
-    "language model": "never trained for retrieval: its numbers say nothing about tokenization",
+    "none": "untrained: not evidence about tokenization",
+    "language model": "not trained for retrieval: not evidence about tokenization",
 }
-_CAUTION_NOTES = {"unknown": "nothing tells whether it was trained for retrieval"}
+_CAUTION_NOTES = {"unknown": "unknown whether it was trained for retrieval"}
 
 
 def training_kind(facts: Mapping[str, Any]) -> str:
-    """What an encoder says of how it was trained, empty where it says nothing."""
+    """How an encoder was trained, empty if unknown."""
     model = facts.get("model")
-    told = model.get("training") if isinstance(model, Mapping) else None
-    return told if isinstance(told, str) else ""
+    training = model.get("training") if isinstance(model, Mapping) else None
+    return training if isinstance(training, str) else ""
 
 
 def is_conclusive(entry: MeasuredSystem) -> bool:
-    """Whether the system's numbers may stand in a conclusion: those of a model not trained for retrieval may not."""
+    """Whether conclusions may use the system: not if its model was not trained for retrieval."""
     return entry.training not in _INCONCLUSIVE_NOTES
 
 
 def system_notes(entries: Sequence[MeasuredSystem], measure: str, chance: float | None) -> Iterator[str]:
-    """A sentence for each thing that a reader must know of a system beside its numbers."""
+    """The notes on each system."""
     for entry in entries:
-        told = _INCONCLUSIVE_NOTES.get(entry.training) or _CAUTION_NOTES.get(entry.training)
-        if told:
-            yield f"{entry.system}: {told}"
+        note = _INCONCLUSIVE_NOTES.get(entry.training) or _CAUTION_NOTES.get(entry.training)
+        if note:
+            yield f"{entry.system}: {note}"
         if is_near_chance(entry, measure, chance):
             value = f"{measure} {entry.mean(measure):.4f}"
-            yield f"{entry.system}: {value} is not clearly above that of a random ranking ({chance:.4f})"
-        yield from (f"{entry.system}: {note}" for note in entry.notes)
+            yield f"{entry.system}: {value} is not significantly above a random ranking ({chance:.4f})"
+        yield from (f"{entry.system}: {each}" for each in entry.notes)
 
 
 def is_near_chance(entry: MeasuredSystem, measure: str, chance: float | None) -> bool:
-    """Whether the interval reaches down to what a random ranking gives."""
+    """Whether the interval includes the value of a random ranking or less."""
     if chance is None:
         return False
     interval = entry.interval(measure)

@@ -1,4 +1,4 @@
-"""A comparison of tokenizers as pictures: quality, latency, both against each other, typing errors, languages."""
+"""The charts of a comparison: quality, latency, quality against latency, typos, languages."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rankproof.measures._parse import parse_measure
 
 DrawChart = Callable[[TokenizerComparison, PlotSettings], Chart]
 _APART = 0.035
-"""How far the points of two systems stand apart on the axis of edits."""
+"""The distance between the points of two systems on the axis of edits."""
 _STAGES = {"embed": "embedding", "search": "retrieval"}
 
 
 def draw_tokenizer_charts(comparison: TokenizerComparison, settings: PlotSettings | None = None) -> dict[str, bytes]:
-    """The charts that there is something to draw in, as PNG files by their names."""
+    """All charts with content as PNG files, by name."""
     settings = settings or PlotSettings()
     with figure_style():
         charts = tokenizer_charts(comparison, settings)
@@ -38,7 +38,7 @@ def draw_tokenizer_charts(comparison: TokenizerComparison, settings: PlotSetting
 
 
 def tokenizer_charts(comparison: TokenizerComparison, settings: PlotSettings) -> list[Chart]:
-    """The charts themselves."""
+    """All charts with content."""
     found: list[DrawChart] = [quality, latency, pareto]
     found += [typos] if len(comparison.edits) > 1 else []
     found += [languages] if len(comparison.languages) > 1 else []
@@ -46,7 +46,7 @@ def tokenizer_charts(comparison: TokenizerComparison, settings: PlotSettings) ->
 
 
 def quality(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
-    """A panel for each measure, a bar for each system under the plainest condition."""
+    """One panel per measure, one bar per system under the base condition."""
     entries, measures = comparison.at_condition(comparison.base_condition), comparison.measures
     best = ["darker and bold: the highest"] if len(entries) > 1 else []
     notes = [_where(comparison), "; ".join((_how(entries), *best, *_hatching(entries)))]
@@ -67,10 +67,10 @@ def _rows(entries: Sequence[MeasuredSystem], measure: str) -> list[ValueRow]:
 
 
 def latency(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
-    """Embedding and retrieval stacked, in means that add up; p50 and p95 of the whole, and where slow begins."""
+    """Mean times of embedding and retrieval, stacked; p50 and p95 of the total; the limit of slow queries."""
     rows = [_times(entry) for entry in comparison.at_condition(comparison.base_condition)]
     notes = [f"{_where(comparison)}, {comparison.store}", latency_note(settings)]
-    words = TimeWords(_STAGES, SLOW_MS, f"{SLOW_MS:.0f} ms: slower feels slow")
+    words = TimeWords(_STAGES, SLOW_MS, f"{SLOW_MS:.0f} ms: limit of slow queries")
     return latency_chart(settings.medium, "latency", "Latency of a query: embedding and retrieval", notes, rows, words)
 
 
@@ -92,19 +92,19 @@ def pareto(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
         for entry, time in zip(entries, times, strict=True)
     ]
     limit = SLOW_MS if max(times) > SLOW_MS / 10 else None
-    axes = ParetoAxes("milliseconds a query, p50: faster to the left", f"{measure} (better upwards)", limit=limit)
+    axes = ParetoAxes("milliseconds per query, p50 (faster to the left)", f"{measure} (better upwards)", limit=limit)
     return pareto_chart(settings.medium, "pareto", title, "", notes, systems, axes)
 
 
 def typos(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
-    """A line for each system over the number of random edits in a query."""
+    """One line per system over the number of random edits per query."""
     entries, measure = comparison.at_condition(comparison.base_condition), comparison.main
-    title = f"{full_name(parse_measure(measure))}, with typing errors"
-    notes = [_where(comparison), "; ".join((_how(entries), "points stand beside each other to be seen", *_hatching(entries)))]
+    title = f"{full_name(parse_measure(measure))}, with typos"
+    notes = [_where(comparison), "; ".join((_how(entries), "points are shifted to be visible", *_hatching(entries)))]
     curves = [_curve(comparison, system, at) for at, system in enumerate(comparison.systems)]
     side = _APART * len(curves) / 2 + 0.05
     ticks = tuple(Tick(edits, str(edits)) for edits in comparison.edits)
-    x = Axis(Scale(comparison.edits[0] - side, comparison.edits[-1] + side), "random edits in each query", ticks, grid=False)
+    x = Axis(Scale(comparison.edits[0] - side, comparison.edits[-1] + side), "random edits per query", ticks, grid=False)
     values = [end for curve in curves for span, y in zip(curve.spans, curve.ys, strict=True) for end in span or (y, y)]
     y = value_axis(value_scale(values), f"{measure} (better upwards)")
     return curve_chart(settings.medium, "typos", title, notes, curves, (x, y), f"at {pluralise(comparison.edits[-1], 'edit')}")
@@ -120,11 +120,11 @@ def _curve(comparison: TokenizerComparison, system: str, at: int) -> Curve:
 
 
 def languages(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
-    """A heat map of languages by systems, with the mean over the languages below."""
+    """A heat map of languages and systems, with the mean over the languages as last row."""
     measure, edits = comparison.main, comparison.edits[0]
     title = f"{full_name(parse_measure(measure))}, by language"
     entries = comparison.at_condition(comparison.base_condition)
-    how = "; ".join(("each language's queries against that language's documents", *_hatching(entries)))
+    how = "; ".join(("queries and documents of the same language", *_hatching(entries)))
     each = [comparison.at_condition(QueryCondition(name, edits)) for name in comparison.languages]
     cells = np.array([[entry.mean(measure) for entry in row] for row in each])
     rows = [*comparison.languages, "all languages"]
@@ -133,20 +133,20 @@ def languages(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
 
 
 def _where(comparison: TokenizerComparison, *, condition: bool = True) -> str:
-    """The data, and how many queries and repeats stand behind each number."""
+    """The dataset, and the numbers of queries and repeats."""
     entries = comparison.at_condition(comparison.base_condition)
     repeats = max(entry.repeats for entry in entries)
-    models = f", trials are means of {repeats} repeats" if repeats > 1 else ""
+    models = f", trained encoders: means of {repeats} repeats" if repeats > 1 else ""
     language = f", {comparison.base_condition.language}" if condition and len(comparison.languages) > 1 else ""
     return f"{comparison.dataset}{language}, n = {pluralise(len(entries[0].queries), 'query', 'queries')}{models}"
 
 
 def _how(entries: Sequence[MeasuredSystem]) -> str:
-    """How the whiskers were made."""
+    """The method of the intervals."""
     n = len(entries[0].queries)
     return f"whiskers: 95% intervals ({describe_interval_method('bca', resample_count(n), n, n)})"
 
 
 def _hatching(entries: Sequence[MeasuredSystem]) -> list[str]:
-    """What hatching means, where some system is drawn with it."""
+    """The meaning of hatching, if a system is drawn with it."""
     return [] if all(map(is_conclusive, entries)) else ["hatched or hollow: not trained for retrieval"]

@@ -1,4 +1,4 @@
-"""Hold-out, languages."""
+"""Hold-out of queries, queries of other splits, and translations of a dataset."""
 
 from __future__ import annotations
 
@@ -24,64 +24,64 @@ def relevant_documents(qrels: Qrels) -> dict[str, frozenset[str]]:
 
 
 def training_split(relevant: Mapping[str, frozenset[str]], share: float, seed: int) -> dict[str, frozenset[str]]:
-    """The queries to train on, where those of at most `share` of the relevant documents are held out.
+    """The training queries; the queries of at most `share` of the relevant documents are held out.
 
-    No query that is kept shares a relevant document with one that is held out.
+    No training query shares a relevant document with a held-out one.
     """
     groups = _query_groups(relevant)
     Random(f"{seed}\0holdout").shuffle(groups)
-    room = share * len(frozenset().union(*relevant.values()))
+    left = share * len(frozenset().union(*relevant.values()))
     held: set[str] = set()
     for group in groups:
         documents = len(frozenset().union(*(relevant[query] for query in group)))
-        if documents <= room:
-            room -= documents
+        if documents <= left:
+            left -= documents
             held.update(group)
     if share and not 0 < len(held) < len(relevant):
         what = f"a hold-out of {share:g} leaves no query {'to test' if not held else 'to train'} with"
-        raise UsageError(what, fix="choose a share nearer to 0.5, or a dataset with a split for training")
+        raise UsageError(what, fix="choose a share closer to 0.5, or a dataset with a training split")
     return {query: docs for query, docs in relevant.items() if query not in held}
 
 
 def _query_groups(relevant: Mapping[str, frozenset[str]]) -> list[list[str]]:
-    """Queries joined by the documents they share, directly or by way of others."""
-    home: dict[str, list[str]] = {}
+    """Groups of queries connected by shared relevant documents."""
+    groups: dict[str, list[str]] = {}
     for query, docs in relevant.items():
-        met = {id(group): group for doc in sorted(docs) if (group := home.get(doc)) is not None}
+        met = {id(group): group for doc in sorted(docs) if (group := groups.get(doc)) is not None}
         joined = [query, *(member for group in met.values() for member in group)]
-        home.update(dict.fromkeys((doc for member in joined for doc in relevant[member]), joined))
-    return [sorted(group) for group in {id(group): group for group in home.values()}.values()]
+        groups.update(dict.fromkeys((doc for member in joined for doc in relevant[member]), joined))
+    return [sorted(group) for group in {id(group): group for group in groups.values()}.values()]
 
 
 _DIGITS = 16
 
 
 def text_digest(text: str) -> str:
-    """The first 16 hexadecimal digits of the sha256 of the text in lower case, its white space made single blanks."""
+    """The first 16 hex digits of the sha256 of the text in lower case with white space collapsed."""
     return sha256(" ".join(text.lower().split()).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
 class OtherSplitQueries:
-    """Their ids, the digests of their texts in every language, and the files that judge them."""
+    """The judged queries of other splits: ids, digests of their texts in every language, and qrels files."""
 
     ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
 
     def has(self, query: str, text: str) -> bool:
-        """Whether the query is one of them by its id or by its text."""
+        """Whether another split has the query, by id or text."""
         return query in self.ids or self.has_text(text)
 
     def has_text(self, text: str) -> bool:
-        """Whether one of them has this text."""
+        """Whether a query of another split has this text."""
         return bool(self.texts) and text_digest(text) in self.texts
 
 
 def find_other_split_queries(folder: str, *, split: str) -> OtherSplitQueries:
-    """What the folder's other splits ask; nothing where there is no folder, as for the sample.
+    """The judged queries of the other splits in the folder; empty if there is no folder, as for the sample.
 
-    A file of judgements that cannot be read is refused: its queries might be taught.
+    Raises an error for an unreadable qrels file: its queries could leak into training.
     """
     if not os.path.isdir(folder):
         return OtherSplitQueries()
@@ -104,7 +104,7 @@ _FOLDER = "i18n"
 
 
 def find_languages(folder: str) -> tuple[str, ...]:
-    """The names NAME for which i18n/corpus.NAME.jsonl and i18n/queries.NAME.jsonl are there."""
+    """The names NAME for which i18n/corpus.NAME.jsonl and i18n/queries.NAME.jsonl exist."""
     place = os.path.join(folder, _FOLDER)
     files = set(os.listdir(place)) if os.path.isdir(place) else set()
     names = [name.removeprefix("corpus.").removesuffix(".jsonl") for name in files if name.startswith("corpus.")]
@@ -112,12 +112,12 @@ def find_languages(folder: str) -> tuple[str, ...]:
 
 
 def read_languages(folder: str, dataset: Dataset, wanted: Sequence[str] | None) -> dict[str, Dataset]:
-    """The dataset by language, `own` for its own files, which alone are read where nothing is wanted."""
-    there = find_languages(folder)
-    names = (OWN_LANGUAGE, *there) if wanted and ALL_LANGUAGES in wanted else tuple(dict.fromkeys(wanted or (OWN_LANGUAGE,)))
+    """The dataset by language; `own` is the dataset itself and the default."""
+    available = find_languages(folder)
+    names = (OWN_LANGUAGE, *available) if wanted and ALL_LANGUAGES in wanted else tuple(dict.fromkeys(wanted or (OWN_LANGUAGE,)))
     for name in names:
-        if name != OWN_LANGUAGE and name not in there:
-            fix = f"choose from {', '.join((ALL_LANGUAGES, OWN_LANGUAGE, *there))}" if there else "leave out --languages"
+        if name != OWN_LANGUAGE and name not in available:
+            fix = f"choose from {', '.join((ALL_LANGUAGES, OWN_LANGUAGE, *available))}" if available else "omit --languages"
             raise UsageError(f"{for_message(folder)} has no language {for_message(name)} in {_FOLDER}", fix=fix)
     return {name: dataset if name == OWN_LANGUAGE else _read_translation(folder, dataset, name) for name in names}
 

@@ -1,4 +1,4 @@
-"""CandidateSystem."""
+"""The systems of a comparison: BM25 variants, encoders, and trained checkpoints."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from rankproof.stages._bm25 import BM25
 from rankproof.stages._dense import Dense
 from rankproof.stores._base import Store
 
-SystemFamily = Literal["trial", "encoder", "lexical"]
+SystemFamily = Literal["trained", "encoder", "lexical"]
 WORDS, STEMS = "words", "stems"
 _STEMMERS = {
     **{"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish"},
     **{"fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch"},
     **{"no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish"},
 }
-"""The stemmer of a language by its code (ISO 639-1)."""
+"""Stemmers by language code (ISO 639-1)."""
 
 
 @dataclass(frozen=True)
 class CandidateSystem:
-    """A system by name; `repeats` are models that differ in their seed alone, by the name of each.
+    """A system; `repeats` are its models by name, which differ only in their seed.
 
-    `cards` are those of checkpoints of the lab, which say what each was trained on.
+    `metadata` is that of the checkpoints, with the data that each was trained on.
     """
 
     name: str
@@ -45,19 +45,19 @@ class CandidateSystem:
     metadata: tuple[Mapping[str, Any], ...] = ()
 
     def stages(self, language: str) -> dict[str, Stage]:
-        """The stage of each repeat in that language."""
+        """The stage of each repeat for the language."""
         return {name: make(language) for name, make in self.repeats.items()}
 
 
 def lexical_system(kind: str) -> CandidateSystem:
-    """BM25 over tokens of that kind; stop words are kept, as no other system leaves any out."""
+    """BM25 over tokens of the kind; stop words are kept, as in all other systems."""
     name = f"BM25 {kind}"
     _lexical_stage(kind, OWN_LANGUAGE)
     return CandidateSystem(name, "lexical", {name: lambda language: _lexical_stage(kind, language)})
 
 
 def encoder_system(spec: str, store: Store, device: DeviceName = "cpu") -> CandidateSystem:
-    """A Dense stage over the model that the name, the folder or NAME:SOURCE stands for; the device is a checkpoint's."""
+    """Dense retrieval with a model by name, folder or NAME:SOURCE; `device` is for checkpoints."""
     model, name = encoder_model(spec), _system_name(spec)
     if not isinstance(model, TrainedEncoder):
         return CandidateSystem(name, "encoder", {name: _dense_stage(model, store)})
@@ -67,22 +67,25 @@ def encoder_system(spec: str, store: Store, device: DeviceName = "cpu") -> Candi
 
 
 def encoder_model(spec: str) -> EncoderModel:
-    """The model that is named, NAME:SOURCE where it is opened by a source, or a folder with a checkpoint of the lab."""
+    """The model by name, by NAME:SOURCE, or by the folder of a checkpoint."""
     if os.path.isfile(os.path.join(os.path.expanduser(spec), METADATA_FILE)):
         return TrainedEncoder(spec)
     return encoder_by_name(f"./{spec}" if os.path.isdir(spec) and not any(mark in spec for mark in "/\\.~") else spec)
 
 
 def trained_system(name: str, folders: Mapping[str, str], store: Store, device: DeviceName = "cpu") -> CandidateSystem:
-    """The repeats of one tokenizer, by the folder of each."""
+    """The trained encoders of one tokenizer, by the folder of each."""
     models = {one: TrainedEncoder(at, device) for one, at in folders.items()}
     return CandidateSystem(
-        name, "trial", {one: _dense_stage(model, store) for one, model in models.items()}, _checkpoint_metadata(*models.values())
+        name,
+        "trained",
+        {one: _dense_stage(model, store) for one, model in models.items()},
+        _checkpoint_metadata(*models.values()),
     )
 
 
 def unique_names(systems: Iterable[CandidateSystem]) -> list[CandidateSystem]:
-    """Each under a name of its own: the second of a name gets a number."""
+    """The systems with unique names: repeated names get a number."""
     found: list[CandidateSystem] = []
     for one in systems:
         taken = {other.name for other in found} | {repeat for other in found for repeat in other.repeats}
@@ -94,22 +97,22 @@ def unique_names(systems: Iterable[CandidateSystem]) -> list[CandidateSystem]:
 
 
 def check_any_system(systems: Sequence[CandidateSystem]) -> None:
-    """There must be something to compare."""
+    """Raises an error if there are no systems."""
     if not systems:
-        raise UsageError("there is no system to compare", fix="name some with --checkpoints, --lexical or --model")
+        raise UsageError("there are no systems to compare", fix="add some with --checkpoints, --lexical or --model")
 
 
 def stemmer_name(language: str) -> str | None:
-    """The stemmer of a language by its code, English for the dataset's own; None where there is none."""
+    """The stemmer of a language, English for the dataset itself; None if there is none."""
     found = "english" if language == OWN_LANGUAGE else _STEMMERS.get(language)
     return found if found in STEMMERS else None
 
 
 def missing_stemmer_notes(systems: Iterable[CandidateSystem], languages: Iterable[str]) -> list[str]:
-    """A note for each system over stems that has none to take in some of the languages."""
+    """A note for each stemming system if some languages have no stemmer."""
     without = [language for language in languages if stemmer_name(language) is None]
     stems = [one.name for one in systems if _uses_stems(one, OWN_LANGUAGE)] if without else []
-    return [f"{name}: there is no stemmer for {', '.join(without)}, where it takes words as they stand" for name in stems]
+    return [f"{name}: no stemmer for {', '.join(without)}: words are not stemmed there" for name in stems]
 
 
 def _uses_stems(one: CandidateSystem, language: str) -> bool:
@@ -126,7 +129,7 @@ def _numbered_name(name: str, at: int) -> str:
 
 
 def _checkpoint_metadata(*models: TrainedEncoder) -> tuple[Mapping[str, Any], ...]:
-    """What each checkpoint says of itself; one whose weights are damaged is refused before anything is asked."""
+    """The metadata of each checkpoint; raises an error for damaged weights before any search."""
     found = []
     for model in models:
         opened = model.checkpoint()
@@ -148,55 +151,55 @@ def _lexical_stage(kind: str, language: str) -> Stage:
 
 
 def _system_name(spec: str) -> str:
-    """What a system is called: the model's name, or of a folder the last part, behind what stands before it."""
+    """The name of a system: that of the model, or of its folder, with its prefix."""
     prefix = source_prefix("encoder", spec)
     source = os.path.expanduser(spec.removeprefix(prefix))
     return f"{prefix}{os.path.basename(os.path.abspath(source))}" if os.path.isdir(source) else spec
 
 
 _SHARED_KEYS = ("trained", "training_config", "data")
-"""What the cards of repeats must have in common; under a budget of operations even their steps may differ by one."""
+"""The metadata that repeats must share; with a FLOPs budget their steps may differ by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystems:
-    """The systems, and what must be known of them together."""
+    """The trained systems, with notes on differences between them."""
 
     systems: tuple[CandidateSystem, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def find_trained_systems(folder: str, store: Store, device: DeviceName = "cpu") -> TrainedSystems:
-    """Every checkpoint at or below the folder; those of one tokenizer that lie side by side are repeats."""
+    """All checkpoints in the folder tree; those of one tokenizer in one folder are repeats."""
     top = Path(path_text(folder)).expanduser()
     places = sorted(path.parent for path in top.rglob(METADATA_FILE) if not _is_hidden(path, top)) if top.is_dir() else []
     if not places:
         raise UsageError(
-            f"{for_message(folder)} has no checkpoint", fix="name a folder that rankproof tokenizers train has written"
+            f"{for_message(folder)} has no checkpoint", fix="choose a folder that `rankproof tokenizers train` wrote"
         )
     groups: dict[str, dict[Path, Checkpoint]] = {}
     for place, opened in sorted(((place, open_checkpoint(place)) for place in places), key=_sort_key):
         groups.setdefault(_system_label(top, place, opened), {})[place] = opened
     for name, opened_at in groups.items():
         _check_same_settings(name, opened_at)
-    contestants = tuple(trained_system(name, _seed_labels(name, each), store, device) for name, each in groups.items())
-    return TrainedSystems(contestants, tuple(_inequality_notes(groups)))
+    systems = tuple(trained_system(name, _seed_labels(name, each), store, device) for name, each in groups.items())
+    return TrainedSystems(systems, tuple(_inequality_notes(groups)))
 
 
 def _is_hidden(path: Path, top: Path) -> bool:
-    """Whether it lies in a folder that begins with a dot, as those do that a killed training left."""
+    """Whether the path is in a hidden folder, such as one of an interrupted training."""
     return any(part.startswith(".") for part in path.relative_to(top).parts)
 
 
 def _sort_key(found: tuple[Path, Checkpoint]) -> tuple[Path, int, int, Path]:
-    """Finer tokens before coarser ones, those of one folder together."""
+    """Sorts by folder, then from finer to coarser tokens."""
     place, opened = found
     kind = parse_tokenizer_kind(opened.shape.kind)
     return place.parent, get_args(TokenizerFamily).index(kind.family), kind.size, place
 
 
 def _system_label(top: Path, place: Path, opened: Checkpoint) -> str:
-    """The tokenizer's name, behind the folders between the top and the checkpoint."""
+    """The name of the tokenizer, with the folders between the top and the checkpoint as prefix."""
     between = place.parent.relative_to(top).as_posix() if place != top else "."
     return opened.shape.kind if between == "." else f"{between}/{opened.shape.kind}"
 
@@ -208,7 +211,7 @@ def _seed_labels(name: str, each: Mapping[Path, Checkpoint]) -> dict[str, str]:
 
 
 def _check_same_settings(name: str, repeats: Mapping[Path, Checkpoint]) -> None:
-    """Repeats differ in their seed and in nothing else."""
+    """Raises an error if repeats differ in more than their seed."""
     seeds: dict[str, Path] = {}
     for place, opened in repeats.items():
         if (other := seeds.setdefault(repr(opened.metadata.get("seed")), place)) != place:
@@ -218,7 +221,7 @@ def _check_same_settings(name: str, repeats: Mapping[Path, Checkpoint]) -> None:
     if any(
         opened.shape != first.shape or _shared_settings(opened.metadata) != _shared_settings(first.metadata) for opened in others
     ):
-        fix = "put those that were trained in another way into a folder of their own"
+        fix = "move checkpoints with another config or data to their own folder"
         raise UsageError(f"the checkpoints of {for_message(name)} differ in more than their seed", fix=fix)
 
 
@@ -227,10 +230,10 @@ def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
-    """A note for each thing besides the tokenizer in which the trials differ."""
+    """A note for each difference between the trained encoders besides the tokenizer."""
     firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
-    for key, words in (("training_config", "by different recipes"), ("data", "on different data")):
+    for key, words in (("training_config", "with different configs"), ("data", "on different data")):
         if len({repr(metadata.get(key)) for metadata in firsts.values()}) > 1:
-            yield f"the trials were trained {words}: their differences are not the tokenizer's alone"
+            yield f"the encoders were trained {words}: their differences are not due to the tokenizer alone"
     if len({len(each) for each in groups.values()}) > 1:
-        yield "the trials have different numbers of repeats"
+        yield "the trained encoders have different numbers of repeats"

@@ -1,4 +1,4 @@
-"""Tables."""
+"""The tables of a comparison."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from rankproof._tokenizer_lab.token_counts import TokenLengths
 
 
 def typos_table(comparison: TokenizerComparison) -> Table:
-    """The main measure by the number of edits, and how they change it where the systems were asked without any too."""
+    """The main measure by number of edits, and its change from the runs without edits."""
     columns, has_plain = [Column("system")], comparison.edits[0] == 0
     for edits in comparison.edits:
         columns += [Column(pluralise(edits, "edit"), "value")]
-        columns += [Column(f"pp {edits}", "points", "the change by so many edits")] if has_plain and edits else []
-    title = f"{comparison.main} with typing errors{', and how they change it in percentage points (pp)' if has_plain else ''}"
+        columns += [Column(f"pp {edits}", "points", "change with this many edits")] if has_plain and edits else []
+    title = f"{comparison.main} with typos{', and the change in percentage points (pp)' if has_plain else ''}"
     rows = tuple((name, *_edit_cells(comparison, name)) for name in comparison.systems)
     return Table("typos", title, tuple(columns), rows)
 
 
 def _edit_cells(comparison: TokenizerComparison, system: str) -> Iterator[CellValue]:
-    """The values of one system, behind each the change where there is one."""
+    """The values of one system, each followed by its change if there is one."""
     for edits in comparison.edits:
         entry = comparison.entry(system, QueryCondition(comparison.base_condition.language, edits))
         yield entry.mean(comparison.main)
@@ -36,7 +36,7 @@ def _edit_cells(comparison: TokenizerComparison, system: str) -> Iterator[CellVa
 
 
 def languages_table(comparison: TokenizerComparison) -> Table:
-    """The main measure by language, a column a system."""
+    """The main measure by language, one column per system."""
     columns = (Column("language"), *(Column(name, "value") for name in comparison.systems))
     edits, measure = comparison.edits[0], comparison.main
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
@@ -51,19 +51,19 @@ SystemColumns = Sequence[tuple[Column, Callable[[MeasuredSystem], CellValue]]]
 _TOKEN_COLUMNS: SystemColumns = (
     (Column("system"), lambda entry: entry.system),
     (
-        Column("tok/doc", "number", "tokens of a whole document, the mean; of BM25 its terms, as n-grams"),
+        Column("tok/doc", "number", "mean tokens of a full document; terms for BM25"),
         lambda entry: _mean_length(entry.counts.document_tokens),
     ),
     (
-        Column("read/doc", "number", "places that a net's deep layers see: cut where it cuts, joined where it joins; the mean"),
+        Column("read/doc", "number", "mean positions in the deep layers, truncated and downsampled"),
         lambda entry: _mean_length(entry.counts.document_read),
     ),
-    (Column("tok/query", "number", "tokens of a query, the mean"), lambda entry: _mean_length(entry.counts.query_tokens)),
+    (Column("tok/query", "number", "mean tokens of a query"), lambda entry: _mean_length(entry.counts.query_tokens)),
     (
-        Column("unknown", "share", "tokens of the queries that the vocabulary or the index lacks"),
+        Column("unknown", "share", "query tokens that are not in the vocabulary or index"),
         lambda entry: entry.counts.unknown,
     ),
-    (Column("vocab", "count", "different tokens"), lambda entry: entry.counts.vocabulary),
+    (Column("vocab", "count", "size of the vocabulary"), lambda entry: entry.counts.vocabulary),
     (
         Column("params M", "number", "millions of parameters"),
         lambda entry: None if entry.counts.parameters is None else entry.counts.parameters / _MEGABYTE,
@@ -71,29 +71,31 @@ _TOKEN_COLUMNS: SystemColumns = (
 )
 _TIME_COLUMNS: SystemColumns = (
     (Column("system"), lambda entry: entry.system),
-    (Column("embed", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "embed")),
-    (Column("search", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "search")),
-    (Column("total", "number", "ms a query, p50"), lambda entry: _median_ms(entry, "total")),
+    (Column("embed", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "embed")),
+    (Column("search", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "search")),
+    (Column("total", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "total")),
     (Column("slow", "count", f"queries over {SLOW_MS:.0f} ms, the mean over the repeats"), lambda entry: int(entry.slow.sum())),
-    (Column("ms/doc", "number", "to encode a document"), lambda entry: entry.encode_ms),
-    (Column("MB", "number", "of the index"), lambda entry: entry.index_bytes / _MEGABYTE),
+    (Column("ms/doc", "number", "ms to encode a document"), lambda entry: entry.encode_ms),
+    (Column("MB", "number", "size of the index"), lambda entry: entry.index_bytes / _MEGABYTE),
 )
 _SAME_NAMES = {"bytes-4", "BM25 bytes-4"}
-_BYTES_4_NOTE = "BM25 bytes-4 counts runs of 4 bytes that overlap; the net bytes-4 reads bytes and joins each 4 into one place"
+_BYTES_4_NOTE = (
+    "BM25 bytes-4 uses overlapping 4-byte n-grams; the encoder bytes-4 reads bytes and merges each 4 into one position"
+)
 
 
 def tokens_table(comparison: TokenizerComparison) -> Table:
-    """What each tokenizer makes of documents and queries."""
+    """The token counts of each system."""
     found = _table("tokens", "Tokens", comparison, _TOKEN_COLUMNS)
     return replace(found, sentences=(_BYTES_4_NOTE,)) if set(comparison.systems) >= _SAME_NAMES else found
 
 
 def time_table(comparison: TokenizerComparison) -> Table:
-    """Where the time of a query goes, and how large the index is."""
+    """The time of a query by stage, and the size of the index."""
     main = comparison.main
     per_ms = Column("per ms", "number", f"{main} over the median total time of a query")
     cells: SystemColumns = (*_TIME_COLUMNS, (per_ms, lambda entry: entry.quality_per_ms(main)))
-    return _table("time", "Time in ms a query (p50) and size", comparison, cells)
+    return _table("time", "Time in ms per query (p50) and size", comparison, cells)
 
 
 def _table(name: str, title: str, comparison: TokenizerComparison, cells: SystemColumns) -> Table:
@@ -110,11 +112,11 @@ def _median_ms(entry: MeasuredSystem, part: str) -> float:
 
 
 _SHOWN_MEASURES, _SHOWN_MEASURES_WITH_SEEDS = 4, 2
-"""So many measures fit beside the intervals in a terminal of 80 columns."""
+"""The number of measures that fit beside the intervals in 80 columns."""
 
 
 def comparison_tables(comparison: TokenizerComparison) -> list[Table]:
-    """Those that there is something to say in; the conclusion last."""
+    """All tables with content, the conclusion last."""
     return [
         _quality_table(comparison),
         tokens_table(comparison),
@@ -127,7 +129,7 @@ def comparison_tables(comparison: TokenizerComparison) -> list[Table]:
 
 
 def standalone_tables(comparison: TokenizerComparison) -> list[Table]:
-    """The tables, and below them as sentences whatever must be known beside them, for a page that stands alone."""
+    """The tables, with the notes as a last table, for a standalone page."""
     tables = comparison_tables(comparison)
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return [*tables, Table("notes", "Notes", (Column("note"),), (), notes)] if notes else tables
@@ -137,30 +139,30 @@ def _quality_table(comparison: TokenizerComparison) -> Table:
     entries, main = comparison.at_condition(comparison.base_condition), comparison.main
     repeated = any(entry.repeats > 1 for entry in entries)
     measures = comparison.measures[: _SHOWN_MEASURES_WITH_SEEDS if repeated else _SHOWN_MEASURES]
-    columns = [Column("system"), Column(main, "value", "the mean over queries and repeats")]
-    columns += [Column(f"{main} 95%", "interval", "over queries and over repeats")]
-    columns += [Column("seeds", "interval", "the lowest and the highest mean of a repeat")] if repeated else []
+    columns = [Column("system"), Column(main, "value", "mean over queries and repeats")]
+    columns += [Column(f"{main} 95%", "interval", "over queries and repeats")]
+    columns += [Column("seeds", "interval", "lowest and highest mean of the repeats")] if repeated else []
     columns += [Column(name, "value") for name in measures[1:]]
     rows = tuple((entry.system, *_value_cells(entry, main, measures, repeated=repeated)) for entry in entries)
     queries = pluralise(len(entries[0].queries), "query", "queries")
     title = f"{comparison.dataset}: {queries}, {comparison.documents:,} documents, {comparison.store}"
-    told = (*system_notes(entries, main, comparison.chance), *_single_seed_notes(entries), *_cached_times_notes(entries))
-    notes = tuple(dict.fromkeys((*comparison.notes, *told)))
+    more = (*system_notes(entries, main, comparison.chance), *_single_seed_notes(entries), *_cached_times_notes(entries))
+    notes = tuple(dict.fromkeys((*comparison.notes, *more)))
     return Table("quality", title, tuple(columns), rows, notes=notes, highlighted=_best_row(entries, main))
 
 
 def _single_seed_notes(entries: Sequence[MeasuredSystem]) -> list[str]:
-    """What the intervals of a trial without repeats do not hold."""
+    """A note for each encoder with a single seed."""
     names = [entry.system for entry in entries if is_trained_once(entry)]
-    about = "trained once, so that its interval knows of the queries alone and no difference from it is called real"
+    about = "trained once: its interval covers only the queries, and no difference from it is called reliable"
     return [f"{name}: {about}" for name in names]
 
 
 def _cached_times_notes(entries: Sequence[MeasuredSystem]) -> list[str]:
-    """Times are those of the run that took them, which may be of another day and another load."""
-    kept = [entry.system for entry in entries if entry.from_cache]
-    whose = "all systems" if len(kept) == len(entries) else ", ".join(kept)
-    return [f"times of {whose} are those of an earlier run, from the cache; an empty --cache takes them anew"] if kept else []
+    """A note for the systems whose times come from the cache."""
+    cached = [entry.system for entry in entries if entry.from_cache]
+    names = "all systems" if len(cached) == len(entries) else ", ".join(cached)
+    return [f"times of {names} are cached from an earlier run; use an empty --cache to measure them again"] if cached else []
 
 
 def _value_cells(entry: MeasuredSystem, main: str, measures: Sequence[str], *, repeated: bool) -> Iterator[CellValue]:
@@ -180,12 +182,12 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
         Column("higher"),
         Column("lower"),
         Column("difference", "difference"),
-        Column("95%", "interval", "paired, of the mean over the repeats"),
-        Column("real", "flag", "the interval excludes 0, and the sign is the same in every pair of two repeats or more"),
+        Column("95%", "interval", "paired, of the mean over repeats"),
+        Column("reliable", "flag", "the interval excludes 0, and all pairs of repeats, at least two each, have the same sign"),
     )
     found = comparison.pairs(comparison.base_condition)
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (one.one, one.other, one.mean, one.interval, one.is_reliable) for one in found
     )
-    about = f"{pluralise(len(found), 'pair')}; each interval is of 95%, and none is corrected for their number"
+    about = f"{pluralise(len(found), 'pair')}; 95% intervals, not corrected for the number of pairs"
     return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

@@ -1,4 +1,4 @@
-"""Tokens per text."""
+"""Numbers of tokens per text for each kind of system."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ from rankproof.stages._dense import Dense
 from rankproof.stages._fields import passage_texts
 
 _CANINE_DOWNSAMPLING = 4
-"""Characters to a step of CANINE's deep layers (Clark et al. 2022)."""
+"""Characters per position of CANINE's deep layers (Clark et al. 2022)."""
 
 
 class TokenCounter(Protocol):
     """Counts the tokens of texts."""
 
     def tokens(self, texts: Sequence[str]) -> IntArray | None:
-        """How many tokens each whole text has; None where that is not known."""
+        """The number of tokens of each full text; None if unknown."""
 
     def read(self, texts: Sequence[str]) -> IntArray | None:
-        """How many places the deep layers of a model see of each text; None where that is not known."""
+        """The number of positions of each text in the deep layers; None if unknown."""
 
     def unknown(self, texts: Sequence[str]) -> float | None:
-        """The share of the tokens that stand for nothing in the vocabulary; None where that is not known."""
+        """The share of unknown tokens; None if unknown."""
 
     @property
     def facts(self) -> Mapping[str, Any]: ...
 
 
 def model_counter(model: EncoderModel) -> TokenCounter:
-    """The counter of a checkpoint of the lab, of an alphabet that needs no file, or of what a loaded encoder tells."""
+    """The token counter of a checkpoint, a byte or character model, or any loaded encoder."""
     if isinstance(model, TrainedEncoder):
         return TrainedTokenCounter(model)
     return InputUnitCounter(model) if isinstance(model, TransformersModel) else EncoderTokenCounter(model)
 
 
 class TermCounter:
-    """Terms of BM25, which reads all of them."""
+    """Counts the terms of BM25."""
 
     def __init__(self, searcher: BM25Searcher) -> None:
         self._searcher = searcher
         self.facts: Mapping[str, Any] = {"vocabulary": len(searcher.index.vocabulary)}
 
     def tokens(self, texts: Sequence[str]) -> IntArray:
-        """How many terms each text has."""
+        """The number of terms of each text."""
         return np.array([len(self._searcher.terms.tokenize(text)) for text in texts], dtype=np.int64)
 
     def read(self, texts: Sequence[str]) -> None:
-        """No model reads them."""
+        """None: there is no model."""
 
     def unknown(self, texts: Sequence[str]) -> float | None:
-        """The share of terms that no document has."""
+        """The share of terms that no document contains."""
         terms = [self._searcher.terms.tokenize(text) for text in texts]
         known = sum(len(self._searcher.index.term_ids(each)) for each in terms)
         every = sum(map(len, terms))
@@ -69,7 +69,7 @@ class TermCounter:
 
 
 class TrainedTokenCounter:
-    """Tokens of a checkpoint of the lab, counted as its net gets them: in lower case."""
+    """Counts the tokens of a checkpoint, in lower case as its network reads them."""
 
     def __init__(self, model: TrainedEncoder) -> None:
         opened = model.checkpoint()
@@ -77,72 +77,72 @@ class TrainedTokenCounter:
         self.facts: Mapping[str, Any] = {"vocabulary": opened.shape.vocabulary, "parameters": parameter_count(opened.shape)}
 
     def tokens(self, texts: Sequence[str]) -> IntArray:
-        """How many tokens each whole text has."""
+        """The number of tokens of each full text."""
         return np.array([len(ids) for ids in self._tokenizer.ids(_lowercase(texts))], dtype=np.int64)
 
     def read(self, texts: Sequence[str]) -> IntArray:
-        """How many places the deep layers see of each text, which is cut by characters first."""
+        """The number of positions in the deep layers, after truncation by characters."""
         lengths = self.tokens([self._shape.read(text) for text in texts])
         return -(-lengths // self._shape.stride)
 
     def unknown(self, texts: Sequence[str]) -> float | None:
-        """The share of tokens that are none of the vocabulary."""
-        strange, every = self._tokenizer.unknown(_lowercase(texts))
-        return strange / every if every else None
+        """The share of tokens that are not in the vocabulary."""
+        unknown, every = self._tokenizer.unknown(_lowercase(texts))
+        return unknown / every if every else None
 
 
 def _lowercase(texts: Sequence[str]) -> list[str]:
-    """The texts as a net of the lab would read them if it cut none."""
+    """The texts as the network reads them, without truncation."""
     return [normalise_input(text, len(text)) for text in texts]
 
 
 class InputUnitCounter:
-    """Bytes or code points, of which there are no unknown ones."""
+    """Counts bytes or code points; none is unknown."""
 
     def __init__(self, model: TransformersModel) -> None:
         self._model = model
         self.facts: Mapping[str, Any] = {}
 
     def tokens(self, texts: Sequence[str]) -> IntArray:
-        """How many tokens each whole text has, special ones included."""
+        """The number of tokens of each full text, with special tokens."""
         return np.array([self._model.input_units.count(text) for text in texts], dtype=np.int64)
 
     def read(self, texts: Sequence[str]) -> IntArray:
-        """How many places the deep layers see: of CANINE's characters one in four."""
+        """The number of positions in the deep layers: one per four characters for CANINE."""
         lengths = np.minimum(self.tokens(texts), self._model.max_tokens)
         return -(-lengths // (_CANINE_DOWNSAMPLING if isinstance(self._model, Canine) else 1))
 
     def unknown(self, texts: Sequence[str]) -> float:
-        """No token: every byte and every code point has an id."""
+        """0: every byte and code point has an id."""
         return 0.0
 
 
 class EncoderTokenCounter:
-    """Tokens of a loaded encoder, as far as it tells of them."""
+    """Counts the tokens of a loaded encoder, if it reports them."""
 
     def __init__(self, model: EncoderModel) -> None:
         self._encoder = model.load()
         self.facts: Mapping[str, Any] = self._encoder.facts()
 
     def tokens(self, texts: Sequence[str]) -> IntArray | None:
-        """How many tokens each text has, special tokens included; None where the model cuts one, for it counts none beyond."""
+        """The number of tokens of each text, with special tokens; None if the model truncates a text."""
         return None if self._encoder.cut(texts) else self.read(texts)
 
     def read(self, texts: Sequence[str]) -> IntArray | None:
-        """How many tokens of each text the model reads, where it tells."""
+        """The number of tokens that the model reads of each text, if reported."""
         lengths = getattr(self._encoder, "lengths", None)
         return None if lengths is None else np.array(lengths(texts), dtype=np.int64)
 
     def unknown(self, texts: Sequence[str]) -> float | None:
-        """The share of unknown tokens, where the encoder counts them."""
+        """The share of unknown tokens, if reported."""
         count = getattr(self._encoder, "unknown", None)
-        strange, every = count(texts) if count else (0, 0)
-        return strange / every if every else None
+        unknown, every = count(texts) if count else (0, 0)
+        return unknown / every if every else None
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLengths:
-    """How many there are in a text: the mean, and the 95th percentile."""
+    """The mean and the 95th percentile of the number of tokens per text."""
 
     mean: float
     p95: float
@@ -150,11 +150,9 @@ class TokenLengths:
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """`tokens` are those of whole texts, `read` is the sequence as the deep layers of a model see it: cut where the model cuts,
-    after any downsampling.
+    """Token counts of a system: `tokens` of full texts, `read` of the sequence in the deep layers, truncated and downsampled.
 
-    `unknown` is the share of the queries' tokens that stand for nothing in the vocabulary or, of BM25, that no document has.
-    Whatever a model does not tell is None.
+    `unknown` is the share of query tokens that are not in the vocabulary or, for BM25, in no document. Unknown values are None.
     """
 
     document_tokens: TokenLengths | None = None
@@ -168,17 +166,17 @@ class TokenCounts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DocumentCounts:
-    """What was counted of the documents, and the counter that goes on to queries."""
+    """The counts of the documents, and the counter for the queries."""
 
     counter: TokenCounter | None
     tokens: TokenLengths | None = None
     read: TokenLengths | None = None
 
-    def with_queries(self, texts: Sequence[str], told: Mapping[str, Any]) -> TokenCounts:
-        """The counts of the documents and of these queries; `told` is what the loaded model says of itself."""
+    def with_queries(self, texts: Sequence[str], model_facts: Mapping[str, Any]) -> TokenCounts:
+        """The counts of the documents and of these queries; `model_facts` are those of the loaded model."""
         if self.counter is None:
             return TokenCounts()
-        facts = {**told, **self.counter.facts}
+        facts = {**model_facts, **self.counter.facts}
         return TokenCounts(
             document_tokens=self.tokens,
             query_tokens=_summarize_lengths(self.counter.tokens(texts)),
@@ -191,7 +189,7 @@ class DocumentCounts:
 
 
 def document_counts(stage: Stage, corpus: Corpus) -> DocumentCounts:
-    """The counts of a system on all documents; one that no tokenizer is known of counts nothing."""
+    """The counts of a system on all documents; empty if its tokenizer is unknown."""
     if not isinstance(stage, BM25 | Dense):
         return DocumentCounts(None)
     counter: TokenCounter = TermCounter(stage.index(corpus)) if isinstance(stage, BM25) else model_counter(stage.model)

@@ -1,4 +1,4 @@
-"""One training."""
+"""Trains one encoder."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 
 _PASSES_PER_STEP = 3
-"""A backward pass is two forward ones."""
+"""A backward pass costs two forward passes."""
 
 
 def plan_steps(
-    batches: Iterator[Batch], recipe: TrainingConfig, shape: NetShape, queries: TokenIdTable, documents: TokenIdTable
+    batches: Iterator[Batch], config: TrainingConfig, shape: NetShape, queries: TokenIdTable, documents: TokenIdTable
 ) -> tuple[list[Batch], float]:
-    """The steps that the budget allows, at least one unless none is asked for, and the operations that they take."""
-    of_query, of_document = _flops_per_row(shape, queries), _flops_per_row(shape, documents)
+    """The steps within the budget, at least one unless `steps` is 0, and their FLOPs."""
+    query_flops, document_flops = _flops_per_row(shape, queries), _flops_per_row(shape, documents)
 
     def cost(batch: Batch) -> float:
-        found = of_query[batch.pairs].sum() + of_document[batch.positives].sum() + of_document[batch.negatives].sum()
+        found = query_flops[batch.pairs].sum() + document_flops[batch.positives].sum() + document_flops[batch.negatives].sum()
         return _PASSES_PER_STEP * float(found)
 
-    return _steps_within(islice(batches, recipe.steps), cost, math.inf if recipe.flops is None else recipe.flops)
+    return _steps_within(islice(batches, config.steps), cost, math.inf if config.flops is None else config.flops)
 
 
 def _steps_within(batches: Iterator[Batch], cost: Callable[[Batch], float], most: float) -> tuple[list[Batch], float]:
-    """As many steps as stay within the budget."""
+    """The steps within the budget, and their cost."""
     steps: list[Batch] = []
     spent = 0.0
     for batch in batches:
@@ -57,7 +57,7 @@ def _steps_within(batches: Iterator[Batch], cost: Callable[[Batch], float], most
 
 
 def _flops_per_row(shape: NetShape, table: TokenIdTable) -> FloatArray:
-    """The operations of one forward pass over each row; rows of one length cost the same."""
+    """The FLOPs of one forward pass over each row."""
     from rankproof.models._trained.shape import forward_flops
 
     lengths, back = np.unique(table.lengths, return_inverse=True)
@@ -65,7 +65,7 @@ def _flops_per_row(shape: NetShape, table: TokenIdTable) -> FloatArray:
 
 
 def contrastive_loss(queries: Any, candidates: Any, masked: Any, temperature: float) -> Any:
-    """The mean cross-entropy in 32 bits; candidate i answers query i, and others that are barred for it do not count."""
+    """The mean cross-entropy in 32 bits; candidate i is the positive of query i, other masked candidates are ignored."""
     with extra("torch"):
         import torch
 
@@ -78,53 +78,53 @@ def contrastive_loss(queries: Any, candidates: Any, masked: Any, temperature: fl
 
 Losses = list[tuple[int, float]]
 StepProgress = Callable[[int, int, float, float], None]
-"""Hears of the step, the number of steps, the loss and the examples a second."""
+"""Gets the step, the number of steps, the loss and the examples per second."""
 
 _BLOCK = 50
-"""Steps between two looks at the loss: each look waits for the device."""
+"""Steps between two reads of the loss; each read waits for the device."""
 
 
 def train_loop(
-    net: Any, steps: Sequence[Batch], device_data: DeviceData, recipe: TrainingConfig, progress: StepProgress
+    net: Any, steps: Sequence[Batch], device_data: DeviceData, config: TrainingConfig, progress: StepProgress
 ) -> Losses:
-    """Trains the net, and gives the mean loss of every block of steps under the block's last step, and the first one's own."""
+    """Trains the network; returns the mean loss of each block of steps with the number of its last step."""
     with extra("torch"):
         import torch
 
     net.to(device_data.device).train()
     fused = device_data.device.type == "cuda"
-    optimizer = torch.optim.AdamW(net.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=recipe.weight_decay, fused=fused)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=config.weight_decay, fused=fused)
     losses: Losses = []
     start = time.perf_counter()
     for first, last in _step_blocks(len(steps)):
         found = []
         for at, rows in zip(range(first, last), device_data.blocks(steps[first:last]), strict=True):
             for group in optimizer.param_groups:
-                group["lr"] = recipe.learning_rate * learning_rate_factor(at, len(steps), recipe.warmup)
-            found.append(_training_step(net, optimizer, device_data.step(steps[at], rows), recipe))
+                group["lr"] = config.learning_rate * learning_rate_factor(at, len(steps), config.warmup)
+            found.append(_training_step(net, optimizer, device_data.step(steps[at], rows), config))
         losses.append((last, _mean_loss(found, last)))
-        progress(last, len(steps), losses[-1][1], last * recipe.batch / (time.perf_counter() - start))
+        progress(last, len(steps), losses[-1][1], last * config.batch / (time.perf_counter() - start))
     net.eval()
     return losses
 
 
-def _training_step(net: Any, optimizer: Any, read: tuple[Any, Any, Any], recipe: TrainingConfig) -> Any:
+def _training_step(net: Any, optimizer: Any, inputs: tuple[Any, Any, Any], config: TrainingConfig) -> Any:
     with extra("torch"):
         import torch
 
-    asked, candidates, barred = read
-    with _precision(asked.device.type):
-        queries, documents = net(asked), net(candidates)
-    loss = contrastive_loss(queries, documents, barred, recipe.temperature)
+    queries, candidates, masked = inputs
+    with _precision(queries.device.type):
+        query_vectors, candidate_vectors = net(queries), net(candidates)
+    loss = contrastive_loss(query_vectors, candidate_vectors, masked, config.temperature)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(net.parameters(), recipe.clip)
+    torch.nn.utils.clip_grad_norm_(net.parameters(), config.clip)
     optimizer.step()
     return loss.detach()
 
 
 def _precision(device: str) -> AbstractContextManager[Any]:
-    """Half the bits on a GPU; all of them on the processor, where the same seed gives the same bits."""
+    """bfloat16 on a GPU; full precision on a CPU, where the same seed gives the same bits."""
     with extra("torch"):
         import torch
 
@@ -133,15 +133,15 @@ def _precision(device: str) -> AbstractContextManager[Any]:
 
 
 def learning_rate_factor(step: int, steps: int, warmup: float) -> float:
-    """The part of the learning rate at a step: up in a line, then down by half a cosine."""
-    rising = max(1, round(warmup * steps))
-    if step < rising:
-        return (step + 1) / rising
-    return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+    """The share of the learning rate at a step: linear warm-up, then cosine decay."""
+    warmup_steps = max(1, round(warmup * steps))
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    return 0.5 * (1 + math.cos(math.pi * (step - warmup_steps) / max(1, steps - warmup_steps)))
 
 
 def _step_blocks(steps: int) -> Iterator[tuple[int, int]]:
-    """The first step alone, then blocks."""
+    """The first step, then blocks of steps."""
     edges = [0, *range(1, steps, _BLOCK), steps]
     return ((first, last) for first, last in pairwise(edges) if first < last)
 
@@ -152,13 +152,13 @@ def _mean_loss(found: list[Any], step: int) -> float:
 
     loss = float(torch.stack(found).mean())
     if not math.isfinite(loss):
-        raise ExternalError(f"the loss is {loss} by step {step}; lower --learning-rate")
+        raise ExternalError(f"the loss is {loss} at step {step}; lower --learning-rate")
     return loss
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingOutcome:
-    """The net with its shape and tokenizer, and the card that says how it came to be."""
+    """The network with its shape, its tokenizer and the metadata of its training."""
 
     net: Any
     shape: NetShape
@@ -167,7 +167,7 @@ class TrainingOutcome:
 
 
 def no_progress(step: int, steps: int, loss: float, rate: float) -> None:
-    """Tells nobody."""
+    """Ignores progress."""
 
 
 def train(
@@ -178,40 +178,44 @@ def train(
     threads: int | None = None,
     progress: StepProgress = no_progress,
 ) -> TrainingOutcome:
-    """The encoder; on the processor the same material, seed and threads give the same bits."""
+    """Train an encoder; on a CPU the same data, seed and threads give the same bits."""
     from rankproof.models._trained.encoder import initialise_network
 
-    place = training_device(device, threads)
-    lessons, recipe, queries, documents = tokenized.lessons, tokenized.recipe, tokenized.queries, tokenized.documents
-    steps, operations = plan_steps(batches(lessons, recipe, seed), recipe, tokenized.shape, queries, documents)
+    torch_device = training_device(device, threads)
+    training_data, config, queries, documents = tokenized.training_data, tokenized.config, tokenized.queries, tokenized.documents
+    steps, flops = plan_steps(batches(training_data, config, seed), config, tokenized.shape, queries, documents)
     net = initialise_network(tokenized.shape, seed)
     start = time.perf_counter()
-    losses = train_loop(net, steps, DeviceData(queries, documents, lessons.relevant, place), recipe, progress) if steps else []
+    losses = (
+        train_loop(net, steps, DeviceData(queries, documents, training_data.relevant, torch_device), config, progress)
+        if steps
+        else []
+    )
     metadata = {
         "trained": bool(steps),
         "steps": len(steps),
         "seed": seed,
-        "training_config": recipe.describe(),
-        "data": _data_metadata(lessons),
-        "examples": len(steps) * recipe.batch,
-        "flops": operations,
+        "training_config": config.describe(),
+        "data": _data_metadata(training_data),
+        "examples": len(steps) * config.batch,
+        "flops": flops,
         "tokens_per_document": float(documents.lengths.mean()),
         "seconds": time.perf_counter() - start,
-        "device": device_name(place),
+        "device": device_name(torch_device),
         "library": library_versions("torch"),
         "losses": [list(pair) for pair in losses],
     }
     return TrainingOutcome(net.cpu(), tokenized.shape, tokenized.tokenizer, metadata)
 
 
-def _data_metadata(lessons: TrainingData) -> dict[str, Any]:
-    """What the lessons hold, as a checkpoint's card has it: the judged queries by id and by digest of the text."""
+def _data_metadata(training_data: TrainingData) -> dict[str, Any]:
+    """The training data in the metadata of a checkpoint, with ids and text digests of the judged queries."""
     return {
-        "name": lessons.name,
-        "documents": len(lessons.documents),
-        "pairs": len(lessons.queries),
-        "real": lessons.judged_count,
-        "digest": lessons.digest,
-        "queries": list(lessons.ids),
-        "texts": sorted({text_digest(text) for text in lessons.queries[: lessons.judged_count]}),
+        "name": training_data.name,
+        "documents": len(training_data.documents),
+        "pairs": len(training_data.queries),
+        "judged_count": training_data.judged_count,
+        "digest": training_data.digest,
+        "queries": list(training_data.ids),
+        "texts": sorted({text_digest(text) for text in training_data.queries[: training_data.judged_count]}),
     }

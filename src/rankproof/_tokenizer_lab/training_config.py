@@ -1,4 +1,4 @@
-"""TrainingConfig, device."""
+"""The settings of a training, and the device it runs on."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rankproof.models._trained.shape import Architecture, check_layers
 
 _SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")
 DEFAULT_FLOPS = 1e15
-"""Of a training for which neither flops nor steps are given."""
+"""The budget if neither flops nor steps are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """Contrastive training on cosines with in-batch and hard negatives, by AdamW with a warm-up and a cosine down to 0.
+    """Contrastive training on cosines with in-batch and hard negatives, by AdamW with warm-up and cosine decay.
 
-    The budget is `flops` (forward and backward: finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
-    `judged_share` is the part of a batch that is judged pairs, where there are any; the rest are crops.
+    The budget is `flops` (forward and backward, so finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
+    `judged_share` is the share of judged pairs in a batch, if there are any; the rest are crops.
     """
 
     parameters: int = 4_000_000
@@ -59,22 +59,22 @@ class TrainingConfig:
 
     def _check_budget(self) -> None:
         if self.flops is None and self.steps is None:
-            raise UsageError("a budget has no end", fix="give flops, steps or both")
+            raise UsageError("the training has no budget", fix="give flops, steps or both")
         if self.flops is not None:
             validation.checked_number("flops", self.flops, 1, 1e24)
         if self.steps is not None:
             validation.checked_integer("steps", self.steps, 0, 10_000_000)
 
     def data_config(self, holdout: float = 0.0, seed: int = 1) -> TrainingDataConfig:
-        """How the lessons of this recipe are made."""
+        """The config of the training data."""
         return TrainingDataConfig(holdout, self.crops, self.characters, self.negatives, seed)
 
     def sizes(self) -> dict[str, Any]:
-        """What the net's shape follows from, besides the tokenizer."""
+        """The settings that determine the shape of the network, besides the tokenizer."""
         return {name: getattr(self, name) for name in _SIZE_FIELDS}
 
     def describe(self) -> dict[str, Any]:
-        """The recipe as a checkpoint's card has it."""
+        """The config in the metadata of a checkpoint."""
         return asdict(self)
 
 
@@ -82,7 +82,7 @@ Device = Literal[DeviceName, "auto"]
 
 
 def training_device(device: Device, threads: int | None = None) -> Any:
-    """The library's own device; `threads` are the processor's, where they are given."""
+    """The torch device; `threads` sets the number of CPU threads."""
     with extra("torch"):
         import torch
 
@@ -92,7 +92,7 @@ def training_device(device: Device, threads: int | None = None) -> Any:
 
 
 def device_name(device: Any) -> str:
-    """Its name, as a checkpoint's card has it."""
+    """The name of the device in the metadata of a checkpoint."""
     with extra("torch"):
         import torch
 

@@ -1,4 +1,4 @@
-"""TrainingData and how it is made."""
+"""Training pairs from judged queries and document crops, with hard negatives."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from rankproof.stages._bm25 import BM25
 from rankproof.stages._fields import DEFAULT_FIELDS, passage_texts
 
 PADDING = -1
-"""Stands in `negatives` and `relevant` where a row has fewer than others."""
+"""Fills the shorter rows of `negatives` and `relevant`."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Pair i teaches that documents[positives[i]] answers queries[i]; the first `real` pairs are judged ones, the others crops.
+    """Pair i is queries[i] with the relevant documents[positives[i]]; the first `judged_count` pairs are judged, the rest crops.
 
-    `negatives[i]` are documents that BM25 finds for the query and that nobody judged relevant, best first; `relevant[i]` are all
-    that must not count against it, the positive included. `ids` are the judged queries that were used, `name` is the dataset's.
+    `negatives[i]` are documents that BM25 retrieves for the query and that are not judged relevant, best first; `relevant[i]`
+    are all relevant documents, the positive included. `ids` are the ids of the judged queries, `name` is that of the dataset.
     """
 
     name: str
@@ -52,7 +52,7 @@ class TrainingData:
 
     @cached_property
     def digest(self) -> str:
-        """A sha256 of everything in it."""
+        """The sha256 of all fields."""
         texts = json.dumps([self.name, self.documents, self.queries, self.judged_count, self.ids])
         made = sha256(texts.encode())
         for array in (self.positives, self.negatives, self.relevant):
@@ -61,20 +61,20 @@ class TrainingData:
 
 
 CROP_WORDS = (4, 16)
-"""How many words a crop has, fewest and most."""
+"""The smallest and largest number of words of a crop."""
 CROP_CHARACTERS = (12, 60)
-"""How many characters it has in a script that puts no blank between words."""
+"""The same in characters, for scripts without spaces between words."""
 _WORD = re.compile(r"\S+")
 _UNSPACED_SHARE = 0.2
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether much of the text is in a script that puts no blank between words."""
+    """Whether much of the text is in a script without spaces between words."""
     return len(unspaced_pattern().findall(text)) > _UNSPACED_SHARE * len(text)
 
 
 def crop_text(text: str, count: int, name: str) -> list[str]:
-    """At most so many different pieces, drawn by the name alone; none of a text that is too short for one."""
+    """At most `count` different random crops, seeded by `name`; empty if the text is too short."""
     random = Random(name)
     starts, ends, sizes = _crop_bounds(text)
     if len(starts) < sizes[0]:
@@ -94,37 +94,37 @@ def _crop_bounds(text: str) -> tuple[list[int], list[int], tuple[int, int]]:
     return [word.start() for word in words], [word.end() for word in words], CROP_WORDS
 
 
-_SEARCH_DEPTH = 20
-"""Texts by which a language is told to put no blanks between words."""
+_SCRIPT_SAMPLE = 20
+"""The number of texts that decide whether a language has spaces between words."""
 
 
 def hard_negatives(
     texts: Mapping[int, str], queries: Sequence[str], relevant: Sequence[frozenset[int]], count: int
 ) -> list[list[int]]:
-    """For each query the rows of at most `count` documents, best first, of `texts` by row; none that is relevant."""
+    """For each query the rows of at most `count` non-relevant documents that BM25 ranks highest, best first."""
     if not count or not queries:
         return [[] for _ in queries]
     most = max(map(len, relevant))
     searcher = _bm25_stage(texts, count + most).index(Corpus(Document(str(row), text) for row, text in texts.items()))
     rankings = searcher.search_all([Query(str(at), text) for at, text in enumerate(queries)])
     found = [[int(doc) for doc in docs] for docs, _ in rankings]
-    return [[row for row in rows if row not in taken][:count] for rows, taken in zip(found, relevant, strict=True)]
+    return [[row for row in rows if row not in known][:count] for rows, known in zip(found, relevant, strict=True)]
 
 
 def _bm25_stage(texts: Mapping[int, str], depth: int) -> BM25:
-    """Words as they stand, whatever the language, or groups of characters where words are not set apart."""
-    first = " ".join(islice(texts.values(), _SEARCH_DEPTH))
+    """BM25 over unstemmed words, or over character trigrams for scripts without spaces between words."""
+    first = " ".join(islice(texts.values(), _SCRIPT_SAMPLE))
     tokens = "characters-3" if is_unspaced(first) else "words"
     return BM25(stemming=False, stop_words=False, tokens=tokens, depth=depth)
 
 
 DocumentRows = Mapping[tuple[str, str], int]
-"""From a language and a document's id to the document's place among the texts."""
+"""The row of a document by language and id."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
-    """A query in a language, and the rows of the document to find and of all that answer it; `id` is empty for a crop."""
+    """A query with the rows of its positive and of all relevant documents; `id` is empty for a crop."""
 
     language: str
     id: str
@@ -134,7 +134,7 @@ class TrainingPair:
 
 
 def document_rows(languages: Mapping[str, Dataset], characters: int) -> tuple[tuple[str, ...], DocumentRows]:
-    """The texts, cut at so many characters, and where each document stands; equal texts are one, empty ones none."""
+    """The distinct document texts, cut at `characters`, and the row of each document; empty texts are left out."""
     places: dict[str, int] = {}
     rows: dict[tuple[str, str], int] = {}
     for language, dataset in languages.items():
@@ -147,21 +147,21 @@ def document_rows(languages: Mapping[str, Dataset], characters: int) -> tuple[tu
 def judged_pairs(
     languages: Mapping[str, Dataset], rows: DocumentRows, relevant: Mapping[str, frozenset[str]], other_splits: OtherSplitQueries
 ) -> Iterator[TrainingPair]:
-    """Each judged query with each of its relevant documents of its own language; those of other languages answer it too."""
+    """Each judged query with each relevant document of its language; translations of these are relevant too."""
     for language, dataset in languages.items():
         for query, docs in relevant.items():
             text = dataset.queries[query].text.strip() if query in dataset.queries else ""
             if not text or other_splits.has(query, dataset.queries[query].text):
                 continue
-            answers = frozenset(rows[other, doc] for other in languages for doc in docs if (other, doc) in rows)
+            every = frozenset(rows[other, doc] for other in languages for doc in docs if (other, doc) in rows)
             own = sorted({rows[language, doc] for doc in docs if (language, doc) in rows})
-            yield from (TrainingPair(language, query, text, row, answers) for row in own)
+            yield from (TrainingPair(language, query, text, row, every) for row in own)
 
 
 def crop_pairs(
     documents: tuple[str, ...], rows: DocumentRows, other_splits: OtherSplitQueries, crops: int, seed: int
 ) -> Iterator[TrainingPair]:
-    """Each document's crops with the document."""
+    """The crops of each document, paired with the document."""
     first: dict[int, tuple[str, str]] = {}
     for place, row in rows.items():
         first.setdefault(row, place)
@@ -173,7 +173,7 @@ def crop_pairs(
 
 @dataclass(frozen=True, slots=True)
 class TrainingDataConfig:
-    """How lessons are made: the share of documents whose queries are held out, crops a document, characters a text, negatives."""
+    """How training data are built: share of held-out documents, crops per document, characters per text, negatives per pair."""
 
     holdout: float = 0.0
     crops: int = 16
@@ -189,7 +189,7 @@ class TrainingDataConfig:
         validation.checked_integer("seed", self.seed, 0)
 
     def source_digest(self, languages: Mapping[str, Dataset], other_splits: OtherSplitQueries) -> str:
-        """A sha256 of all that the lessons follow from."""
+        """The sha256 of everything that determines the training data."""
         prints = {name: dataset.fingerprint() for name, dataset in languages.items()}
         parts = [format_versions.TRAINING_DATA, asdict(self), prints, sorted(other_splits.ids), sorted(other_splits.texts)]
         return sha256(dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -198,7 +198,7 @@ class TrainingDataConfig:
 def build_training_data(
     languages: Mapping[str, Dataset], data_config: TrainingDataConfig, other_splits: OtherSplitQueries | None = None
 ) -> TrainingData:
-    """The lessons of a dataset in one or more languages, the first of which has the judgements; the same whenever made."""
+    """The training data of a dataset in one or more languages, the first of which has the judgements; deterministic."""
     other_splits = other_splits or OtherSplitQueries()
     dataset = next(iter(languages.values()))
     documents, rows = document_rows(languages, data_config.characters)
@@ -206,10 +206,12 @@ def build_training_data(
     kept = training_split(_merge_equal_texts(judged, next(iter(languages)), rows), data_config.holdout, data_config.seed)
     relevant = {query: judged[query] for query in kept}
     _check_not_copy(dataset, other_splits)
-    real = list(judged_pairs(languages, rows, relevant, other_splits))
-    pairs = [*real, *crop_pairs(documents, rows, other_splits, data_config.crops, data_config.seed)]
+    judged_ones = list(judged_pairs(languages, rows, relevant, other_splits))
+    pairs = [*judged_ones, *crop_pairs(documents, rows, other_splits, data_config.crops, data_config.seed)]
     if not pairs or len(documents) < 2:
-        raise UsageError(f"{dataset.name} has nothing to learn from", fix="take a split with judged queries, or allow crops")
+        raise UsageError(
+            f"{dataset.name} has no training pairs", fix="choose a split with judged queries, or set --crops above 0"
+        )
     return TrainingData(
         name=dataset.name,
         documents=documents,
@@ -217,29 +219,29 @@ def build_training_data(
         positives=np.array([pair.positive for pair in pairs], dtype=np.int64),
         negatives=_pad_rows(_negatives(documents, rows.items(), pairs, data_config.negatives), data_config.negatives),
         relevant=_pad_rows([sorted(pair.relevant) for pair in pairs], max(len(pair.relevant) for pair in pairs)),
-        judged_count=len(real),
-        ids=tuple(dict.fromkeys(pair.id for pair in real)),
+        judged_count=len(judged_ones),
+        ids=tuple(dict.fromkeys(pair.id for pair in judged_ones)),
     )
 
 
 def _merge_equal_texts(relevant: Mapping[str, frozenset[str]], language: str, rows: DocumentRows) -> dict[str, frozenset[str]]:
-    """Documents of one text under one name, so that none is both held out and taught."""
+    """Gives documents with equal texts one id, so that none is both held out and trained on."""
     names: dict[int, str] = {}
-    for (spoken, doc), row in rows.items():
-        if spoken == language:
+    for (other, doc), row in rows.items():
+        if other == language:
             names.setdefault(row, doc)
-    named = {doc: names[row] for (spoken, doc), row in rows.items() if spoken == language}
+    named = {doc: names[row] for (other, doc), row in rows.items() if other == language}
     return {query: frozenset(named.get(doc, doc) for doc in docs) for query, docs in relevant.items()}
 
 
 def excluded_queries(dataset: Dataset, other_splits: OtherSplitQueries) -> list[str]:
-    """The judged queries that are not taught, for other splits judge them too."""
-    asked = [query for query in relevant_documents(dataset.qrels) if query in dataset.queries]
-    return [query for query in asked if other_splits.has(query, dataset.queries[query].text)]
+    """The judged queries that are excluded because other splits judge them too."""
+    judged = [query for query in relevant_documents(dataset.qrels) if query in dataset.queries]
+    return [query for query in judged if other_splits.has(query, dataset.queries[query].text)]
 
 
 def _check_not_copy(dataset: Dataset, other_splits: OtherSplitQueries) -> None:
-    """Another split that judges every query is most likely a copy of this one."""
+    """Raises an error if another split judges every query: it is probably a copy of this one."""
     if (left := excluded_queries(dataset, other_splits)) and len(left) == len(relevant_documents(dataset.qrels)):
         copies = ", ".join(other_splits.files) or "the other split"
         raise UsageError(f"other splits judge every query of {dataset.name}", fix=f"remove {copies} if it is a copy")
@@ -248,7 +250,7 @@ def _check_not_copy(dataset: Dataset, other_splits: OtherSplitQueries) -> None:
 def _negatives(
     documents: tuple[str, ...], places: Iterable[tuple[tuple[str, str], int]], pairs: Sequence[TrainingPair], count: int
 ) -> list[list[int]]:
-    """Each language's queries are searched for among its own documents."""
+    """The hard negatives of each pair, from the documents of its language."""
     found: list[list[int]] = [[] for _ in pairs]
     for language in dict.fromkeys(pair.language for pair in pairs):
         texts = {row: documents[row] for (other, _), row in places if other == language}

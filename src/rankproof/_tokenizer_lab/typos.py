@@ -1,9 +1,8 @@
-"""Queries with typing errors: the same ones for every system, drawn by the query's id.
+"""Queries with random typos, the same for every system, seeded by the id of the query.
 
-One edit inserts, deletes or replaces a character, or swaps two neighbours; blanks stay as they are. New letters are a to z where
-the query is in Latin script, else letters of the query and their neighbours in Unicode; a digit is replaced by a digit. Each edit
-follows on those before it and never leads back to an earlier text, so that a query with two edits is the one with the first edit,
-edited once more; a query that is not blank never becomes so.
+An edit inserts, deletes or replaces a character, or swaps two neighbours; spaces stay. New letters are a to z for Latin script,
+else letters of the query and their neighbours in Unicode; a digit is replaced by a digit. Edits are cumulative and never restore
+an earlier text: a query with two edits is the query with one edit, edited once more. A query never becomes blank.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Edit = Callable[[str, random.Random, str], str]
 
 
 def with_typos(queries: Queries, edits: int, seed: int = 0) -> Queries:
-    """The queries with so many edits each; their ids and fields stay."""
+    """The queries with `edits` typos each; ids and fields stay."""
     checked_integer("edits", edits, least=0, most=MAX_EDITS)
     if not edits:
         return queries
@@ -35,7 +34,7 @@ def with_typos(queries: Queries, edits: int, seed: int = 0) -> Queries:
 
 
 def apply_typos(text: str, edits: int, key: str) -> str:
-    """The text after so many edits, drawn by the key alone; a blank one stays as it is."""
+    """The text after `edits` random edits, seeded by `key`; a blank text stays."""
     if not text.strip():
         return text
     draw, letters = random.Random(key), typo_letters(text)
@@ -46,7 +45,7 @@ def apply_typos(text: str, edits: int, key: str) -> str:
 
 
 def typo_letters(text: str) -> str:
-    """The letters that a typing error may bring into the text."""
+    """The letters that a typo may add to the text."""
     own = sorted({char for char in text.lower() if _is_letter(char)} or {char for char in text if not char.isspace()})
     scripts = Counter(_script(char) for char in text.lower() if _is_letter(char))
     if scripts and scripts.most_common(1)[0][0] == "LATIN":
@@ -55,7 +54,7 @@ def typo_letters(text: str) -> str:
 
 
 def _edit_once(seen: list[str], draw: random.Random, letters: str) -> str:
-    """The last text, edited to one that was not there before."""
+    """The last text after one edit, different from all earlier texts."""
     for _ in range(_MAX_ATTEMPTS):
         found = draw.choice(_EDITS)(seen[-1], draw, letters)
         if found.strip() and found not in seen:
@@ -98,7 +97,7 @@ def _letter_positions(text: str) -> list[int]:
 
 
 def _neighbours(char: str) -> list[str]:
-    """The characters beside it in Unicode that are of its script and kind."""
+    """The neighbours in Unicode with the same script and category."""
     code, kind = ord(char), unicodedata.category(char)
     near = (
         chr(at)
@@ -113,5 +112,5 @@ def _is_letter(char: str) -> bool:
 
 
 def _script(char: str) -> str:
-    """The first word of its name, which for letters is the script's."""
+    """The first word of the Unicode name, which is the script for letters."""
     return unicodedata.name(char, "").split(" ")[0] if char.isalpha() or _is_letter(char) else ""
