@@ -218,7 +218,7 @@ WRONG: list[tuple[str, int | None, str]] = [
     ("seed = -1\n" + BM, 1, "seed is -1"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\nweight = 2\n", 7, "weight is 2"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'keywords'\nnorm = 'l2'\n", 7, "norm is l2"),
-    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'maxsim'\nmodel = 'wordllama'\n", 7, "no vector for each token"),
+    (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'maxsim'\nmodel = 'wordllama'\n", 7, "gives no token vectors"),
     ("[systems.d]\nstage = 'dense'\n", 1, "model is missing"),
     ("[systems.d]\nstage = 'dense'\nmodel = 3\n", 3, "model is a number"),
     ("[systems.d]\nstage = 'dense'\nmodel = {precision = 'fp32'}\n", 3, "model is a table; write a name"),

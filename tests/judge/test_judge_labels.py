@@ -103,7 +103,7 @@ def test_a_beir_file_without_judge_labels_has_three_columns(tmp_path: Path) -> N
 def test_convert_notes_a_format_without_judge_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "mixed.qrels", MIXED)
     assert main(["convert", str(tmp_path / "mixed.qrels"), str(tmp_path / "out.json"), "--kind", "qrels"]) == 0
-    assert "3 judgements were made by a machine and no longer say so" in capsys.readouterr().err
+    assert "3 judgements by a machine lose their judge label" in capsys.readouterr().err
 
 
 def test_a_judge_label_has_no_white_space_and_no_control_character() -> None:

@@ -167,7 +167,7 @@ def test_the_judge_label_names_the_model_and_changes_with_all_that_a_grade_depen
 
 
 def test_an_encoder_is_refused_as_a_judge() -> None:
-    with pytest.raises(UsageError, match="replies to no messages"):
+    with pytest.raises(UsageError, match="not a language model"):
         LLMJudge(HashedWords())  # type: ignore[arg-type]
 
 

@@ -109,8 +109,8 @@ class Encoders:
         return tuple(
             pluralise(
                 count,
-                f"answer or reference is longer than {for_message(name)} reads and was cut",
-                f"answers or references are longer than {for_message(name)} reads and were cut",
+                f"answer or reference is longer than {for_message(name)} reads and was truncated",
+                f"answers or references are longer than {for_message(name)} reads and were truncated",
             )
             for name, count in self._cut.items()
             if count
