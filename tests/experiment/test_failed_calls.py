@@ -27,14 +27,14 @@ from support.stage_building import corpus_of
 DOWN = ChatRequestError("status 400")
 
 
-def asked_of(count: int = 1) -> Dataset:
+def small_dataset_of(count: int = 1) -> Dataset:
     """Documents whose order BM25 knows, and queries that all want the last of them."""
     docs = {f"d{at}": "pie " * (5 - at) + "x " * at for at in range(4)}
     queries = [Query(f"q{at:03}", f"pie {at}", fields={"answers": ["x"]}) for at in range(count)]
     return Dataset("pies", corpus_of(docs), Queries(queries), Qrels.from_dict({query.id: {"d3": 1} for query in queries}))
 
 
-def turned(request: ChatRequest) -> str:
+def reversed_order(request: ChatRequest) -> str:
     """The order of a window from its end."""
     count = len(re.findall(r"<<<end of passage \d+>>>", request.messages[1].text))
     return " > ".join(f"[{at}]" for at in range(count, 0, -1))
@@ -45,7 +45,7 @@ def listwise(script: Callable[[ChatRequest], ScriptedReply]) -> Rerank:
 
 
 def run_systems(systems: dict[str, Stage], cache: Path | None = None, queries: int = 1) -> ExperimentResult:
-    return run_experiment(Experiment(systems, asked_of(queries), measures=["RR@10"]), RunOptions(cache=cache))
+    return run_experiment(Experiment(systems, small_dataset_of(queries), measures=["RR@10"]), RunOptions(cache=cache))
 
 
 def order(found: ExperimentResult, name: str, query: str = "q000") -> list[str]:
@@ -55,7 +55,7 @@ def order(found: ExperimentResult, name: str, query: str = "q000") -> list[str]:
 
 
 def test_a_stage_with_a_failed_input_is_recomputed_when_the_input_succeeds(tmp_path: Path) -> None:
-    for script, first in ((lambda request: DOWN, "d0"), (turned, "d3"), (lambda request: DOWN, "d3")):
+    for script, first in ((lambda request: DOWN, "d0"), (reversed_order, "d3"), (lambda request: DOWN, "d3")):
         low = listwise(script)
         found = run_systems(
             {"low": low, "ex": ExtractAnswer(low), "kw": Rerank(ExtractAnswer(low), KeywordScorer(), weight=0)}, tmp_path
@@ -67,7 +67,7 @@ def test_a_stage_with_a_failed_input_is_recomputed_when_the_input_succeeds(tmp_p
 
 
 def test_a_cached_stage_is_not_used_when_its_input_fails(tmp_path: Path) -> None:
-    run_systems({"ex": ExtractAnswer(listwise(turned))}, tmp_path)
+    run_systems({"ex": ExtractAnswer(listwise(reversed_order))}, tmp_path)
     for kept in (*(tmp_path / "stages").iterdir(), *(tmp_path / "responses").iterdir()):
         if b"words of the query in the sentence" not in kept.read_bytes():
             kept.unlink()
@@ -90,24 +90,24 @@ def test_blocks_of_a_stage_with_a_failed_input_are_not_resumed(tmp_path: Path, m
     with pytest.raises(KeyboardInterrupt):
         run_systems({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
     monkeypatch.undo()
-    low = listwise(turned)
+    low = listwise(reversed_order)
     found = run_systems({"low": low, "ex": ExtractAnswer(low)}, tmp_path, queries=20)
     assert order(found, "ex") == order(found, "low") == ["d3", "d2", "d1", "d0"]
 
 
 def test_the_notes_of_a_hidden_input_are_shown_at_its_system() -> None:
     low = listwise(lambda request: "[1] > [1]")
-    said = "1 of 1 windows kept their input order: no valid reply after every attempt (1)"
+    note = "1 of 1 windows kept their input order: no valid reply after every attempt (1)"
     hidden = run_systems({"top": ExtractAnswer(low)}).system_run("top")
-    assert hidden.notes[0] == f"Rerank: {said}"
+    assert hidden.notes[0] == f"Rerank: {note}"
     named = run_systems({"low": low, "top": ExtractAnswer(low), "other": Rerank(ExtractAnswer(low), KeywordScorer())})
-    assert named.system_run("low").notes[0] == said
+    assert named.system_run("low").notes[0] == note
     assert named.system_run("top").notes == named.system_run("other").notes == ()
     assert failed_call_notes(named) == [
-        f"{name} rests on asks that brought nothing: 1 without a reply of use; its notes and those below it say more."
+        f"{name} has failed language model calls: 1 without a usable reply; see its notes and those of its inputs."
         for name in ("low", "top", "other")
     ]
-    assert failed_call_notes(run_systems({"low": listwise(turned)})) == []
+    assert failed_call_notes(run_systems({"low": listwise(reversed_order)})) == []
 
 
 def test_a_server_that_refuses_every_call_is_noted_for_the_experiment() -> None:
@@ -131,7 +131,7 @@ def test_queries_run_with_the_concurrency_of_the_model(make: Callable[[ScriptedC
 
     def script(request: ChatRequest) -> str:
         together.wait(30)
-        return turned(request)
+        return reversed_order(request)
 
     found = run_systems({"asked": make(ScriptedChat(script, concurrency=40))}, queries=80)
     assert found.system_run("asked").total("calls") == 80
@@ -141,11 +141,11 @@ def test_blocks_do_not_depend_on_the_concurrency(tmp_path: Path) -> None:
     def stopping(request: ChatRequest) -> str:
         if "pie 20" in request.messages[1].text:
             raise KeyboardInterrupt
-        return turned(request)
+        return reversed_order(request)
 
     with pytest.raises(KeyboardInterrupt):
         run_systems({"low": listwise(stopping)}, tmp_path, queries=40)
-    wide = ScriptedChat(turned, concurrency=64)
+    wide = ScriptedChat(reversed_order, concurrency=64)
     found = run_systems({"low": Rerank(BM25(), Listwise(wide), top=5)}, tmp_path, queries=40)
     assert wide.log.calls == 20
     assert all(order(found, "low", query) == ["d3", "d2", "d1", "d0"] for query in found.queries)
@@ -158,5 +158,5 @@ def test_answers_lost_by_fusion_are_refused_if_measured_and_noted_otherwise() ->
     assert noted.notes == ("1 of 2 fused systems answer: the fused system has no answers",)
     for lost in (joined, Rerank(joined, KeywordScorer())):
         with pytest.raises(UsageError, match=r"system joined fuses systems that answer and has no answer of its own for EM"):
-            Experiment({"ex": ExtractAnswer(BM25()), "joined": lost}, asked_of(), measures=["RR@10", "EM"])
-    Experiment({"above": ExtractAnswer(joined)}, asked_of(), measures=["EM"])
+            Experiment({"ex": ExtractAnswer(BM25()), "joined": lost}, small_dataset_of(), measures=["RR@10", "EM"])
+    Experiment({"above": ExtractAnswer(joined)}, small_dataset_of(), measures=["EM"])

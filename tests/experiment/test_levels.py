@@ -52,7 +52,7 @@ def _dataset(qrels: dict[str, dict[str, int]] | None = None, answers: dict[str, 
     return Dataset("teas", corpus, Queries(queries), Qrels.from_dict(judged, source="j"))
 
 
-def _climb(systems: dict[str, Stage], dataset: Dataset | None = None, **more: Any) -> ExperimentResult:
+def _run(systems: dict[str, Stage], dataset: Dataset | None = None, **more: Any) -> ExperimentResult:
     return run_experiment(Experiment(systems, dataset or _dataset(), measures=["RR@10", "R@10", "nDCG@10"], **more), KEEP_NOTHING)
 
 
@@ -63,8 +63,8 @@ def _ranking(found: ExperimentResult, system: str, query: str) -> list[str]:
 
 
 def test_collapsed_rankings_and_judgements_are_of_the_field() -> None:
-    found = _climb({"bm25": BM25()}, collapse="url")
-    assert _ranking(_climb({"bm25": BM25()}), "bm25", "q1") == ["a1", "c1", "b1"]
+    found = _run({"bm25": BM25()}, collapse="url")
+    assert _ranking(_run({"bm25": BM25()}), "bm25", "q1") == ["a1", "c1", "b1"]
     assert _ranking(found, "bm25", "q1") == ["/a", "/c", "/b"]
     assert {query: dict(docs) for query, docs in found.qrels.items()} == {
         "q1": {"/a": 2, "/c": 0},
@@ -81,17 +81,17 @@ def test_collapsed_rankings_and_judgements_are_of_the_field() -> None:
 
 def test_a_collapsed_experiment_keeps_the_plain_values_at_chunk_level() -> None:
     systems: dict[str, Stage] = {"bm25": BM25(), "static": Dense(WordLlama())}
-    plain, collapsed = _climb(systems), _climb(systems, collapse="url")
+    plain, collapsed = _run(systems), _run(systems, collapse="url")
     assert plain.chunks is None
     assert collapsed.chunks is not None
     assert collapsed.chunks.means == plain.result.means
     assert collapsed.chunks.per_query("bm25") == plain.result.per_query("bm25")
     assert collapsed.fingerprint != plain.fingerprint
-    assert collapsed.fingerprint == _climb(systems, collapse="url", pool=1).fingerprint
+    assert collapsed.fingerprint == _run(systems, collapse="url", pool=1).fingerprint
 
 
 def test_a_pool_of_one_chunk_gives_one_document_and_a_note() -> None:
-    found = _climb({"bm25": BM25()}, collapse="url", pool=1)
+    found = _run({"bm25": BM25()}, collapse="url", pool=1)
     assert [len(_ranking(found, "bm25", query)) for query in found.queries] == [1, 1, 1, 1]
     assert any("the top 1 chunks are from fewer than 3 documents (minimum 1)" in note for note in found.notes)
 
@@ -110,7 +110,7 @@ def test_a_pool_of_ten_gives_the_recall_of_the_pages_of_the_first_ten_chunks() -
 
 def test_judgements_of_field_values_are_used_as_they_are() -> None:
     by_url = {"q1": {"/a": 2}, "q2": {"/a": 1}, "q3": {"/b": 1}, "q4": {"/nowhere": 1}}
-    found = _climb({"bm25": BM25()}, _dataset(by_url), collapse="url")
+    found = _run({"bm25": BM25()}, _dataset(by_url), collapse="url")
     assert {query: dict(docs) for query, docs in found.qrels.items()} == by_url
     assert "judgements are of the url itself" in found.provenance["collapse"]["rule"]
     assert found.chunks is not None
@@ -121,7 +121,7 @@ def test_judgements_of_field_values_are_used_as_they_are() -> None:
 def test_judgements_of_both_kinds_are_refused() -> None:
     mixed = {"q1": {"a1": 1}, "q2": {"/a": 1}}
     with pytest.raises(InputError, match=r"query q1: a1.*of url \(query q2: /a\) are mixed"):
-        _climb({"bm25": BM25()}, _dataset(mixed), collapse="url")
+        _run({"bm25": BM25()}, _dataset(mixed), collapse="url")
 
 
 def test_a_document_without_the_field_is_refused_with_its_line() -> None:
@@ -129,9 +129,9 @@ def test_a_document_without_the_field_is_refused_with_its_line() -> None:
     documents = [replace(one, fields={}) if one.id == "b1" else one for one in dataset.corpus.values()]
     broken = Dataset("teas", Corpus(documents, source="corpus.jsonl"), dataset.queries, dataset.qrels)
     with pytest.raises(InputError, match=r"corpus.jsonl:3: document b1 has no url to collapse to"):
-        _climb({"bm25": BM25()}, broken, collapse="url")
+        _run({"bm25": BM25()}, broken, collapse="url")
     with pytest.raises(UsageError, match=r"no document has a field called link.*choose from url"):
-        _climb({"bm25": BM25()}, collapse="link")
+        _run({"bm25": BM25()}, collapse="link")
 
 
 def test_a_pool_without_a_collapse_is_refused() -> None:
@@ -142,7 +142,7 @@ def test_a_pool_without_a_collapse_is_refused() -> None:
 
 
 def test_the_chunk_that_holds_the_answer_is_the_relevant_one() -> None:
-    found = _climb({"s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
+    found = _run({"s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
     assert _ranking(found, "s1", "q1")[0] == "a1"
     assert found.chunks is not None
     chunks = found.chunks.per_query("s1")
@@ -153,7 +153,7 @@ def test_the_chunk_that_holds_the_answer_is_the_relevant_one() -> None:
 
 
 def test_an_answer_that_is_split_between_chunks_counts_0_and_is_noted() -> None:
-    found = _climb({"w1": Chunked(BM25(), size=1, overlap=0), "w2": Chunked(BM25(), size=2, overlap=1)})
+    found = _run({"w1": Chunked(BM25(), size=1, overlap=0), "w2": Chunked(BM25(), size=2, overlap=1)})
     assert found.chunks is not None
     assert found.chunks.per_query("w1")["R@10"]["q1"] == 0
     assert found.chunks.per_query("w2")["R@10"]["q1"] > 0
@@ -166,7 +166,7 @@ def test_answers_in_a_script_without_spaces_are_found() -> None:
     dataset = Dataset(
         "zh", corpus, Queries([Query("q", "黑豹队赢了比赛", fields={"answers": ["黑豹队"]})]), Qrels.from_dict({"q": {"d": 1}})
     )
-    found = _climb({"static": Chunked(Dense(WordLlama()), size=1, overlap=0, unit="sentences")}, dataset)
+    found = _run({"static": Chunked(Dense(WordLlama()), size=1, overlap=0, unit="sentences")}, dataset)
     assert found.chunks is not None
     assert found.chunks.per_query("static")["RR@10"] == {"q": 1.0}
 
@@ -209,14 +209,14 @@ class _Same:
 
 def test_a_stage_that_keeps_the_order_has_the_chunk_level_of_its_input() -> None:
     chunked = Chunked(BM25(), size=1, overlap=0, unit="sentences")
-    found = _climb({"chunks": chunked, "through": Through(chunked), "plain": Through(BM25())})
+    found = _run({"chunks": chunked, "through": Through(chunked), "plain": Through(BM25())})
     assert found.chunks is not None
     assert list(found.chunks.means) == ["chunks", "through"]
     assert found.chunks.means["through"] == found.chunks.means["chunks"]
 
 
 def test_both_levels_are_saved_and_read_back(tmp_path: Path) -> None:
-    found = _climb({"bm25": BM25(), "s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
+    found = _run({"bm25": BM25(), "s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
     again = load_results(save_results(found, tmp_path / "r"))
     assert found.chunks is not None
     assert again.chunks is not None
@@ -226,13 +226,13 @@ def test_both_levels_are_saved_and_read_back(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "r" / "chunks.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["system"], row["level"]) for row in rows] == [("s1", "chunk"), ("s1", "document")]
     assert float(rows[1]["RR@10"]) == found.result.means["s1"]["RR@10"]
-    save_results(_climb({"bm25": BM25()}), tmp_path / "r")
+    save_results(_run({"bm25": BM25()}), tmp_path / "r")
     assert not (tmp_path / "r" / "chunks.csv").exists()
     assert load_results(tmp_path / "r").chunks is None
 
 
 def test_a_chunk_level_of_an_unknown_system_is_refused(tmp_path: Path) -> None:
-    save_results(_climb({"s1": Chunked(BM25())}), tmp_path / "r")
+    save_results(_run({"s1": Chunked(BM25())}), tmp_path / "r")
     path = tmp_path / "r" / "result.json"
     values = json.loads(path.read_text(encoding="utf-8"))
     values["chunks"][0]["name"] = "other"
@@ -242,14 +242,14 @@ def test_a_chunk_level_of_an_unknown_system_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_table_of_systems_shows_both_levels_in_markdown() -> None:
-    found = _climb({"bm25": BM25(), "s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
+    found = _run({"bm25": BM25(), "s1": Chunked(BM25(), size=1, overlap=0, unit="sentences")})
     shown = systems_markdown(found, RenderOptions())
     above, below = shown.split("At chunk level, from the same run:")
     assert "| 2 s1 |" in above
     assert found.chunks is not None
     assert f"| s1 | {found.chunks.means['s1']['RR@10']:.4f} |" in below
     assert "bm25" not in below
-    assert "At chunk level" not in systems_markdown(_climb({"bm25": BM25()}), RenderOptions())
+    assert "At chunk level" not in systems_markdown(_run({"bm25": BM25()}), RenderOptions())
 
 
 def test_the_examples_of_the_page_of_chunks_are_experiments(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ STAGES: dict[str, tuple[Stage, str]] = {
     ),
     "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model reads"),
     "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model reads"),
-    "dense queries": (Dense(HashedWords(max_words=1)), "20 of 20 queries (100%) are longer than the model reads and were truncated"),
+    "dense queries": (
+        Dense(HashedWords(max_words=1)),
+        "20 of 20 queries (100%) are longer than the model reads and were truncated",
+    ),
     "maxsim queries": (Rerank(BM25(), MaxSim(HashedWords(max_words=1))), "20 of 20 queries (100%) are longer than the model"),
 }
 
@@ -49,6 +52,6 @@ def test_truncation_is_noted_after_a_run_that_was_resumed(name: str, tmp_path: P
         patch.setattr(StageCache, "put", stop)
         with pytest.raises(KeyboardInterrupt):
             run_experiment(experiment, RunOptions(cache=tmp_path))
-    told = [run_experiment(experiment, RunOptions(cache=tmp_path)).system_run(name).notes for _ in range(2)]
-    assert told[0] == told[1] == run_experiment(experiment, RunOptions(cache=None)).system_run(name).notes
-    assert any(note.startswith(words) for note in told[0])
+    notes = [run_experiment(experiment, RunOptions(cache=tmp_path)).system_run(name).notes for _ in range(2)]
+    assert notes[0] == notes[1] == run_experiment(experiment, RunOptions(cache=None)).system_run(name).notes
+    assert any(note.startswith(words) for note in notes[0])

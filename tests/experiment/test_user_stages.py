@@ -43,28 +43,28 @@ class Silent:
         pass
 
 
-class Told(Silent):
+class FixedSearcher(Silent):
     """Gives what it was told to give, for the third query."""
 
-    def __init__(self, told: Any) -> None:
-        self._told = told
+    def __init__(self, ranking: Any) -> None:
+        self._ranking = ranking
 
     def search(self, query: Query, inputs: Sequence[Ranking], clock: QueryTimer) -> Any:
-        return self._told if query.id == "q2" else (["d1", "d0"], np.array([2.0, 1.0]))
+        return self._ranking if query.id == "q2" else (["d1", "d0"], np.array([2.0, 1.0]))
 
 
 @dataclass(frozen=True)
-class Telling:
+class FixedRanking:
     """A stage whose answer to the third query is decided by the test."""
 
-    told: Any = field(compare=False, metadata={"identity": False})
+    ranking: Any = field(compare=False, metadata={"identity": False})
     depth: int = 3
 
     def inputs(self) -> tuple[Stage, ...]:
         return ()
 
     def build(self, context: BuildContext) -> Searcher:
-        return Told(self.told)
+        return FixedSearcher(self.ranking)
 
 
 @dataclass(frozen=True)
@@ -83,27 +83,29 @@ class LengthScorer(Silent):
         return np.array([len(self._corpus[doc].text) for doc in docs], dtype=np.float64)
 
 
-def shelf() -> Dataset:
+def small_shelf() -> Dataset:
     docs = [Document(f"d{n}", "word " * (n + 1)) for n in range(8)]
     queries = [Query(f"q{n}", "word") for n in range(QUERIES)]
     return Dataset("shelf", Corpus(docs), Queries(queries), Qrels.from_dict({query.id: {"d1": 1} for query in queries}))
 
 
 def run_systems(system: Stage, cache: Path | None = None) -> ExperimentResult:
-    return run_experiment(Experiment({"mine": system}, shelf()), RunOptions(cache=cache))
+    return run_experiment(Experiment({"mine": system}, small_shelf()), RunOptions(cache=cache))
 
 
 GOOD = (["d1", "d2", "d3"], np.array([2.0, 1.0, 1.0]))
 
 
 def test_a_valid_ranking_of_any_length_up_to_the_depth_is_accepted() -> None:
-    assert run_systems(Telling(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
-    assert len(run_systems(Telling(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
-    assert len(run_systems(Telling((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
+    assert run_systems(FixedRanking(GOOD)).system_run("mine").run.docs[4:7] == ("d1", "d2", "d3")
+    assert len(run_systems(FixedRanking(([], np.zeros(0)))).system_run("mine").run.docs) == 2 * (QUERIES - 1)
+    assert (
+        len(run_systems(FixedRanking((["d3"], np.array([9], dtype=np.float32)))).system_run("mine").run.docs) == 2 * QUERIES - 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("told", "what"),
+    ("ranking", "what"),
     [
         ((["d1", "d2"], np.array([1.0, 2.0])), "is not in the order of its scores"),
         ((["d1", "d1"], np.array([2.0, 1.0])), "has a document twice"),
@@ -119,26 +121,26 @@ def test_a_valid_ranking_of_any_length_up_to_the_depth_is_accepted() -> None:
         (None, "is not a pair"),
     ],
 )
-def test_an_invalid_ranking_is_refused_with_system_stage_and_query(told: Any, what: str, tmp_path: Path) -> None:
+def test_an_invalid_ranking_is_refused_with_system_stage_and_query(ranking: Any, what: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        run_systems(Telling(told), tmp_path)
-    assert str(refused.value).startswith("mine: the ranking of Telling for query q2 ")
+        run_systems(FixedRanking(ranking), tmp_path)
+    assert str(refused.value).startswith("mine: the ranking of FixedRanking for query q2 ")
     assert what in str(refused.value)
     assert not list(tmp_path.glob("stages/*"))
 
 
 def first() -> Stage:
     @dataclass(frozen=True)
-    class Twin(Telling):
-        told: Any = field(default=(["d1"], np.array([1.0])), compare=False, metadata={"identity": False})
+    class Twin(FixedRanking):
+        ranking: Any = field(default=(["d1"], np.array([1.0])), compare=False, metadata={"identity": False})
 
     return Twin()
 
 
 def second() -> Stage:
     @dataclass(frozen=True)
-    class Twin(Telling):
-        told: Any = field(default=(["d2"], np.array([1.0])), compare=False, metadata={"identity": False})
+    class Twin(FixedRanking):
+        ranking: Any = field(default=(["d2"], np.array([1.0])), compare=False, metadata={"identity": False})
 
     return Twin()
 
@@ -164,8 +166,8 @@ def test_a_value_that_is_not_a_dataclass_has_no_identity() -> None:
 def test_a_user_scorer_is_run_and_written_with_the_python_prefix(tmp_path: Path) -> None:
     found = run_systems(Rerank(BM25(), Length(), top=4))
     run = found.system_run("mine").run
-    assert [len(shelf().corpus[doc].text) for doc in run.docs[:4]] == sorted(
-        (len(shelf().corpus[doc].text) for doc in run.docs[:4]), reverse=True
+    assert [len(small_shelf().corpus[doc].text) for doc in run.docs[:4]] == sorted(
+        (len(small_shelf().corpus[doc].text) for doc in run.docs[:4]), reverse=True
     )
     table = tomllib.loads(found.experiment)["systems"]["mine"]
     assert (table["stage"], table["by"], table["top"]) == ("rerank", "python:Length", 4)
@@ -176,8 +178,8 @@ def test_a_user_scorer_is_run_and_written_with_the_python_prefix(tmp_path: Path)
 
 def test_a_user_stage_with_a_name_of_rankproof_is_written_with_the_python_prefix() -> None:
     @dataclass(frozen=True)
-    class BM25(Telling):
-        told: Any = field(default=GOOD, compare=False)
+    class BM25(FixedRanking):
+        ranking: Any = field(default=GOOD, compare=False)
 
     @dataclass(frozen=True)
     class Keywords(Length):
@@ -196,9 +198,9 @@ def test_a_stage_without_identity_is_refused_before_any_work(monkeypatch: pytest
         pytest.fail("work was done")
 
     monkeypatch.setattr(climbing, "experiment_toml", refused)
-    monkeypatch.setattr(Telling, "build", unreached)
+    monkeypatch.setattr(FixedRanking, "build", unreached)
     with pytest.raises(UsageError, match="no; none"):
-        run_systems(Telling(GOOD))
+        run_systems(FixedRanking(GOOD))
 
 
 class Covered(Silent):
@@ -223,8 +225,8 @@ class Covered(Silent):
 
 
 @dataclass(frozen=True)
-class Covering(Telling):
-    told: Any = field(default=None, compare=False, metadata={"identity": False})
+class Covering(FixedRanking):
+    ranking: Any = field(default=None, compare=False, metadata={"identity": False})
 
     def build(self, context: BuildContext) -> Searcher:
         return Covered()

@@ -43,22 +43,24 @@ def good(request: ChatRequest) -> ScriptedReply:
     return json.dumps({"query": f"{doc} trouble at home, never solved", "answer": FACTS[doc]})
 
 
-def workshop(
+def pipeline_of(
     model: ScriptedChat, count: int = 6, *categories: str, session: LLMSession | None = None, corpus: Corpus | None = None
 ) -> GenerationPipeline:
-    return GenerationPipeline(corpus or small_corpus(), count, categories or ["factual"], model=model, session=session or _desk())
+    return GenerationPipeline(
+        corpus or small_corpus(), count, categories or ["factual"], model=model, session=session or _session()
+    )
 
 
-def made(model: ScriptedChat, count: int = 6, *categories: str, session: LLMSession | None = None) -> GeneratedQueries:
-    return workshop(model, count, *categories, session=session).generate()
+def generated(model: ScriptedChat, count: int = 6, *categories: str, session: LLMSession | None = None) -> GeneratedQueries:
+    return pipeline_of(model, count, *categories, session=session).generate()
 
 
-def _desk(**changes: Any) -> LLMSession:
+def _session(**changes: Any) -> LLMSession:
     return LLMSession(retry_policy=RetryPolicy(max_requests=1), **changes)
 
 
 def test_a_query_has_its_target_answer_and_label() -> None:
-    found = made(ScriptedChat(good, concurrency=4))
+    found = generated(ScriptedChat(good, concurrency=4))
     assert {one.source.docs[0] for one in found.kept} == set(PAGES)
     for one in found.kept:
         assert one.text.startswith(one.source.docs[0])
@@ -69,18 +71,19 @@ def test_a_query_has_its_target_answer_and_label() -> None:
 
 
 def test_the_label_changes_with_the_model_and_all_that_a_query_depends_on(tmp_path: Path) -> None:
-    lexicon = TermStatistics(small_corpus(), ("text",))
+    term_statistics = TermStatistics(small_corpus(), ("text",))
     files = [tmp_path / "small.gguf", tmp_path / "large.gguf", tmp_path / "again" / "small.gguf"]
     files[-1].parent.mkdir()
     for at, file in enumerate(files):
         file.write_bytes(b"GGUF" + bytes(20 + at))
     models = [*(Llama(str(file)) for file in files), Llama(str(files[0]), temperature=0.5)]
-    marks = [LLMGenerator(model, lexicon, _desk(), quiet).judge_label for model in models]
-    marks += [
-        LLMGenerator(models[0], lexicon, _desk(), quiet, **each).judge_label for each in ({"attempts": 2}, {"max_tokens": 9})
+    labels = [LLMGenerator(model, term_statistics, _session(), quiet).judge_label for model in models]
+    labels += [
+        LLMGenerator(models[0], term_statistics, _session(), quiet, **each).judge_label
+        for each in ({"attempts": 2}, {"max_tokens": 9})
     ]
-    assert len(set(marks)) == len(marks) == 6
-    assert [mark.rpartition(":")[0] for mark in marks] == [
+    assert len(set(labels)) == len(labels) == 6
+    assert [label.rpartition(":")[0] for label in labels] == [
         *("llm:small", "llm:large"),
         *["llm:small"] * 4,
     ]
@@ -92,9 +95,9 @@ def quiet(label: str, done: int, total: int | None) -> None:
 
 def test_an_unanswerable_query_says_that_abstaining_is_right(tmp_path: Path) -> None:
     model = ScriptedChat(lambda request: json.dumps({"query": f"{page_of(request)} trouble never solved", "answer": ""}))
-    shop = workshop(model, 4, "unanswerable", "factual")
-    found = shop.generate()
-    write_generated(found, shop.report(found, None), str(tmp_path / "made"))
+    pipeline = pipeline_of(model, 4, "unanswerable", "factual")
+    found = pipeline.generate()
+    write_generated(found, pipeline.report(found, None), str(tmp_path / "made"))
     queries = read_queries(open_source(str(tmp_path / "made" / "queries.jsonl")))
     silent = {one.id for one in found.kept if one.source.category == "unanswerable"}
     assert silent
@@ -105,14 +108,14 @@ def test_an_unanswerable_query_says_that_abstaining_is_right(tmp_path: Path) -> 
 
 
 def test_the_concurrency_does_not_change_the_queries() -> None:
-    one, four = (made(ScriptedChat(good, concurrency=lanes), 9, "factual", "negated") for lanes in (1, 4))
+    one, four = (generated(ScriptedChat(good, concurrency=concurrency), 9, "factual", "negated") for concurrency in (1, 4))
     assert [_plain(each) for each in one.kept] == [_plain(each) for each in four.kept]
 
 
 @pytest.mark.parametrize("category", TASKS)
 def test_every_category_has_a_task_of_its_own_and_two_documents_where_it_needs_them(category: str) -> None:
     model = ScriptedChat(lambda request: json.dumps({"query": f"{page_of(request)} trouble never solved", "answer": ""}))
-    found = made(model, 1, category)
+    found = generated(model, 1, category)
     text = model.log.requests[0].messages[-1].text
     assert TASKS[category] in text
     assert text.count("<<<end of passage") == len(found.kept[0].source.docs) == (2 if category in TWO_DOCUMENT_CATEGORIES else 1)
@@ -124,13 +127,13 @@ def test_every_category_has_a_task_of_its_own_and_two_documents_where_it_needs_t
 
 
 def test_an_answer_that_is_in_no_document_is_dropped_and_counted() -> None:
-    shop = workshop(
+    pipeline = pipeline_of(
         ScriptedChat(lambda request: json.dumps({"query": f"{page_of(request)} trouble solved", "answer": "42 bananas"}))
     )
-    found = shop.generate()
+    found = pipeline.generate()
     assert all(one.answers == () for one in found.kept)
     assert all("answers" not in one.fields() for one in found.kept)
-    assert shop.report(found, None)["answers_not_in_the_document"] == 6
+    assert pipeline.report(found, None)["answers_not_in_the_document"] == 6
 
 
 OF_NO_USE: list[ScriptedReply] = [
@@ -146,14 +149,14 @@ OF_NO_USE: list[ScriptedReply] = [
 ]
 
 
-@pytest.mark.parametrize("said", OF_NO_USE)
-def test_a_document_without_a_valid_reply_is_listed_and_replaced(said: ScriptedReply) -> None:
-    bad = ScriptedChat(lambda request: said if page_of(request) == "hob" else good(request))
-    shop = workshop(bad, 5)
-    found = shop.generate()
+@pytest.mark.parametrize("replied", OF_NO_USE)
+def test_a_document_without_a_valid_reply_is_listed_and_replaced(replied: ScriptedReply) -> None:
+    bad = ScriptedChat(lambda request: replied if page_of(request) == "hob" else good(request))
+    pipeline = pipeline_of(bad, 5)
+    found = pipeline.generate()
     assert len(found.kept) == 5
     assert [one.source.docs[0] for one in found.failed] in ([], ["hob"])
-    whole = workshop(bad, 6)
+    whole = pipeline_of(bad, 6)
     everything = whole.generate()
     assert [one.source.docs[0] for one in everything.failed] == ["hob"]
     assert sorted(one.source.docs[0] for one in everything.kept) == sorted(set(PAGES) - {"hob"})
@@ -168,35 +171,35 @@ def test_a_failed_call_is_listed_and_no_query_at_all_is_an_error() -> None:
     def failing(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("the server is busy") if page_of(request) == "hob" else good(request)
 
-    found = made(ScriptedChat(failing))
+    found = generated(ScriptedChat(failing))
     assert [one.error for one in found.failed] == ["the server is busy"]
     with pytest.raises(ExternalError, match="no query was generated from 6 documents; last error: the server is busy"):
-        made(ScriptedChat(lambda request: ChatRequestError("the server is busy")))
+        generated(ScriptedChat(lambda request: ChatRequestError("the server is busy")))
 
 
 def test_rejected_queries_are_replaced_in_a_limited_number_of_rounds() -> None:
     model = ScriptedChat(lambda request: json.dumps({"query": "the passage on hobs", "answer": ""}))
     with pytest.raises(Exception, match="it mentions the passage"):
-        made(model, 2)
+        generated(model, 2)
     assert model.log.calls == 6
     model = ScriptedChat(lambda request: json.dumps({"query": "hob trouble at home", "answer": ""}))
-    found = made(model, 2)
+    found = generated(model, 2)
     assert [one.reason for one in found.rejected] == ["duplicate"] * 3
     assert model.log.calls == 2 + 1 + 1
 
 
 def test_a_second_run_makes_no_call_and_a_spent_budget_loses_nothing(tmp_path: Path) -> None:
     model = ScriptedChat(good)
-    with _desk(open_cache=ResponseCaches(tmp_path), budget=Budget(calls=4)) as session, pytest.raises(BudgetError):
-        made(model, session=session)
-    with _desk(open_cache=ResponseCaches(tmp_path)) as session:
-        first = made(model, session=session)
+    with _session(open_cache=ResponseCaches(tmp_path), budget=Budget(calls=4)) as session, pytest.raises(BudgetError):
+        generated(model, session=session)
+    with _session(open_cache=ResponseCaches(tmp_path)) as session:
+        first = generated(model, session=session)
     assert model.log.calls == 6
     silent = ScriptedChat(())
-    with _desk(open_cache=ResponseCaches(tmp_path)) as session:
-        shop = workshop(silent, session=session)
-        again = shop.generate()
-        report = shop.report(again, None)
+    with _session(open_cache=ResponseCaches(tmp_path)) as session:
+        pipeline = pipeline_of(silent, session=session)
+        again = pipeline.generate()
+        report = pipeline.report(again, None)
     assert [_plain(one) for one in again.kept] == [_plain(one) for one in first.kept]
     assert silent.log.loads == 0
     assert (report["usage"]["calls"], report["spent_by_this_run"]["calls"]) == (6, 0)
@@ -205,7 +208,7 @@ def test_a_second_run_makes_no_call_and_a_spent_budget_loses_nothing(tmp_path: P
 
 def test_the_estimate_counts_every_call_and_makes_none() -> None:
     model = ScriptedChat((), price_in=1.0, price_out=2.0)
-    most = workshop(model, 6, "factual", "multi-hop").estimate()
+    most = pipeline_of(model, 6, "factual", "multi-hop").estimate()
     assert (most.calls, most.tokens_out) == (6, 1200)
     assert model.log.loads == 0
 
@@ -218,13 +221,13 @@ def test_documents_cannot_leave_their_quotation_and_hostile_replies_stay_text(tm
     )
     replies = iter([json.dumps({"query": f"dough {text}", "answer": text}) for text in hostile * 9])
     model = ScriptedChat(lambda request: next(replies))
-    shop = workshop(model, len(hostile), corpus=corpus)
-    found = shop.generate()
+    pipeline = pipeline_of(model, len(hostile), corpus=corpus)
+    found = pipeline.generate()
     for ask in model.log.requests:
         assert ask.messages[-1].text.count("<<<") == 2
         assert ask.attempt or ask.messages[-1].text.endswith("<<<end of passage 1>>>")
         assert ask.messages[-1].text.count(TASKS["factual"]) == 1
-    write_generated(found, shop.report(found, None), str(tmp_path / "made"))
+    write_generated(found, pipeline.report(found, None), str(tmp_path / "made"))
     for name in ("queries.jsonl", "qrels.tsv", "generate.json"):
         assert all(line.isprintable() for line in (tmp_path / "made" / name).read_text(encoding="utf-8").split("\n"))
 

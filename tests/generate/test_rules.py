@@ -25,12 +25,14 @@ from support.small_datasets import PAGES, payloads, small_corpus
 PROSE = st.text(alphabet=st.sampled_from("abehiot ABT.,;159%\u202e\x1b\u00e9\n"), max_size=120)
 
 
-def made(count: int = 12, seed: int = 0, categories: list[str] | None = None, corpus: Corpus | None = None) -> GeneratedQueries:
+def generated(
+    count: int = 12, seed: int = 0, categories: list[str] | None = None, corpus: Corpus | None = None
+) -> GeneratedQueries:
     return GenerationPipeline(corpus or small_corpus(), count, categories, seed=seed).generate()
 
 
 def test_each_rule_generates_a_query_of_its_document() -> None:
-    found = {one.source.category: one for one in made(6).kept}
+    found = {one.source.category: one for one in generated(6).kept}
     assert set(found) == set(RULES)
     for category, one in found.items():
         title, text = PAGES[one.source.docs[0]]
@@ -39,7 +41,7 @@ def test_each_rule_generates_a_query_of_its_document() -> None:
 
 
 def test_a_factual_query_does_not_contain_the_fact_and_has_no_answer() -> None:
-    found = made(6, categories=["factual"]).kept
+    found = generated(6, categories=["factual"]).kept
     for one in found:
         assert one.answers == ()
         assert "answers" not in one.fields()
@@ -49,13 +51,13 @@ def test_a_factual_query_does_not_contain_the_fact_and_has_no_answer() -> None:
 
 def test_paraphrases_have_no_word_of_the_title() -> None:
     lexicon = TermStatistics(small_corpus(), ("title", "text"))
-    for one in made(6, categories=["paraphrase"]).kept:
+    for one in generated(6, categories=["paraphrase"]).kept:
         assert not set(lexicon.terms.tokenize(one.text)) & set(lexicon.terms.tokenize(PAGES[one.source.docs[0]][0]))
 
 
 def test_misspelt_queries_have_a_word_that_no_document_has() -> None:
     known = {word for page in PAGES.values() for word in split_words(" ".join(page))}
-    found = made(6, categories=["misspelt"]).kept
+    found = generated(6, categories=["misspelt"]).kept
     assert found
     for one in found:
         assert len(set(split_words(one.text)) - known) == 1
@@ -63,7 +65,7 @@ def test_misspelt_queries_have_a_word_that_no_document_has() -> None:
 
 def test_the_queries_depend_on_the_seed_and_not_on_the_order_of_documents() -> None:
     turned = Corpus(reversed(list(small_corpus().values())))
-    first, again, other = made(), made(corpus=turned), made(seed=1)
+    first, again, other = generated(), generated(corpus=turned), generated(seed=1)
     assert first.kept == again.kept
     assert first.rejected == again.rejected
     assert first.kept != other.kept
@@ -71,7 +73,7 @@ def test_the_queries_depend_on_the_seed_and_not_on_the_order_of_documents() -> N
 
 def test_queries_are_split_evenly_and_missing_ones_are_noted() -> None:
     assert split_count(7, ["a", "b", "c"]) == {"a": 3, "b": 2, "c": 2}
-    found = made(60)
+    found = generated(60)
     counts = found.counts()
     assert {category: each["kept"] for category, each in counts.items()} == Counter(one.source.category for one in found.kept)
     assert found.missing_counts() == {category: 10 - each["kept"] for category, each in counts.items()}
@@ -85,7 +87,7 @@ def test_queries_are_split_evenly_and_missing_ones_are_noted() -> None:
 def test_queries_of_any_documents_pass_the_filters(texts: list[str], titles: list[str], seed: int) -> None:
     corpus = Corpus(Document(f"d{at}", text, titles[at]) for at, text in enumerate(texts))
     try:
-        found = made(12, seed, corpus=corpus)
+        found = generated(12, seed, corpus=corpus)
     except UsageError:
         return
     for one in found.kept:
@@ -97,24 +99,24 @@ def test_queries_of_any_documents_pass_the_filters(texts: list[str], titles: lis
 
 def test_documents_with_too_few_words_give_no_query() -> None:
     with pytest.raises(UsageError, match="too few words"):
-        made(corpus=Corpus([Document("d", "one two three")]))
+        generated(corpus=Corpus([Document("d", "one two three")]))
 
 
 def test_unknown_and_repeated_categories_are_refused() -> None:
     with pytest.raises(UsageError, match=r"unknown category keywords; did you mean keyword\?"):
-        made(categories=["keywords"])
+        generated(categories=["keywords"])
     with pytest.raises(UsageError, match="unknown category multi-hop"):
-        made(categories=["multi-hop"])
+        generated(categories=["multi-hop"])
     with pytest.raises(UsageError, match="a category is repeated"):
-        made(categories=["paraphrase", "paraphrased"])
+        generated(categories=["paraphrase", "paraphrased"])
 
 
 def test_the_folder_is_a_dataset_with_the_label_of_its_generator(tmp_path: Path) -> None:
-    workshop = GenerationPipeline(small_corpus(), 12)
-    found = workshop.generate()
-    write_generated(found, workshop.report(found, None), str(tmp_path / "made"), workshop.corpus)
+    pipeline = GenerationPipeline(small_corpus(), 12)
+    found = pipeline.generate()
+    write_generated(found, pipeline.report(found, None), str(tmp_path / "made"), pipeline.corpus)
     dataset = read_dataset(tmp_path / "made")
-    assert dataset.corpus.fingerprint() == workshop.corpus.fingerprint()
+    assert dataset.corpus.fingerprint() == pipeline.corpus.fingerprint()
     assert [query.text for query in dataset.queries.values()] == [one.text for one in found.kept]
     assert {query.fields["generated_by"] for query in dataset.queries.values()} == {found.judge_label}
     assert dataset.qrels.judge_counts() == {found.judge_label: len(found.kept)}
@@ -125,7 +127,7 @@ def test_the_folder_is_a_dataset_with_the_label_of_its_generator(tmp_path: Path)
 
 
 def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
-    found = made(2)
+    found = generated(2)
     with pytest.raises(UsageError, match="exists"):
         write_generated(found, {}, str(tmp_path))
     with pytest.raises(UsageError, match="no valid name"):
@@ -138,7 +140,7 @@ def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
 
 def test_ids_with_spaces_need_tabs(tmp_path: Path) -> None:
     corpus = Corpus(Document(f"page {at}", text, title) for at, (title, text) in enumerate(PAGES.values()))
-    found = made(4, corpus=corpus)
+    found = generated(4, corpus=corpus)
     write_generated(found, {}, str(tmp_path / "made"))
     qrels = read_qrels(tmp_path / "made" / "qrels.tsv")
     assert {doc for docs in qrels.values() for doc in docs} <= set(corpus)
@@ -148,9 +150,9 @@ def test_ids_with_spaces_need_tabs(tmp_path: Path) -> None:
 def test_hostile_documents_stay_text_in_all_that_is_written(tmp_path: Path) -> None:
     filler = "Let the dough rest for 45 minutes in order to relax gluten; Solingen steel shaves paper."
     corpus = Corpus(Document(f"d{at}", f"{text} {filler} {text}", text) for at, text in enumerate(payloads()))
-    workshop = GenerationPipeline(corpus, 60)
-    found = workshop.generate()
-    write_generated(found, workshop.report(found, None), str(tmp_path / "made"), corpus)
+    pipeline = GenerationPipeline(corpus, 60)
+    found = pipeline.generate()
+    write_generated(found, pipeline.report(found, None), str(tmp_path / "made"), corpus)
     for name in ("queries.jsonl", "qrels.tsv", "generate.json"):
         assert all(line.isprintable() for line in (tmp_path / "made" / name).read_text(encoding="utf-8").split("\n"))
     assert read_dataset(tmp_path / "made").corpus.fingerprint() == corpus.fingerprint()
@@ -158,8 +160,8 @@ def test_hostile_documents_stay_text_in_all_that_is_written(tmp_path: Path) -> N
 
 
 def test_the_round_trip_counts_targets_that_bm25_finds() -> None:
-    workshop = GenerationPipeline(small_corpus(), 6)
-    found = workshop.generate()
-    back = workshop.round_trip(found)
+    pipeline = GenerationPipeline(small_corpus(), 6)
+    found = pipeline.generate()
+    back = pipeline.round_trip(found)
     assert (back["of"], back["found"]) == (6, 6)
     assert {category: each["of"] for category, each in back["categories"].items()} == dict.fromkeys(RULES, 1)

@@ -13,7 +13,7 @@ TRUTH = 0.30
 QUERIES, EACH, SEEN = 60, 10, 200
 
 
-def world(
+def simulation(
     chance: np.random.Generator,
     *,
     alike: float = 0.0,
@@ -29,11 +29,11 @@ def world(
     """
     shares = np.clip(TRUTH + alike * chance.choice([-1, 1], QUERIES), 0, 1)
     truth = chance.random((QUERIES, EACH)) < shares[:, None]
-    said = np.where(truth, chance.random(truth.shape) < sees, chance.random(truth.shape) < errs)
+    judged_relevant = np.where(truth, chance.random(truth.shape) < sees, chance.random(truth.shape) < errs)
     pairs = [QueryDocPair(f"q{query}", f"d{doc}") for query in range(QUERIES) for doc in range(EACH)]
     whole = chance.choice(QUERIES, queries_seen, replace=False)
     seen = [query * EACH + doc for query in whole for doc in range(EACH)] if queries_seen else _drawn(chance, pairs_seen)
-    judge = {pair: float(said.flat[at]) for at, pair in enumerate(pairs)}
+    judge = {pair: float(judged_relevant.flat[at]) for at, pair in enumerate(pairs)}
     found = corrected_mean(judge, {pairs[at]: float(truth.flat[at]) for at in seen})
     assert found is not None
     return found
@@ -51,7 +51,7 @@ def covers(interval: tuple[float, float] | None) -> bool:
 @pytest.mark.parametrize("alike", [0.0, 0.2])
 def test_the_corrected_interval_covers_the_truth_in_95_of_100_simulations_and_the_naive_one_in_none(alike: float) -> None:
     chance = np.random.default_rng(7)
-    worlds = [world(chance, alike=alike) for _ in range(400)]
+    worlds = [simulation(chance, alike=alike) for _ in range(400)]
     assert 0.93 <= np.mean([covers(found.corrected.interval) for found in worlds]) <= 0.98
     assert np.mean([covers(found.judge.interval) for found in worlds]) < 0.05
     assert abs(np.mean([found.corrected.value for found in worlds]) - TRUTH) < 0.006
@@ -61,7 +61,7 @@ def test_the_corrected_interval_covers_the_truth_in_95_of_100_simulations_and_th
 @pytest.mark.parametrize("seen", [{"queries_seen": 3}, {"queries_seen": 5}, {"queries_seen": 10}, {"pairs_seen": 60}])
 def test_the_corrected_interval_is_wide_enough_with_few_human_judgements(seen: dict[str, int]) -> None:
     chance = np.random.default_rng(5)
-    worlds = [world(chance, alike=0.1, **seen) for _ in range(400)]
+    worlds = [simulation(chance, alike=0.1, **seen) for _ in range(400)]
     assert np.mean([covers(found.corrected.interval) for found in worlds if found.corrected.interval]) >= 0.925
     assert all(found.has_few_judgements for found in worlds) == ("queries_seen" in seen)
 
@@ -82,7 +82,7 @@ def test_few_pairs_and_pairs_that_the_judge_failed_on_are_noted() -> None:
 def test_a_good_judge_narrows_the_interval_and_a_random_one_does_not_bias_it() -> None:
     chance = np.random.default_rng(11)
     for sees, errs, low, high in ((0.97, 0.03, 0.5, 0.75), (0.5, 0.5, 0.97, 1.01)):
-        worlds = [world(chance, sees=sees, errs=errs) for _ in range(60)]
+        worlds = [simulation(chance, sees=sees, errs=errs) for _ in range(60)]
         ratio = np.mean([_width(found.corrected.interval) / _width(found.human.interval) for found in worlds])
         assert low < ratio < high
 

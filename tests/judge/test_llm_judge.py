@@ -69,14 +69,14 @@ def test_a_query_cannot_leave_its_quotation() -> None:
 
 def test_grades_and_reasons_come_back_in_the_order_of_the_pairs() -> None:
     model = ScriptedChat(lambda request: good(3 if "cinnamon" in text_of(request) else 0), concurrency=3)
-    verdicts = judged(LLMJudge(model), PAIRS)
-    assert [(verdict.pair, verdict.grade) for verdict in verdicts] == list(zip(PAIRS, (3, 0, 0), strict=True))
-    assert verdicts[0].reason == "it is about pies"
-    assert sum_counts(verdicts)["calls"] == 3
+    grades = judged(LLMJudge(model), PAIRS)
+    assert [(grade.pair, grade.grade) for grade in grades] == list(zip(PAIRS, (3, 0, 0), strict=True))
+    assert grades[0].reason == "it is about pies"
+    assert sum_counts(grades)["calls"] == 3
 
 
 @pytest.mark.parametrize(
-    "said",
+    "replied",
     [
         "",
         "Grade: 3",
@@ -93,28 +93,28 @@ def test_grades_and_reasons_come_back_in_the_order_of_the_pairs() -> None:
         '[{"grade": 1}, {"grade": 2}]',
     ],
 )
-def test_an_invalid_reply_is_requested_again_and_then_the_pair_fails(said: str) -> None:
-    model = ScriptedChat((said,) * 3)
-    (verdict,) = judged(LLMJudge(model), PAIRS[:1])
-    assert verdict.grade is None
-    assert verdict.reason
-    assert (verdict.counts["unreadable"], verdict.counts["given_up"], verdict.counts["calls"]) == (3, 1, 3)
+def test_an_invalid_reply_is_requested_again_and_then_the_pair_fails(replied: str) -> None:
+    model = ScriptedChat((replied,) * 3)
+    (grade,) = judged(LLMJudge(model), PAIRS[:1])
+    assert grade.grade is None
+    assert grade.reason
+    assert (grade.counts["unreadable"], grade.counts["given_up"], grade.counts["calls"]) == (3, 1, 3)
     assert [request.attempt for request in model.log.requests] == [0, 1, 2]
 
 
 def test_a_valid_second_reply_counts() -> None:
-    (verdict,) = judged(LLMJudge(ScriptedChat((reply("{", finish="length"), good(1)))), PAIRS[:1])
-    assert verdict.grade == 1
-    assert verdict.counts["unreadable"] == 1
+    (grade,) = judged(LLMJudge(ScriptedChat((reply("{", finish="length"), good(1)))), PAIRS[:1])
+    assert grade.grade == 1
+    assert grade.counts["unreadable"] == 1
 
 
 def test_a_refusal_and_a_server_error_have_different_reasons_and_no_grade() -> None:
-    def said(request: ChatRequest) -> ScriptedReply:
+    def replied(request: ChatRequest) -> ScriptedReply:
         if "cinnamon" in text_of(request):
             return reply("", finish="refusal")
         return ChatRequestError("http://x: status 500", retryable=True) if "bicycle" in text_of(request) else good(0)
 
-    refused, failed, fine = judged(LLMJudge(ScriptedChat(said)), PAIRS)
+    refused, failed, fine = judged(LLMJudge(ScriptedChat(replied)), PAIRS)
     assert (refused.grade, failed.grade, fine.grade) == (None, None, 0)
     assert "refuses" in refused.reason
     assert "status 500" in failed.reason
@@ -123,8 +123,8 @@ def test_a_refusal_and_a_server_error_have_different_reasons_and_no_grade() -> N
 
 def test_a_pair_without_text_fails_without_a_call() -> None:
     model = ScriptedChat(())
-    verdicts = judged(LLMJudge(model), [QueryDocPair("q1", "gone"), QueryDocPair("q9", "d1"), QueryDocPair("q3", "d1")])
-    assert [verdict.reason for verdict in verdicts] == ["the document is not in the corpus", *["the query has no text"] * 2]
+    grades = judged(LLMJudge(model), [QueryDocPair("q1", "gone"), QueryDocPair("q9", "d1"), QueryDocPair("q3", "d1")])
+    assert [grade.reason for grade in grades] == ["the document is not in the corpus", *["the query has no text"] * 2]
     assert model.log.calls == 0
 
 
@@ -139,10 +139,10 @@ def test_nothing_is_requested_twice_across_runs(tmp_path: Path) -> None:
     for start in range(2):
         model = ScriptedChat(lambda request: good())
         with LLMSession(ResponseCaches(tmp_path)) as session:
-            verdicts = judged(LLMJudge(model), PAIRS, session)
+            grades = judged(LLMJudge(model), PAIRS, session)
             assert session.meter.spent.journaled == 3 * start
         assert model.log.calls == 3 * (1 - start)
-        assert sum_counts(verdicts)["calls"] == 3
+        assert sum_counts(grades)["calls"] == 3
 
 
 def test_a_budget_stops_and_a_larger_one_continues(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_budget_stops_and_a_larger_one_continues(tmp_path: Path) -> None:
     with LLMSession(ResponseCaches(tmp_path), Budget(calls=2)) as session, pytest.raises(BudgetError, match="raise --budget"):
         judged(LLMJudge(model), PAIRS, session)
     with LLMSession(ResponseCaches(tmp_path), Budget(calls=1)) as session:
-        assert [verdict.grade for verdict in judged(LLMJudge(model), PAIRS, session)] == [2, 2, 2]
+        assert [grade.grade for grade in judged(LLMJudge(model), PAIRS, session)] == [2, 2, 2]
     assert model.log.calls == 3
 
 
@@ -182,13 +182,13 @@ def test_a_prompt_without_a_place_for_the_passage_is_refused() -> None:
 )
 def test_the_keyword_judge_grades_by_the_share_of_words(query: str, grade: int) -> None:
     context = JudgeContext(Queries([Query("q", query)]), corpus_of(TEXTS), LLMSession())
-    (verdict,) = grade_pairs(KeywordOverlapJudge(), [QueryDocPair("q", "d1")], context, lambda label, done, total: None)
-    assert verdict.grade == grade
+    (found,) = grade_pairs(KeywordOverlapJudge(), [QueryDocPair("q", "d1")], context, lambda label, done, total: None)
+    assert found.grade == grade
 
 
 def test_the_keyword_judge_fails_on_a_query_without_words() -> None:
-    (verdict,) = judged(KeywordOverlapJudge(), [QueryDocPair("q2", "d1")])
-    assert (verdict.grade, verdict.reason) == (None, "the query has no words")
+    (grade,) = judged(KeywordOverlapJudge(), [QueryDocPair("q2", "d1")])
+    assert (grade.grade, grade.reason) == (None, "the query has no words")
 
 
 @pytest.mark.parametrize("shares", [(0.5,), (0.5, 0.25, 0.75), (0.25, 0.25, 0.75), (0.25, 0.5, 1.5)])

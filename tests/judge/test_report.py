@@ -27,7 +27,7 @@ DOCS = {"a": "apple pie", "b": "bicycle", "c": "nothing can be said of this"}
 PAIRS = [QueryDocPair("q", doc) for doc in DOCS]
 
 
-def said(request: ChatRequest) -> str:
+def replied(request: ChatRequest) -> str:
     """Grade 3 for pies, 0 for others; of one passage no reply is of use."""
     passage = request.messages[1].text
     if "nothing can be said" in passage:
@@ -36,18 +36,18 @@ def said(request: ChatRequest) -> str:
 
 
 def model(**settings: object) -> ScriptedChat:
-    return ScriptedChat(said, **settings)  # type: ignore[arg-type]
+    return ScriptedChat(replied, **settings)  # type: ignore[arg-type]
 
 
-def start(output: Path | None, pairs: list[QueryDocPair], chat: ScriptedChat | None = None) -> JudgeReport:
+def run_judge(output: Path | None, pairs: list[QueryDocPair], chat: ScriptedChat | None = None) -> JudgeReport:
     with LLMSession() as session:
         context = JudgeContext(Queries([Query("q", "pie")]), corpus_of(DOCS), session)
-        return judge_pairs(LLMJudge(chat or model()), pairs, context, str(output) if output else None, lambda *told: None)
+        return judge_pairs(LLMJudge(chat or model()), pairs, context, str(output) if output else None, lambda *progress: None)
 
 
 def test_every_line_has_the_judge_label_and_the_report_has_the_details(tmp_path: Path) -> None:
     judge = LLMJudge(model())
-    start(tmp_path / "out", PAIRS)
+    run_judge(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == f"q {judge.judge_label} a 3\nq {judge.judge_label} b 0\n"
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["judge_label"] == judge.judge_label
@@ -67,50 +67,50 @@ def test_every_line_has_the_judge_label_and_the_report_has_the_details(tmp_path:
 
 
 def test_the_same_judge_continues_a_file_and_judges_only_missing_pairs(tmp_path: Path) -> None:
-    start(tmp_path / "out", PAIRS[:1])
+    run_judge(tmp_path / "out", PAIRS[:1])
     chat = model()
-    start(tmp_path / "out", PAIRS, chat)
+    run_judge(tmp_path / "out", PAIRS, chat)
     assert not any("apple" in request.messages[1].text for request in chat.log.requests)
     assert len((tmp_path / "out").read_text().splitlines()) == 2
     assert len(json.loads((tmp_path / "out.json").read_text())["runs"]) == 2
     again = model()
-    report = start(tmp_path / "out", PAIRS[:2], again)
+    report = run_judge(tmp_path / "out", PAIRS[:2], again)
     assert again.log.calls == 0
-    assert [verdict.pair for verdict in report.failed] == [PAIRS[2]]
+    assert [one.pair for one in report.failed] == [PAIRS[2]]
 
 
 @pytest.mark.parametrize("line", ["q 0 a 3\n", "q llm:other:12345678 a 3\n", "q keywords:x:1 a 3\n"])
 def test_a_file_of_people_or_of_another_judge_is_not_overwritten(line: str, tmp_path: Path) -> None:
     (tmp_path / "out").write_text(line)
     with pytest.raises(UsageError, match="has judgements by"):
-        start(tmp_path / "out", PAIRS)
+        run_judge(tmp_path / "out", PAIRS)
     assert (tmp_path / "out").read_text() == line
 
 
 def test_judgements_of_the_judge_mixed_with_human_ones_are_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text(f"q {LLMJudge(model()).judge_label} a 3\nq 0 b 1\n")
     with pytest.raises(UsageError, match="by people"):
-        start(tmp_path / "out", PAIRS)
+        run_judge(tmp_path / "out", PAIRS)
 
 
 @pytest.mark.parametrize("report", ["", "[]", "{}", '{"judgements": [], "failed": [], "runs": []}', '{"judgements": 3}'])
 def test_an_invalid_report_is_refused(report: str, tmp_path: Path) -> None:
-    start(tmp_path / "out", PAIRS)
+    run_judge(tmp_path / "out", PAIRS)
     (tmp_path / "out.json").write_text(report)
     with pytest.raises(InputError, match=r"out\.json"):
-        start(tmp_path / "out", PAIRS)
+        run_judge(tmp_path / "out", PAIRS)
 
 
 def test_a_report_without_judgements_left_by_a_kill_is_replaced(tmp_path: Path) -> None:
-    start(tmp_path / "out", PAIRS)
+    run_judge(tmp_path / "out", PAIRS)
     (tmp_path / "out").unlink()
-    start(tmp_path / "out", PAIRS)
+    run_judge(tmp_path / "out", PAIRS)
     assert len(read_qrels(tmp_path / "out")["q"]) == 2
 
 
 def test_without_a_grade_only_the_report_is_written(tmp_path: Path) -> None:
     with pytest.raises(ExternalError, match="no pair was graded: no JSON object"):
-        start(tmp_path / "out", PAIRS[2:])
+        run_judge(tmp_path / "out", PAIRS[2:])
     assert not (tmp_path / "out").exists()
     assert len(json.loads((tmp_path / "out.json").read_text())["failed"]) == 1
 
@@ -119,7 +119,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_call(tmp_path: P
     chat = model()
     for output, pairs in ((tmp_path / "missing" / "out", PAIRS), (tmp_path / "out", [QueryDocPair("q", "white space")])):
         with pytest.raises((UsageError, InputError)):
-            start(output, pairs, chat)
+            run_judge(output, pairs, chat)
     assert chat.log.calls == 0
 
 
@@ -130,19 +130,19 @@ def test_ids_with_spaces_are_written_to_a_format_that_can_hold_them(name: str, t
     with LLMSession() as session:
         context = JudgeContext(Queries([Query("q", "pie")]), corpus_of(docs), session)
         for count in (1, 2):
-            judge_pairs(LLMJudge(chat), pairs[:count], context, str(tmp_path / name), lambda *told: None)
+            judge_pairs(LLMJudge(chat), pairs[:count], context, str(tmp_path / name), lambda *progress: None)
         found = read_qrels(tmp_path / name)
         assert {query: dict(each) for query, each in found.items()} == {"q": {"a b": 3, "c": 0}}
         assert set(found.judge_labels.values()) == {LLMJudge(chat).judge_label}
         with pytest.raises(InputError, match="white space"):
-            judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.qrels"), lambda *told: None)
+            judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.qrels"), lambda *progress: None)
         with pytest.raises(UsageError, match="json has no judge labels"):
-            judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.json"), lambda *told: None)
+            judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.json"), lambda *progress: None)
 
 
 def test_the_report_has_no_invisible_characters(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda request: json.dumps({"reason": "fine \u202e\x1b[31m", "grade": 3}))
-    start(tmp_path / "out", PAIRS[:1], chat)
+    run_judge(tmp_path / "out", PAIRS[:1], chat)
     written = (tmp_path / "out.json").read_text(encoding="utf-8")
     assert json.loads(written)["judgements"][0]["reason"] == "fine \u202e\x1b[31m"
     assert "\u202e" not in written
@@ -151,7 +151,7 @@ def test_the_report_has_no_invisible_characters(tmp_path: Path) -> None:
 
 def test_an_estimate_makes_no_call_and_counts_only_what_is_left(tmp_path: Path) -> None:
     chat = model(price_in=1000.0, price_out=2000.0)
-    start(tmp_path / "out", PAIRS[:1], chat)
+    run_judge(tmp_path / "out", PAIRS[:1], chat)
     calls = chat.log.calls
     context = JudgeContext(Queries([Query("q", "pie")]), corpus_of(DOCS), LLMSession())
     table = estimate_judging(LLMJudge(chat), [*PAIRS, QueryDocPair("q", "gone")], context, str(tmp_path / "out"))
@@ -164,7 +164,7 @@ def test_an_estimate_makes_no_call_and_counts_only_what_is_left(tmp_path: Path) 
 
 
 def test_the_tables_have_grades_failures_money_and_agreement() -> None:
-    report = start(None, PAIRS, model(price_in=1e6, price_out=1e6))
+    report = run_judge(None, PAIRS, model(price_in=1e6, price_out=1e6))
     context = JudgeContext(Queries([]), corpus_of(DOCS), LLMSession())
     first, agreement, confusion = judging_tables(report, context, {PAIRS[0]: 3, PAIRS[2]: 1}, {}, Thresholds())
     (row,) = first.records()

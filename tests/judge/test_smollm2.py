@@ -21,12 +21,12 @@ def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_called_once(smollm2
     spent = []
     for _ in range(2):
         with LLMSession(ResponseCaches(tmp_path)) as session:
-            report = judge_pairs(judge, pairs, JudgeContext(queries, corpus, session), None, lambda *told: None)
+            report = judge_pairs(judge, pairs, JudgeContext(queries, corpus, session), None, lambda *progress: None)
             spent.append(session.meter.spent)
     assert list(report.grades) == pairs
-    for verdict in report.grades.values():
-        assert verdict.reason
-        assert verdict.grade in (None, 0, 1, 2, 3)
-        assert verdict.counts["tokens_in"] > 100
+    for one in report.grades.values():
+        assert one.reason
+        assert one.grade in (None, 0, 1, 2, 3)
+        assert one.counts["tokens_in"] > 100
     assert spent[0].calls >= 2
     assert (spent[1].calls, spent[1].journaled) == (0, spent[0].calls)
