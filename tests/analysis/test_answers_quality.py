@@ -1,4 +1,4 @@
-"""What is said of retrieval beside answers: over the same questions, and only where it is known."""
+"""Answer quality beside retrieval: over the same queries, and only if retrieval is known."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def test_the_usual_phrase_abstains(phrase: str, tmp_path: Path, capsys: pytest.C
     assert (values["EM"], values["Contains"]) == (1.0, 1.0)
 
 
-def test_whoever_says_that_it_is_an_answer_is_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = {"_id": "q1", "text": "what did the oracle reply?", "answers": ["No answer"]}
+def test_a_stated_answer_is_not_taken_for_an_abstention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {"_id": "q1", "text": "what did the judge reply?", "answers": ["No answer"]}
     arguments = written(tmp_path, [line("q1", "No answer", state="answered")], [asked])
     assert tables(arguments, capsys)["answer measures"]["rows"][0]["value"] == 1.0
 
 
-def test_one_is_not_said_to_be_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_of_one_are_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "queries.jsonl").write_text(json.dumps(QUERIES[0]) + "\n")
@@ -130,8 +130,8 @@ def test_one_is_not_said_to_be_several(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["answers", str(tmp_path / "out")]) == 0
     assert main(["explain", str(tmp_path / "out"), "-m", "EM", "--system", "x"]) == 0
     found = capsys.readouterr()
-    said = " ".join((found.out + found.err).split())
-    assert "1 document has no word in title and text" in said
-    assert "over the query whose answer is known" in said
-    assert "Of 1 answer, 1 has an F1 under 0.4" in said
-    assert not re.search(r"(?<![\d.,])1 (queries|documents|answers|replies|pairs|calls|judgements)\b", said)
+    output = " ".join((found.out + found.err).split())
+    assert "1 document has no word in title and text" in output
+    assert "over 1 query with a reference answer" in output
+    assert "Of 1 answer, 1 has an F1 under 0.4" in output
+    assert not re.search(r"(?<![\d.,])1 (queries|documents|answers|replies|pairs|calls|judgements)\b", output)

@@ -1,4 +1,4 @@
-"""Other tools' conventions, against the tools themselves; the verb."""
+"""Conventions of other tools, against the tools themselves; the command."""
 
 import csv
 import io
@@ -84,7 +84,7 @@ def test_a_row_has_the_value_that_the_tool_itself_gives(tool: str, convention: C
     )
 
 
-def test_scores_that_32_bits_cannot_tell_apart_are_tied_for_pytrec_eval_and_not_for_ours() -> None:
+def test_scores_that_are_equal_in_32_bits_are_tied_for_pytrec_eval_and_not_for_us() -> None:
     pytest.importorskip("pytrec_eval")
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
     convention = next(one for one in _of("pytrec_eval") if one.ours == "RR")
@@ -146,7 +146,7 @@ def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> Non
     assert values["ir_measures", "RR@{k}"] == values["BEIR", "MRR@{k}"] == 0.5
 
 
-def test_quepid_divides_precision_by_what_was_retrieved_and_does_not_cut_the_ideal_list() -> None:
+def test_quepid_divides_precision_by_retrieved_documents_and_does_not_cut_the_ideal_ranking() -> None:
     qrels, run = {"q": {"a": 2, "b": 1, "c": 1}}, {"q": {"a": 2.0, "x": 1.0}}
     by_name = {one.ours: one for one in _of("Quepid")}
     assert _ours(by_name["P@"], qrels, run) == 0.5
@@ -162,7 +162,7 @@ def test_beir_drops_a_document_that_has_the_querys_id() -> None:
     assert _ours(by_name["Success@"], qrels, run, cutoff=1) == 0.0
 
 
-def test_the_winner_that_changes_is_marked_and_told() -> None:
+def test_a_changed_winner_is_marked_and_described() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs: dict[str, Scores] = {
         "whole": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "a": 1.0}},
@@ -204,7 +204,7 @@ def test_measures_with_and_without_a_cutoff_have_their_own_rows(name: str) -> No
     assert table.sentences[0] == f"The winner is the same by all {len(table.rows) - 1} conventions of other tools."
 
 
-def test_the_value_furthest_from_ours_is_named_with_what_makes_it_so() -> None:
+def test_the_largest_difference_is_described_with_its_cause() -> None:
     qrels, runs = {"q1": {"a": 1}, "q2": {"a": 1}}, {"half": {"q1": {"a": 1.0}}}
     table = audit_tools(input_of(qrels, runs, ["R@10"]))
     assert table.sentences == (
@@ -240,7 +240,7 @@ def test_hostile_ids_are_escaped_in_every_format(files: list[str], capsys: pytes
         assert any("=cmd()" in cell for cell in cells) or any("@sum" in cell for cell in cells)
 
 
-def test_a_choice_shows_that_part_alone_and_no_choice_shows_all(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_shows_that_part_only_and_none_shows_all(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     def names(*argv: str) -> list[str]:
         assert main(["audit", *files, "--format", "json", *argv]) == 0
         return [table["name"] for table in json.loads(capsys.readouterr().out)["tables"]]
@@ -263,9 +263,7 @@ def test_the_pairs_to_judge_are_written_in_the_format_asked_for_whatever_the_fil
     assert capsys.readouterr().out == ""
 
 
-def test_a_sum_is_passed_over_for_what_to_judge_next_unless_it_is_asked_for(
-    files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judge_next_skips_a_sum_unless_it_is_requested(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", *files, "-m", "NumRelRet,RR", "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)["tables"][-1]
     assert (table["name"], table["facts"]["measure"]) == ("audit-judge-next", "RR")
@@ -273,7 +271,7 @@ def test_a_sum_is_passed_over_for_what_to_judge_next_unless_it_is_asked_for(
     assert capsys.readouterr().err.startswith("NumRelRet is not a mean over queries")
 
 
-def test_where_missing_queries_are_left_out_each_systems_n_is_told() -> None:
+def test_with_skip_missing_the_n_of_each_system_is_described() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs: dict[str, Scores] = {"whole": {query: {"a": 1.0} for query in qrels}, "half": {"q1": {"a": 1.0}}}
     table = audit_tools(input_of(qrels, runs, ["RR@10"], skip_missing=True))

@@ -1,4 +1,4 @@
-"""Baselines: values beside chance, the simplest search and the best possible order."""
+"""Baselines: values beside a random ranking, BM25 and the best possible order."""
 
 from dataclasses import replace
 from math import comb
@@ -27,7 +27,7 @@ from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.small_results import small_results
 
 
-def test_gains_are_told_in_points_and_relative_and_chance_stands_first() -> None:
+def test_gains_are_in_points_and_relative_and_the_random_ranking_comes_first() -> None:
     runs = {"title": ranked_at({"q1": 2, "q2": None}), "full": ranked_at({"q1": 1, "q2": 2})}
     inputs = input_of(one_target(["q1", "q2"]), runs, documents=200, measures=["RR@10", "Success@5"])
     table, overview = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title", FULL_TEXT: "full"})
@@ -50,7 +50,7 @@ def test_systems_that_tie_for_the_best_are_all_named() -> None:
     assert alone.sentences[0] == "z has RR@10: .000."
 
 
-def test_a_gain_over_a_baseline_says_what_tells_whether_it_is_more_than_chance() -> None:
+def test_a_gain_over_a_baseline_names_the_command_that_tests_its_significance() -> None:
     runs = {"title": ranked_at({"q1": 2}), "mine": ranked_at({"q1": 1})}
     inputs = input_of(one_target(["q1"]), runs, measures=["RR@10"])
     table, _ = baselines(inputs, ["RR@10"], {TITLE_ONLY: "title"})
@@ -59,25 +59,25 @@ def test_a_gain_over_a_baseline_says_what_tells_whether_it_is_more_than_chance()
     assert "rankproof compare" not in bare.sentences[0]
 
 
-def test_the_help_says_that_bands_are_shown_here_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_help_of_baselines_mentions_bands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["baselines", "--help"]) == 0
     assert "are shown by this verb alone" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_system_surely_below_chance_is_said_loudly_to_be_so() -> None:
+def test_a_system_significantly_below_random_is_reported_in_capitals() -> None:
     queries = [f"q{at}" for at in range(60)]
     inputs = input_of(one_target(queries), {"one": ranked_at(dict.fromkeys(queries))}, documents=100)
     table, overview = baselines(inputs, ["nDCG@10"])
     assert table.sentences[0].startswith("WORSE THAN RANDOM: one has nDCG@10 .000, a random ranking .045 (n = 60;")
     assert f"with probability {0.9**60:.2g}" in table.sentences[0]
-    assert sum(said.startswith("WORSE THAN RANDOM") for said in overview.sentences) == 4
+    assert sum(sentence.startswith("WORSE THAN RANDOM") for sentence in overview.sentences) == 4
 
 
-def test_a_system_below_chance_that_may_have_been_unlucky_is_told_of_quietly() -> None:
+def test_a_system_below_random_without_significance_is_reported_in_lower_case() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": None})}, documents=20)
     table, overview = baselines(inputs, ["nDCG@10"])
     assert table.sentences[0].startswith("below random, not significant: one has nDCG@10 .000")
-    assert not any("WORSE" in said for said in (*table.sentences, *overview.sentences))
+    assert not any("WORSE" in sentence for sentence in (*table.sentences, *overview.sentences))
 
 
 def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_out() -> None:
@@ -85,7 +85,7 @@ def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_o
     runs = {"all": ranked_at({"q1": 1, "q2": 1}), "easy": ranked_at({"q2": 1})}
     inputs = input_of(qrels, runs, documents=100, measures=["Success@10"], skip_missing=True)
     table, overview = baselines(inputs)
-    random, everything, easy, oracle = table.records()
+    random, everything, easy, ideal = table.records()
     hard, simple = 0.1, 1 - comb(90, 10) / comb(100, 10)
     assert random["value"] == pytest.approx((hard + simple) / 2)
     assert everything["pp vs random"] == pytest.approx(100 * (1 - (hard + simple) / 2))
@@ -93,7 +93,7 @@ def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_o
     assert [row["n"] for row in table.records()] == [2, 2, 1, 2]
     assert table.title == "Baselines of Success@10: n = 1 to 2 queries, 100 documents"
     assert overview.records()[0]["n"] == 2
-    assert oracle["value"] == 1.0
+    assert ideal["value"] == 1.0
 
 
 def test_bands_have_the_n_of_each_system_where_missing_queries_are_left_out() -> None:
@@ -111,7 +111,7 @@ def test_without_the_size_of_the_corpus_there_is_no_random_row() -> None:
     assert "pass --documents N" in table.notes[0]
 
 
-def test_where_unjudged_documents_are_dropped_nothing_is_said_of_chance() -> None:
+def test_without_unjudged_documents_there_is_no_random_ranking() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, documents=100)
     table, _ = baselines(replace(inputs, read_options=ReadOptions(judged_only=True)))
     assert [row["system"] for row in table.records()] == ["one", "ideal ranking"]
@@ -125,7 +125,7 @@ def test_a_corpus_smaller_than_a_ranking_is_refused(documents: int) -> None:
         baselines(inputs)
 
 
-def test_points_make_no_sense_for_a_measure_that_is_no_share() -> None:
+def test_a_measure_outside_0_to_1_is_refused() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
     with pytest.raises(UsageError, match="not a mean from 0 to 1: DCG@10; choose from: RR"):
         baselines(inputs, ["DCG@10"])
@@ -146,7 +146,7 @@ def test_gains_by_hand_have_their_own_best_order() -> None:
     assert upper_bounds(inputs, [name])[name].by_system == {"one": 1.0}
 
 
-def test_baselines_are_found_among_the_rungs_by_what_they_search() -> None:
+def test_reference_systems_are_found_by_their_fields() -> None:
     inputs = input_from_results(small_results())
     title = replace(inputs.system_runs[1], stage={"kind": "BM25", "fields": ["title"]})
     full = replace(inputs.system_runs[2], stage={"kind": "BM25", "fields": ["title", "text"]})
@@ -161,7 +161,7 @@ def test_the_chance_of_few_successes_is_binomial_where_all_chances_are_equal() -
     assert chance.p_at_most(5) == pytest.approx(1.0)
 
 
-def test_bands_stand_beside_the_random_ranking() -> None:
+def test_bands_come_with_the_random_ranking() -> None:
     ranks = {f"q{at}": 1 if at < 6 else None for at in range(10)}
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, documents=200)
     table = bands_table(inputs, known_profiles()["tutorial"])

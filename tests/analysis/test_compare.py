@@ -1,4 +1,4 @@
-"""What compare says of systems whose values are known."""
+"""Comparisons of systems with known values."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_within_a_margin_systems_are_equivalent() -> None:
     )
 
 
-def test_a_real_difference_below_the_margin_is_called_too_small_to_matter() -> None:
+def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
     values = {"a": {"RR": BASE.tolist()}, "b": {"RR": (BASE + 0.001 + noise(5, 0.001)).tolist()}}
     (sentence,) = table_of(rp.compare(result_of(values), margin=0.05, **FAST), "verdicts").sentences
     assert sentence.startswith("b and a are equivalent within 5.00 pp")
@@ -137,7 +137,7 @@ def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int
     assert [table.rows for table in mixed] == [table.rows for table in plain]
 
 
-def test_queries_that_a_system_lacks_are_left_out_for_all_and_said() -> None:
+def test_queries_that_a_system_lacks_are_left_out_for_all_and_noted() -> None:
     one = {f"q{at}": 0.5 + at / 100 for at in range(10)}
     other = {query: value - 0.1 for query, value in one.items() if query not in ("q3", "q7")}
     tables = rp.compare(result_of({"a": {"RR": one}, "b": {"RR": other}}))
@@ -185,7 +185,7 @@ def test_more_tests_raise_every_p() -> None:
 @pytest.mark.parametrize("test", ["randomisation", "t"])
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
 @pytest.mark.parametrize("interval", ["bca", "percentile"])
-def test_every_choice_is_used_and_said(test: Any, correction: Any, interval: Any) -> None:
+def test_every_option_is_used_and_described(test: Any, correction: Any, interval: Any) -> None:
     tables = rp.compare(result_of(SYSTEMS), test=test, correction=correction, interval=interval, seed=9, alpha=0.01, **FAST)
     facts = table_of(tables, "details").facts
     assert (facts["test"], facts["correction"], facts["interval"], facts["seed"]) == (test, correction, interval, 9)
@@ -200,7 +200,7 @@ def test_every_choice_is_used_and_said(test: Any, correction: Any, interval: Any
         assert row["p"] >= chosen if correction != "none" else row["p"] == chosen  # type: ignore[operator]
 
 
-def test_too_few_queries_are_said_to_be_too_few() -> None:
+def test_too_few_queries_for_significance_are_noted() -> None:
     tables = rp.compare(result_of({"a": {"RR": [0.9, 0.8, 0.7]}, "b": {"RR": [0.1, 0.2, 0.3]}}))
     assert table_of(tables, "letters").notes[0] == (
         "the smallest p of this test is 0.25, and one test may need 0.05; use more queries: at least 6"
@@ -209,7 +209,7 @@ def test_too_few_queries_are_said_to_be_too_few() -> None:
     assert "too few queries for any difference to be significant; 6 queries needed for 80% power" in sentence
 
 
-def test_too_few_samples_are_said_to_be_too_few() -> None:
+def test_too_few_samples_for_significance_are_noted() -> None:
     values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
     notes = table_of(rp.compare(result_of(values), samples=100, resamples=100), "letters").notes
     assert (
@@ -233,7 +233,7 @@ def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained(
     assert any(note.startswith("an interval is for its pair alone") for note in table_of(tables, "letters").notes)
 
 
-def test_a_measure_that_is_no_share_is_not_told_in_percentage_points() -> None:
+def test_a_difference_outside_0_to_1_is_not_in_percentage_points() -> None:
     values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
     (sentence,) = table_of(rp.compare(result_of(values), **FAST), "verdicts").sentences
     assert "b in DCG@10: +2.0000 (no interval, as every query differs by the same amount, " in sentence
@@ -255,7 +255,7 @@ FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 @pytest.mark.parametrize("margin", [None, 0.5])
-def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: float | None) -> None:
+def test_two_queries_with_the_same_difference_are_not_significant(test: Any, margin: float | None) -> None:
     tables = rp.compare(result_of(FLAT), test=test, margin=margin, **FAST)
     row = row_of(tables, "RR", "a", "b")
     assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "not significant")
@@ -265,7 +265,7 @@ def test_two_queries_that_differ_by_the_same_prove_nothing(test: Any, margin: fl
     assert notes[0].startswith("the smallest p of this test is 0.5")
 
 
-def test_few_queries_have_a_rough_interval_and_are_warned_of() -> None:
+def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
     values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6]}, "b": {"RR": [0.2, 0.1, 0.3, 0.2, 0.1]}}
     tables = rp.compare(result_of(values), **FAST)
     low, high = row_of(tables, "RR", "a", "b")["interval"]

@@ -17,6 +17,7 @@ from rankproof._analysis.query_groups import group_queries
 from rankproof._analysis.values import query_counts
 from rankproof._cli.main import main
 from rankproof._data.run import Run
+from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import InputError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.small_results import small_results
@@ -36,7 +37,7 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
     assert table.sentences[0].endswith("Systems: one (Success@1 .100, Success@5 .900, Success@10 .900).")
 
 
-def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_near() -> None:
+def test_a_value_within_sampling_error_of_a_threshold_is_described() -> None:
     table, _ = systems_tables(at_ranks(*(4,) * 71, *(None,) * 29))
     (row,) = table.records()
     assert row["near thresholds"] == "Success@5 .710: .700 ± .090"
@@ -45,16 +46,16 @@ def test_a_value_so_near_a_bound_that_the_diagnosis_is_unsure_is_told_with_how_n
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
     assert sure.records()[0]["near thresholds"] is None
-    assert not any(said.startswith("Near a bound") for said in sure.sentences)
+    assert not any(sentence.startswith("Within sampling error") for sentence in sure.sentences)
 
 
-def test_a_bound_that_would_not_change_the_diagnosis_is_not_called_near() -> None:
+def test_a_threshold_that_does_not_change_the_diagnosis_is_not_listed() -> None:
     table, _ = systems_tables(at_ranks(*(1,) * 50, *(None,) * 50))
     assert "RR@10" not in str(table.records()[0]["near thresholds"])
     assert "Success@1" in str(table.records()[0]["near thresholds"])
 
 
-def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
+def test_worse_than_random_is_reported_in_capitals_with_its_probability() -> None:
     table, _ = systems_tables(at_ranks(*(None,) * 60, documents=100))
     random, system = table.records()
     assert random["system"] == "random ranking"
@@ -64,15 +65,15 @@ def test_worse_than_random_is_said_loudly_with_how_likely_that_is() -> None:
     assert f"with probability {0.9**60:.2g}" in table.sentences[0]
 
 
-def test_a_value_below_chance_that_may_be_bad_luck_is_told_of_quietly() -> None:
+def test_a_value_below_random_without_significance_is_reported_in_lower_case() -> None:
     table, _ = systems_tables(at_ranks(None, None, documents=100))
     assert str(table.records()[1]["diagnosis"]).startswith("below random, not significant; retrieval")
     assert table.sentences[0].startswith("below random, not significant: one is below the expected value")
 
 
-def test_without_the_size_of_the_corpus_nothing_is_said_of_chance() -> None:
+def test_without_the_corpus_size_there_is_no_comparison_with_a_random_ranking() -> None:
     table, _ = systems_tables(at_ranks(None, None))
-    assert not any("RANDOM" in said for said in table.sentences)
+    assert not any("RANDOM" in sentence for sentence in table.sentences)
     assert "pass --documents N" in table.notes[0]
 
 
@@ -86,7 +87,7 @@ def test_every_segment_has_its_own_diagnosis_unless_it_is_small() -> None:
     assert found == {"b": (12, "retrieval"), "a": (10, "perfect"), "c": (1, "too few queries (fewer than 10)")}
 
 
-def test_failed_queries_come_with_the_rank_of_the_target_and_what_stands_there_instead() -> None:
+def test_failed_queries_come_with_the_rank_of_the_relevant_document_and_the_top_result() -> None:
     inputs = replace(at_ranks(1, 12, None, 10), snippets={"x1": "the first text", "target": "the right text"})
     found = failures(inputs, "one", 10)
     assert [(each.query, each.rank) for each in found.failed] == [("q2", None), ("q1", 12)]
@@ -103,8 +104,8 @@ def test_where_no_query_fails_a_first_screen_says_so() -> None:
     assert table is not None
     assert table.sentences == ("No query fails.",)
     deeper = at_ranks(1, 12, None)
-    (said,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
-    assert said.startswith("1 of them have a relevant document at a lower rank, which a reranker could fix; 1 have none")
+    (sentence,) = failed_table(deeper, failures(deeper, "one", 10), 10, 5).sentences
+    assert sentence.startswith("1 of them have a relevant document at a lower rank, which a reranker could fix; 1 have none")
 
 
 def test_a_query_without_relevant_documents_does_not_fail_but_is_counted() -> None:
@@ -134,7 +135,7 @@ def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
     fine = replace(inputs, system_runs=(*inputs.system_runs[:-1], late))
     most = upper_bounds(fine, ["nDCG@10"])["nDCG@10"]
     table = moves_table(fine, "nDCG@10", most, 10)
-    assert any("late reranks hybrid: it promotes" in said for said in table.sentences)
+    assert any("late reranks hybrid: it promotes" in sentence for sentence in table.sentences)
     other = input_of(one_target(["q1"]), {"late": ranked_at({"q1": 1})}).runs["late"]
     with pytest.raises(InputError, match="late reranks hybrid, but has other documents for query q1"):
         moves_table(replace(fine, runs={**fine.runs, "late": other}), "nDCG@10", most, 10)
@@ -168,7 +169,31 @@ def test_the_whole_diagnosis_names_its_n_in_every_table_with_values(skip_missing
     assert silent == []
 
 
-def test_systems_and_rungs_with_different_queries_each_have_their_n() -> None:
+def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
+    """By hand: nDCG@10 is 0.63093 / 1.63093 for q1 and 1 for q2; the best reranking puts a first, 1 / 1.63093 for q1."""
+    qrels = {"q1": {"a": 1, "b": 0, "c": 1}, "q2": {"d": 1}}
+    inputs = input_of(qrels, {"only": {"q1": ["x", "a", "b"], "q2": ["d"]}}, measures=["nDCG@10", "R@100"])
+    only = SystemRun("only", "retrieval", {}, inputs.runs["only"], {}, 0.0, 0, None, None, {})
+    tables = {table.name: table for table in diagnose(replace(inputs, system_runs=(only,)))}
+    gains, moves, stages = (tables[name] for name in ("gains", "moves", "stages"))
+    assert gains.rows == (("only", "retrieval", None, pytest.approx(0.693426, abs=1e-6), None, None, 0.75),)
+    assert gains.sentences == ()
+    assert moves.rows == (
+        ("only", "retrieval", None, 2, *(None,) * 6, pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)),
+    )
+    assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
+    assert moves.sentences == (
+        "only has nDCG@10 .693; its best reranking has .807: 11.3 pp from a better order, and 19.3 pp more only from better"
+        " retrieval.",
+    )
+    assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
+        ("retrieval", "R@100", "only"),
+        ("reranking", "nDCG@10", None),
+        ("generation", "F1(tokens='set'), EM, ROUGE-L", None),
+    ]
+
+
+def test_systems_with_different_queries_each_have_their_n() -> None:
     ranks = {"one": ranked_at({"q1": 1, "q2": 1}), "two": ranked_at({"q2": 1})}
     inputs = input_of(one_target(["q1", "q2"]), ranks, documents=100, skip_missing=True)
     table, _ = systems_tables(inputs)
@@ -178,9 +203,7 @@ def test_systems_and_rungs_with_different_queries_each_have_their_n() -> None:
     assert [row["n"] for row in gains_table(steps, "RR@10", None, query_counts(inputs)).records()] == [2, 1]
 
 
-def test_the_rules_are_shown_where_they_are_asked_for_or_a_machine_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_rules_are_shown_on_request_and_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "one.run").write_text("q1 Q0 d1 1 1.0 one\n")
     asked = ["diagnose", str(tmp_path / "qrels"), str(tmp_path / "one.run")]
@@ -231,7 +254,7 @@ def test_a_first_screen_says_how_to_get_the_rest_and_json_and_csv_have_all(
 ) -> None:
     files = _files(tmp_path)
     assert main([verb, *files]) == 0
-    assert "--details has every row and column" in capsys.readouterr().err
+    assert "--details, --format json and --format csv have every row and column" in capsys.readouterr().err
     whole = _shown([verb, *files, "--format", "json"], capsys)
     assert whole == _shown([verb, *files, "--format", "json", "--details"], capsys)
     column = {"diagnose": "not retrieved", "audit": "differs in"}[verb]
@@ -254,7 +277,7 @@ REFERENCE = "Warm water with citric acid for an hour"
         ("use vinegar overnight", None, "paraphrased or wrong"),
     ],
 )
-def test_a_low_answer_f1_is_told_apart(answer: str, context: list[str] | None, reason: str) -> None:
+def test_causes_of_a_low_answer_f1_are_distinguished(answer: str, context: list[str] | None, reason: str) -> None:
     assert reason_of(AnswerRecord("q", answer, [REFERENCE], context)) == reason
 
 

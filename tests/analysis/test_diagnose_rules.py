@@ -30,8 +30,8 @@ def test_the_tutorials_four_scenarios_are_classified_as_labelled(numbers: tuple[
 def test_the_tutorials_gap_example_is_ranking_and_not_coverage() -> None:
     values = {"Success@1": 0.45, "Success@5": 0.78, "Success@10": 0.85}
     assert diagnosis(values) == "ranking, not coverage"
-    (said,) = rule_sentences({"it": values})
-    assert said.endswith("Systems: it (Success@1 .450, Success@5 .780, Success@10 .850).")
+    (sentence,) = rule_sentences({"it": values})
+    assert sentence.endswith("Systems: it (Success@1 .450, Success@5 .780, Success@10 .850).")
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_every_threshold_is_a_bound_of_a_band_and_every_rule_has_a_source(rule: 
     ("reciprocal_rank", "recall"), [(0.3025, 0.33), (0.4392, 0.47), (0.3783, 0.43)], ids=["dense", "sparse", "hybrid"]
 )
 def test_the_rag_table_reads_fair_for_retrieval_and_poor_for_answers(reciprocal_rank: float, recall: float) -> None:
-    said = bottleneck({"RR": reciprocal_rank, "R@10": recall, "F1(tokens='set')": 0.05}, RAG)
-    assert said == "retrieval is Fair, answers are Poor: generation is the bottleneck"
+    sentence = bottleneck({"RR": reciprocal_rank, "R@10": recall, "F1(tokens='set')": 0.05}, RAG)
+    assert sentence == "retrieval is Fair, answers are Poor: generation is the bottleneck"
 
 
 def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> None:
-    said = bottleneck({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
-    assert said == "retrieval is Poor, answers are Moderate: retrieval is the bottleneck"
+    sentence = bottleneck({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
+    assert sentence == "retrieval is Poor, answers are Moderate: retrieval is the bottleneck"
     assert (
         bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
         == "retrieval is Fair, answers are Fair: neither is the bottleneck"

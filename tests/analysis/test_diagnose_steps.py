@@ -1,4 +1,4 @@
-"""A ladder read from its values, on the figures of the ranking stack and of the tutorial."""
+"""Steps of an experiment from their values, on the figures of the ranking stack and of the tutorial."""
 
 import pytest
 
@@ -14,23 +14,23 @@ STACK = [
 ]
 
 
-def test_the_stacks_rungs_gain_what_its_table_says() -> None:
+def test_the_gains_of_the_stack_are_those_of_its_table() -> None:
     gained = [row["pp gained"] for row in gains_table(STACK, "nDCG@10", "R@100").records()]
     assert gained == [None, *(pytest.approx(points, abs=1e-9) for points in (2.6, 1.7, 1.7, 7.2))]
 
 
-def test_recall_is_flat_after_retrieval_and_that_is_said() -> None:
-    (said,) = gains_table(STACK, "nDCG@10", "R@100").sentences
-    assert "R@100 stays at .842: retrieval sets the upper bound" in said
+def test_unchanged_recall_after_retrieval_is_described() -> None:
+    (sentence,) = gains_table(STACK, "nDCG@10", "R@100").sentences
+    assert "R@100 stays at .842: retrieval sets the upper bound" in sentence
 
 
-def test_a_reranker_that_changes_recall_is_told_of() -> None:
+def test_a_reranker_that_changes_recall_is_described() -> None:
     moved = [*STACK[:4], Step("LLM", "rerank", {"nDCG@10": 0.7, "R@100": 0.85}, "cross-encoder")]
-    (said,) = describe_recall(moved, "R@100")
-    assert "changes from .842 to .850 at LLM" in said
+    (sentence,) = describe_recall(moved, "R@100")
+    assert "changes from .842 to .850 at LLM" in sentence
 
 
-def test_a_ladder_without_rerankers_says_nothing_of_flat_recall() -> None:
+def test_without_rerankers_there_is_no_sentence_on_recall() -> None:
     assert describe_recall(STACK[:3], "R@100") == []
 
 
@@ -44,7 +44,7 @@ def test_a_gain_over_nothing_has_no_relative_size() -> None:
     assert str(Gain(0.2, 0.0)) == "+20.0 pp"
 
 
-def test_every_stage_names_the_measures_that_tell_and_the_rungs_it_judges() -> None:
+def test_every_stage_has_its_measures_and_systems() -> None:
     retrieval, reranking, generation = stage_measures_table(STACK).records()
     assert (retrieval["measures"], retrieval["systems"]) == ("R@100", "BM25, dense, hybrid")
     assert (reranking["measures"], reranking["systems"]) == ("nDCG@10, RR@10", "cross-encoder, LLM")

@@ -1,4 +1,4 @@
-"""Every check finds its fault and nothing else; a clean subject is called clean."""
+"""Every check finds its fault and nothing else; the clean example has no findings."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def broken(name: str, example: Example | None = None) -> Example:
     return CHECKS[name].broken(example or clean_example())
 
 
-def said(example: Example, code: str) -> str:
+def sentence_of(example: Example, code: str) -> str:
     table = run_checks(example_input(example))
     return next(sentence for sentence in table.sentences if f": {code}: " in sentence)
 
 
-def test_a_clean_subject_has_no_finding_though_every_check_ran() -> None:
+def test_the_clean_example_has_no_finding_although_every_check_ran() -> None:
     table = run_checks(example_input(clean_example()))
     assert table.rows == ()
     assert table.title == "example: no findings"
@@ -83,8 +83,8 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> No
     assert "6 did not run: no stage details" in table.sentences[3]
 
 
-def test_reversed_grades_tell_their_evidence_system_by_system() -> None:
-    words = said(broken("reversed-grades"), "reversed-grades")
+def test_reversed_grades_have_the_numbers_of_each_system() -> None:
+    words = sentence_of(broken("reversed-grades"), "reversed-grades")
     assert "bm25 in 12 of 12 queries without a tie" in words
     assert "dense in 12 of 12 queries" in words
 
@@ -96,14 +96,14 @@ def test_one_system_in_the_right_order_clears_the_grades() -> None:
     assert "reversed-grades" not in codes_of(table)
 
 
-def test_random_level_is_told_with_the_closed_form_beside_it() -> None:
-    words = said(broken("random-level"), "random-level")
+def test_random_level_has_the_closed_form_in_its_sentence() -> None:
+    words = sentence_of(broken("random-level"), "random-level")
     by_chance = expected_value(parse_measure("R@10"), [2, 1, 1], 30)
     assert f"dense 0.333, random {by_chance:.3f} (z = +0.0, 12 queries)" in words
     assert "bm25" not in words
 
 
-def test_random_level_is_no_matter_where_even_a_perfect_ranking_could_be_luck() -> None:
+def test_random_level_is_not_tested_if_even_a_perfect_ranking_is_not_significant() -> None:
     faulty = broken("random-level")
     few = replace(faulty, judgements={"q01": faulty.judgements["q01"]})
     assert "random-level" not in codes_of(run_checks(example_input(few)))
@@ -118,14 +118,14 @@ def test_the_size_of_the_corpus_may_come_from_the_results_alone() -> None:
 
 
 def test_copies_that_are_judged_differently_are_counted() -> None:
-    words = said(broken("duplicate-documents"), "duplicate-documents")
+    words = sentence_of(broken("duplicate-documents"), "duplicate-documents")
     assert "groups of copies: 1, with different judgements: 1 (d01 = e1)" in words
 
 
-def test_near_copies_of_training_queries_are_told_from_exact_ones() -> None:
+def test_near_copies_of_training_queries_are_distinguished_from_exact_ones() -> None:
     material = clean_example()
     training = {"t1": material.queries["q01"], "t2": "how q02a really relates to q02b and q02c in practice"}
-    words = said(replace(material, training_queries=training), "trained-on-test-queries")
+    words = sentence_of(replace(material, training_queries=training), "trained-on-test-queries")
     assert "of 12 judged queries 1 have the text of a training query, and 1 have nearly the same words" in words
     assert "(q01 = t1, q02 ~ t2)" in words
 
@@ -142,7 +142,7 @@ def test_no_near_copy_is_overlooked(bags: list[frozenset[str]], data: st.DataObj
     assert all(5 * len(mine[one] & theirs[other]) >= 4 * len(mine[one] | theirs[other]) for one, other in found.items())
 
 
-def test_hostile_ids_are_shown_and_not_obeyed() -> None:
+def test_hostile_ids_are_shown_and_not_interpreted() -> None:
     evil = "\x1b[31m" + "x" * 500
     table = run_checks(example_input(replace(clean_example(), documents={**clean_example().documents, evil: ("", "")})))
     assert codes_of(table) == {"empty-documents"}
@@ -162,7 +162,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("family", PROMPTED_ENCODERS, ids=lambda family: family.name)
-def test_the_prompts_of_every_family_are_asked_for_and_suffice(family: PromptedEncoders) -> None:
+def test_the_prompts_of_every_family_are_required_and_suffice(family: PromptedEncoders) -> None:
     source = MODELS[family.name]
     assert prompted_encoders_of(source) is family
     bare = replace(clean_example(), facts={**DENSE_FACTS, "model": {"source": source}})
@@ -176,17 +176,19 @@ def test_a_model_without_prompts_is_left_alone(source: str) -> None:
     assert prompted_encoders_of(source) is None
 
 
-def test_prompts_that_a_model_brings_and_nobody_uses_are_told() -> None:
+def test_unused_prompts_of_a_model_are_a_finding() -> None:
     facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
-    assert "the model has prompts (query) and none is used" in said(replace(clean_example(), facts=facts), "missing-prompt")
+    assert "the model has prompts (query) and none is used" in sentence_of(
+        replace(clean_example(), facts=facts), "missing-prompt"
+    )
 
 
-def test_a_reranker_tells_of_its_scorer() -> None:
+def test_a_reranker_is_checked_by_its_scorer() -> None:
     facts = {"top": 50, "scorer": {"kind": "bi-encoder", **DENSE_FACTS, "collapse": 0.99}}
-    assert "mean cosine 0.990" in said(replace(clean_example(), facts=facts), "embedding-collapse")
+    assert "mean cosine 0.990" in sentence_of(replace(clean_example(), facts=facts), "embedding-collapse")
 
 
-def test_real_stages_tell_what_the_checks_read() -> None:
+def test_real_stages_have_the_facts_that_the_checks_read() -> None:
     whole = example_input(clean_example())
     dataset = Dataset("case", whole.corpus, whole.queries, whole.qrels)
     stage = Dense(HashedWords(max_words=1), store=OneByOne(forgets=2), depth=20)

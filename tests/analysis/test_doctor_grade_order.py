@@ -69,7 +69,7 @@ def test_one_query_less_may_be_chance() -> None:
     assert reversed_grades(example_input(*[[0, 1]] * 9, [1, 0])).count == 0
 
 
-def test_zeros_on_top_are_told_from_reversed_grades_by_twenty_pairs_in_order() -> None:
+def test_zeros_on_top_are_distinguished_from_reversed_grades_by_twenty_pairs_in_order() -> None:
     # 0 2 1 1: three pairs with 0 above, two of 2 above 1. Ten such queries have 20 pairs of 2 and 1 in order, nine have 18.
     ten, nine = example_input(*[[0, 2, 1, 1]] * 10), example_input(*[[0, 2, 1, 1]] * 9)
     assert reversed_grades(ten).count == 0

@@ -1,4 +1,4 @@
-"""One number taken apart: the parts add up to the number."""
+"""Explanations: the parts add up to the number."""
 
 import json
 import math
@@ -69,7 +69,7 @@ def test_a_term_is_its_gain_times_its_discount(measure: Measure, qrels: Grades, 
 
 
 @given(qrels=qrels_of(), run=runs())
-def test_the_ideal_list_adds_up_to_what_ndcg_is_divided_by(qrels: Grades, run: Scores) -> None:
+def test_the_ideal_ranking_adds_up_to_the_denominator_of_ndcg(qrels: Grades, run: Scores) -> None:
     for measure in map(parse_measure, ("nDCG@3", "nDCG(gain='exp')", "nDCG(gain={1:5,2:1})@4")):
         hits = aligned(qrels, run)
         parts, ideal = measure.parts(hits), measure.ideal(hits.judged)
@@ -104,7 +104,7 @@ def test_contributions_of_queries_add_up_to_the_mean_and_to_the_difference(
     assert math.fsum(sums) == pytest.approx(means["a"]["nDCG@5"] - means["b"]["nDCG@5"], abs=1e-15)
 
 
-def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_list() -> None:
+def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_ranking() -> None:
     ranking, ideal = explain_query(input_of(QRELS, {"a": RUN}, ["nDCG@10"]), "a", "nDCG@10", "q1")
     rows = ranking.records()
     assert [(row["rank"], row["document"], row["grade"]) for row in rows] == [
@@ -115,13 +115,13 @@ def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_l
     assert [(row["document"], row["system rank"]) for row in ideal.records()] == [("d1", 2), ("d2", 4)]
 
 
-def test_a_relevant_document_that_was_not_retrieved_is_told() -> None:
+def test_a_relevant_document_that_was_not_retrieved_is_listed() -> None:
     ranking, relevant = explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q3")
     assert "retrieved no document" in " ".join(ranking.sentences)
     assert relevant.records() == [{"document": "d9", "grade": 1, "system rank": "not retrieved"}]
 
 
-def test_a_measure_that_is_no_sum_is_said_to_be_none() -> None:
+def test_a_measure_that_is_not_a_sum_has_no_parts() -> None:
     inputs = input_of(QRELS, {"a": RUN}, ["infAP", "GMAP"])
     assert "has no parts by rank" in explain_query(inputs, "a", "infAP", "q1")[0].sentences[0]
     assert "explain AP instead" in explain_mean(inputs, "a", "GMAP").sentences[0]
@@ -179,7 +179,7 @@ def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) 
         assert explain_score(inputs, "fused", "q1", doc).facts["sum"] == score
 
 
-def test_a_fused_ranking_that_is_no_system_of_the_folder_is_said_to_be_unknown() -> None:
+def test_a_fused_ranking_that_is_not_a_system_of_the_folder_is_unknown() -> None:
     whole: dict[str, object] = {
         "kind": "Fuse",
         "stages": [{"kind": "A"}],

@@ -19,20 +19,20 @@ CLEARLY_WORSE = ranks(2, 3)
 SLIGHTLY_WORSE = [2, *SAME[1:]]
 
 
-def blessed(one: AnalysisInput) -> Baseline:
+def saved(one: AnalysisInput) -> Baseline:
     return make_baseline(one, version="0", made="2026-01-01T00:00:00Z")
 
 
 def gate_of(before: list[int], now: list[int], settings: GateOptions | None = None, *, measure: str = "RR") -> GateResult:
     old, new = gate_input({"s": before}, measures=[measure]), gate_input({"s": now}, measures=[measure])
-    return decide(new, blessed(old), settings or GateOptions())
+    return decide(new, saved(old), settings or GateOptions())
 
 
 def sentences(gate: GateResult, kind: str) -> list[str]:
     return [decision.sentence for decision in gate.decisions if decision.kind == kind]
 
 
-def test_the_blessed_system_passes_its_own_gate() -> None:
+def test_the_saved_system_passes_its_own_gate() -> None:
     gate = gate_of(SAME, SAME)
     assert gate.passed
     assert sentences(gate, "drop") == ["s: RR is the same on every query, 0.7500 (n = 40): nothing changed."]
@@ -45,7 +45,7 @@ def test_a_significant_drop_fails_with_its_numbers() -> None:
     assert sentences(gate, "drop") == ["s: RR fell from 0.7500 to 0.4167 (-0.3333, n = 40): a significant drop (p < 0.0001)."]
 
 
-def test_a_drop_that_chance_may_explain_passes_and_is_told() -> None:
+def test_a_drop_that_is_not_significant_passes_and_is_notable() -> None:
     gate = gate_of(SAME, SLIGHTLY_WORSE)
     assert gate.passed
     (sentence,) = sentences(gate, "drop")
@@ -53,13 +53,13 @@ def test_a_drop_that_chance_may_explain_passes_and_is_told() -> None:
     assert sentence in " ".join(gate_table(gate, GateOptions()).sentences)
 
 
-def test_an_improvement_is_told() -> None:
+def test_a_significant_gain_is_notable() -> None:
     gate = gate_of(CLEARLY_WORSE, SAME)
     assert gate.passed
     assert "rose from 0.4167 to 0.7500 (+0.3333, n = 40): a significant gain (p < 0.0001)" in sentences(gate, "drop")[0]
 
 
-def test_a_measure_of_which_less_is_better_drops_when_it_rises() -> None:
+def test_a_measure_where_lower_is_better_drops_when_it_rises() -> None:
     gate = gate_of(SAME, CLEARLY_WORSE, measure="Unjudged@2")
     assert not gate.passed
     assert "rose" in sentences(gate, "drop")[0]
@@ -73,11 +73,11 @@ def test_an_allowed_drop_takes_the_place_of_the_test(allowed: float, passes: boo
     assert f"the allowed {allowed:g}" in sentences(gate, "drop")[0]
 
 
-def test_more_than_the_allowed_drop_fails_though_chance_may_explain_it() -> None:
+def test_more_than_the_allowed_drop_fails_although_it_is_not_significant() -> None:
     assert not gate_of(SAME, SLIGHTLY_WORSE, GateOptions(max_drops={"RR": 0.01})).passed
 
 
-def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
+def test_an_allowed_drop_of_a_measure_outside_the_baseline_is_refused() -> None:
     with pytest.raises(UsageError, match=r"P@5 is not in the baseline.*choose from: RR"):
         gate_of(SAME, SAME, GateOptions(max_drops={"P@5": 0.1}))
 
@@ -85,7 +85,7 @@ def test_an_allowed_drop_of_what_was_not_blessed_is_refused() -> None:
 @pytest.mark.parametrize(
     ("bound", "passes"), [("RR>=0.75", True), ("RR > 0.75", False), ("RR<=0.75", True), ("mrr<0.75", False), ("RR>=.8", False)]
 )
-def test_a_threshold_is_kept_or_missed_to_the_letter(bound: str, passes: bool) -> None:
+def test_a_threshold_is_met_or_missed_exactly(bound: str, passes: bool) -> None:
     gate = decide(gate_input({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
     assert gate.passed is passes
     assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40) and ")
@@ -98,13 +98,13 @@ def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "RR", ">=1", "RR>=", "RR>=x", "RR>=nan", "RR=>1", "xyz>=1", "RR>=1>=2"])
-def test_a_threshold_that_says_nothing_is_refused(text: str) -> None:
+def test_text_that_is_not_a_threshold_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         threshold_of(text)
 
 
 @pytest.mark.parametrize("text", ["", "RR", "=1", "RR=", "RR=x", "RR=-1", "RR=inf", "xyz=1"])
-def test_an_allowed_drop_that_says_nothing_is_refused(text: str) -> None:
+def test_text_that_is_not_an_allowed_drop_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         max_drop_of(text)
 
@@ -113,60 +113,60 @@ def test_a_drop_may_be_allowed_for_a_measure_with_parameters() -> None:
     assert max_drop_of("nDCG(gain='exp')@10=0.02") == ("nDCG(gain='exp')@10", 0.02)
 
 
-def test_queries_that_went_missing_fail_the_gate_whatever_the_mean() -> None:
+def test_missing_queries_fail_the_gate_whatever_the_mean() -> None:
     places = [1 if query == "q07" else place for query, place in zip(QUERIES, SAME, strict=True)]
     now = gate_input({"s": places}, left_out=["q08"])
-    gate = decide(now, blessed(gate_input({"s": SAME})), GateOptions())
+    gate = decide(now, saved(gate_input({"s": SAME})), GateOptions())
     assert not gate.passed
     assert sentences(gate, "queries") == ["s: 1 of 40 queries of the baseline are missing: q08."]
 
 
 def test_queries_that_were_missing_before_may_stay_so() -> None:
     old = gate_input({"s": SAME}, left_out=["q08"])
-    assert decide(gate_input({"s": SAME}, left_out=["q08"]), blessed(old), GateOptions()).passed
-    assert decide(gate_input({"s": SAME}), blessed(old), GateOptions()).passed
+    assert decide(gate_input({"s": SAME}, left_out=["q08"]), saved(old), GateOptions()).passed
+    assert decide(gate_input({"s": SAME}), saved(old), GateOptions()).passed
 
 
-def test_a_system_that_is_gone_fails_and_a_new_one_is_noted() -> None:
-    old = blessed(gate_input({"a": SAME, "b": SAME}))
+def test_a_missing_system_fails_and_a_new_one_is_noted() -> None:
+    old = saved(gate_input({"a": SAME, "b": SAME}))
     gate = decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions())
     assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
     assert gate.notes == ("c is not in the baseline and is not compared",)
     assert decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
 
 
-def test_one_system_is_measured_against_the_only_blessed_one_under_any_name() -> None:
-    gate = decide(gate_input({"new": CLEARLY_WORSE}), blessed(gate_input({"old": SAME})), GateOptions())
+def test_a_single_system_is_compared_with_the_only_saved_one_under_any_name() -> None:
+    gate = decide(gate_input({"new": CLEARLY_WORSE}), saved(gate_input({"old": SAME})), GateOptions())
     assert not gate.passed
     assert gate.notes == ("new is compared with old, the only system of the baseline",)
 
 
 def test_no_system_in_common_is_refused() -> None:
-    old = blessed(gate_input({"a": SAME, "b": SAME}))
+    old = saved(gate_input({"a": SAME, "b": SAME}))
     with pytest.raises(UsageError, match="no system has the name of a system in the baseline"):
         decide(gate_input({"c": SAME, "d": SAME}), old, GateOptions())
 
 
 def test_nothing_measured_is_refused_and_no_pass() -> None:
-    old = blessed(gate_input({"s": SAME}))
+    old = saved(gate_input({"s": SAME}))
     with pytest.raises(UsageError, match="no measure of the baseline was evaluated; evaluate some of: RR"):
         decide(gate_input({"s": SAME}, measures=["P@5"]), old, GateOptions())
 
 
 def test_other_data_is_refused() -> None:
-    old = blessed(gate_input({"s": SAME}, fingerprint="b" * 64))
+    old = saved(gate_input({"s": SAME}, fingerprint="b" * 64))
     with pytest.raises(UsageError, match="was saved with other data"):
         decide(gate_input({"s": SAME}), old, GateOptions())
 
 
-def test_what_is_not_known_of_the_data_refuses_nothing() -> None:
-    old = blessed(gate_input({"s": SAME}, fingerprint=""))
+def test_unknown_fingerprints_are_not_compared() -> None:
+    old = saved(gate_input({"s": SAME}, fingerprint=""))
     assert decide(gate_input({"s": SAME}), old, GateOptions()).passed
-    assert decide(gate_input({"s": SAME}, fingerprint=""), blessed(gate_input({"s": SAME})), GateOptions()).passed
+    assert decide(gate_input({"s": SAME}, fingerprint=""), saved(gate_input({"s": SAME})), GateOptions()).passed
 
 
-def test_other_judgements_are_refused_though_the_dataset_is_said_to_be_the_same() -> None:
-    old = blessed(gate_input({"s": SAME[:20]}, queries=QUERIES[:20]))
+def test_other_judgements_are_refused_although_the_dataset_is_the_same() -> None:
+    old = saved(gate_input({"s": SAME[:20]}, queries=QUERIES[:20]))
     with pytest.raises(UsageError, match=r"was saved with other data than cases \(fingerprints of judgements: "):
         decide(gate_input({"s": SAME}), old, GateOptions())
 
@@ -175,7 +175,7 @@ def test_the_table_says_how_changes_were_tested() -> None:
     new = gate_input({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
     settings = GateOptions(seed=7, alpha=0.01, samples=5_000)
     gate = decide(
-        new, blessed(gate_input({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
+        new, saved(gate_input({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
     )
     assert gate_table(gate, settings).sentences[-1] == (
         "Method: sign-flip randomisation test (5,000 flips, exact up to 14 queries), two-sided, alpha 0.01, Holm over 2 tests of"
@@ -198,18 +198,18 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
 
 def test_another_rel_is_refused() -> None:
     with pytest.raises(UsageError, match="saved with --rel 2, this run has --rel 1"):
-        decide(gate_input({"s": SAME}), blessed(gate_input({"s": SAME}, rel=2)), GateOptions())
+        decide(gate_input({"s": SAME}), saved(gate_input({"s": SAME}, rel=2)), GateOptions())
 
 
 def test_values_are_joined_by_query_and_not_by_place() -> None:
     backwards = gate_input({"s": SAME[::-1]}, queries=QUERIES[::-1])
-    gate = decide(backwards, blessed(gate_input({"s": SAME})), GateOptions())
+    gate = decide(backwards, saved(gate_input({"s": SAME})), GateOptions())
     assert "nothing changed" in sentences(gate, "drop")[0]
 
 
 def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
     old, new = gate_input({"s": ranks(1, 3)}), gate_input({"s": ranks(2, 1)})
-    gate = decide(new, blessed(old), GateOptions(), groupings=[group_queries(new, "category")])
+    gate = decide(new, saved(old), GateOptions(), groupings=[group_queries(new, "category")])
     failed = [decision for decision in gate.decisions if not decision.passed]
     assert [(decision.kind, decision.segment) for decision in failed] == [("segment", "category easy")]
     assert failed[0].sentence == (
@@ -221,15 +221,15 @@ def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
 def test_p_is_what_compare_finds_for_the_same_tests() -> None:
     old = gate_input({"s": SAME}, measures=["RR", "P@1"])
     worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
-    gate = decide(gate_input({"s": worse}, measures=["RR", "P@1"]), blessed(old), GateOptions(seed=3))
+    gate = decide(gate_input({"s": worse}, measures=["RR", "P@1"]), saved(old), GateOptions(seed=3))
     both = compare(gate_input({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
     theirs = {record["measure"]: record["p"] for record in both[-1].records()}
     mine = {decision.measure: decision.change.p for decision in gate.decisions if decision.change}
     assert mine == theirs
 
 
-def test_sums_are_left_out_and_said_so() -> None:
-    old = blessed(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
+def test_sums_are_left_out_and_noted() -> None:
+    old = saved(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
     gate = decide(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
     assert gate.notes == ("not tested, as they are not means that can be better or worse: NumRet",)
 
@@ -237,7 +237,7 @@ def test_sums_are_left_out_and_said_so() -> None:
 @pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
 def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
     old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), blessed(old), GateOptions())
+    gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), saved(old), GateOptions())
     assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
     assert sentences(gate, "test") == [
         "Not testable: with 3 queries no drop can be significant: the smallest p of this test is 0.25, and one test"
@@ -250,19 +250,19 @@ MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
 
 def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
     old, new = (gate_input({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
-    gate = decide(new, blessed(old), GateOptions(samples=100))
+    gate = decide(new, saved(old), GateOptions(samples=100))
     assert sentences(gate, "test") == [
         "Not testable: with 40 queries no drop can be significant: the smallest p of this test is 0.0099, and one"
         " test may need 0.0083; use more samples: at least 119; or use --max-drop."
     ]
-    enough = decide(new, blessed(old), GateOptions(samples=119))
+    enough = decide(new, saved(old), GateOptions(samples=119))
     assert not enough.passed
     assert sentences(enough, "test") == []
 
 
 def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
     old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(gate_input({"s": [9, 9, 9]}, queries=QUERIES[:3]), blessed(old), GateOptions(max_drops={"RR": 0.1}))
+    gate = decide(gate_input({"s": [9, 9, 9]}, queries=QUERIES[:3]), saved(old), GateOptions(max_drops={"RR": 0.1}))
     assert not gate.passed
     assert gate.notes == ()
 
@@ -271,11 +271,11 @@ def by_first(one: AnalysisInput, first: int) -> Grouping:
     return by_list(one, {query: "a" if at < first else "b" for at, query in enumerate(QUERIES)}, "list")
 
 
-def test_segments_that_cannot_fail_are_told_of() -> None:
+def test_segments_that_cannot_fail_are_noted() -> None:
     old, new = gate_input({"s": SAME}), gate_input({"s": CLEARLY_WORSE})
-    gate = decide(new, blessed(old), GateOptions(), groupings=[by_first(new, 5)])
+    gate = decide(new, saved(old), GateOptions(), groupings=[by_first(new, 5)])
     assert gate.notes == ("1 of 2 segment tests have too few queries to be significant: fewer than 7",)
-    none = decide(new, blessed(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
+    none = decide(new, saved(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
     assert none.notes == ()
     assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]
     assert sentences(none, "test") == [

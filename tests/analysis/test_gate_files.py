@@ -63,7 +63,7 @@ def test_a_baseline_says_what_it_is() -> None:
         ),
     ],
 )
-def test_what_is_no_baseline_is_refused(text: str, message: str) -> None:
+def test_a_file_that_is_not_a_baseline_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         parse_baseline(text, "b.json")
 
@@ -104,7 +104,7 @@ def test_a_baseline_that_was_changed_is_refused(path: str, value: Any) -> None:
         parse_baseline(put(json.loads(baseline_json(baseline())), path, value), "b.json")
 
 
-def test_infinity_in_disguise_is_refused() -> None:
+def test_a_number_that_overflows_to_infinity_is_refused() -> None:
     text = baseline_json(baseline()).replace('"q01": 0.5', '"q01": 1e999', 1)
     with pytest.raises(InputError, match="not a finite number"):
         parse_baseline(text, "b.json")
@@ -138,7 +138,7 @@ def test_a_failure_carries_its_sentence() -> None:
     assert messages[0].startswith("s: RR fell from 0.7500 to 0.4167 (-0.3333, n = 40): a significant drop")
 
 
-def test_the_comment_says_what_failed_first_and_calls_nobody() -> None:
+def test_the_comment_lists_failures_first_and_mentions_nobody() -> None:
     text = as_comment(failed_gate(EVIL))
     assert text.startswith("### rankproof: The gate failed: 4 of ")
     assert text.index("**Failed**") < text.index("<details>")

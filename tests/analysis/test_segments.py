@@ -1,4 +1,4 @@
-"""Segments: which queries belong together, and what is said of each group against the rest."""
+"""Segments: groups of queries, and the test of each group against the rest."""
 
 from itertools import combinations
 from pathlib import Path
@@ -31,7 +31,7 @@ def weak_and_strong(weak: int = 20, strong: int = 30, *, systems: tuple[str, ...
     return input_of(one_target(list(ranks)), {name: ranked_at(ranks) for name in systems}, fields=fields)
 
 
-def test_a_weak_segment_is_found_lower_than_the_rest_and_stands_first() -> None:
+def test_a_weak_segment_is_lower_than_the_rest_and_comes_first() -> None:
     inputs = weak_and_strong()
     (table,) = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
     weak, strong = table.records()
@@ -57,14 +57,14 @@ def test_a_small_segment_is_shown_and_not_tested() -> None:
     assert table.notes == ("segments with fewer than 10 queries are not tested: 1 (weak)",)
 
 
-def test_the_lowest_of_the_larger_segments_is_not_said_to_be_the_lowest_of_all() -> None:
+def test_the_lowest_of_the_larger_segments_is_not_called_the_lowest_of_all() -> None:
     inputs = weak_and_strong(weak=4, systems=("one", "two"))
     overview, *_ = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
-    (said,) = overview.sentences
-    assert said.startswith("strong has the lowest RR@10 of the segments with at least 10 queries for 2 of 2 systems,")
+    (sentence,) = overview.sentences
+    assert sentence.startswith("strong has the lowest RR@10 of the segments with at least 10 queries for 2 of 2 systems,")
 
 
-def test_the_lowest_value_is_not_called_lower_where_chance_may_explain_it() -> None:
+def test_the_lowest_value_is_not_called_lower_without_significance() -> None:
     ranks: dict[str, int | None] = {f"q{at:02}": 1 + at % 2 for at in range(40)}
     ranks["q00"] = 2
     fields = {query: {"half": "first" if query < "q20" else "second"} for query in ranks}
@@ -107,7 +107,7 @@ def test_every_segment_of_every_system_is_one_table_for_programs() -> None:
     assert {row["measure"] for row in rows} == {"RR@10"}
 
 
-def test_several_systems_are_overseen_first_and_corrected_together() -> None:
+def test_several_systems_have_an_overview_and_one_correction() -> None:
     inputs = weak_and_strong(systems=("one", "two", "three"))
     overview, *details = segments(inputs, group_queries(inputs, "category"), "RR@10", FAST)
     assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
@@ -120,7 +120,7 @@ def test_several_systems_are_overseen_first_and_corrected_together() -> None:
     assert details[0].records()[0]["p"] == pytest.approx(6 * least)
 
 
-def test_queries_without_a_value_are_a_segment_that_no_other_is_called_like() -> None:
+def test_queries_without_a_value_are_a_segment_with_a_unique_name() -> None:
     kinds = {"q1": "(no kind)", "q2": "", "q3": None, "q4": 7, "q5": True}
     fields = {query: {"kind": kind} for query, kind in kinds.items()}
     inputs = input_of(one_target(list(fields)), {"one": ranked_at(dict.fromkeys(fields, 1))}, fields=fields)
@@ -169,14 +169,14 @@ def test_a_list_of_segments_leaves_no_query_out() -> None:
         by_list(inputs, {"q9": "b"}, "list.csv")
 
 
-def test_what_is_grouped_by_where_nothing_is_said() -> None:
+def test_the_default_grouping_depends_on_the_input() -> None:
     runs = {"one": ranked_at({"q": 1})}
     assert default_grouping(input_of(one_target(["q"]), runs)) == "relevant"
     assert default_grouping(input_of(one_target(["q"]), runs, texts={"q": "text"})) == "length"
     assert default_grouping(input_of(one_target(["q"]), runs, fields={"q": {"category": "x"}})) == "category"
 
 
-def test_a_field_that_nobody_has_is_refused_with_those_that_are_there() -> None:
+def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no query has a field color; choose from: category, length, relevant"):
         group_queries(weak_and_strong(), "color")
 
@@ -217,7 +217,7 @@ def exact_p(values: FloatArray, size: int) -> float:
     return float(np.mean([each >= seen - 1e-12 for each in every]))
 
 
-def test_the_permutation_of_labels_agrees_with_every_deal() -> None:
+def test_the_label_permutation_test_agrees_with_full_enumeration() -> None:
     values = np.array([0.1, 0.0, 0.3, 0.2, 0.9, 0.7, 0.4, 0.8, 0.6])
     samples = 20_000
     p = label_p(values[:, None], [4, 5], samples=samples, seed=1)[:, 0]
@@ -225,25 +225,25 @@ def test_the_permutation_of_labels_agrees_with_every_deal() -> None:
     assert p == pytest.approx([wanted, wanted], abs=4 * (wanted * (1 - wanted) / samples) ** 0.5)
 
 
-def test_labels_that_mean_nothing_are_rarely_believed() -> None:
+def test_random_labels_are_rarely_significant() -> None:
     generator = np.random.default_rng(3)
     values = (generator.random((40, 500)) < 0.6).astype(np.float64)
     p = label_p(values, [15, 25], samples=400, seed=5)[0]
     assert 0.02 <= float(np.mean(p <= 0.05)) <= 0.07
 
 
-def test_equal_values_are_never_told_apart() -> None:
+def test_equal_values_are_never_significant() -> None:
     assert label_p(np.full((20, 1), 0.3), [10, 10], samples=99, seed=0).tolist() == [[1.0], [1.0]]
 
 
-def test_labels_are_dealt_alike_whatever_the_size_of_the_values() -> None:
+def test_permutations_do_not_depend_on_the_scale_of_the_values() -> None:
     values = np.random.default_rng(8).integers(0, 4, (30, 1)) / 10
     plain, large, small = (label_p(values * size, [10, 20], samples=999, seed=2) for size in (1.0, 1e9, 1e-13))
     assert plain.tolist() == large.tolist() == small.tolist()
     assert 0.01 < float(plain[0, 0]) < 1
 
 
-def test_the_deals_of_a_seed_are_the_same_for_ever() -> None:
+def test_the_permutations_of_a_seed_never_change() -> None:
     values = np.arange(24.0)[:, None] % 7
     assert label_p(values, [9, 15], samples=999, seed=4).tolist() == [[0.594], [0.594]]
 

@@ -35,7 +35,7 @@ def _case(seed: int) -> tuple[Grades, Scores]:
 
 
 def _orders(scores: dict[str, float]) -> Iterator[Scores]:
-    """The run in every order that its scores allow, said by scores without ties."""
+    """The run in every order that its scores allow, as scores without ties."""
     levels = sorted(set(scores.values()), reverse=True)
     groups = [[doc for doc, score in scores.items() if score == level] for level in levels]
     for chosen in product(*(permutations(group) for group in groups)):
@@ -65,7 +65,7 @@ def test_one_relevant_document_among_tied_ones_has_the_textbook_values() -> None
     assert [(row["worst"], row["best"]) for row in rows] == [(0.25, 1.0), (0.0, 0.5), (0.0, 1.0)]
 
 
-def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_orders_are_sampled_with_a_seed_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels = {"q": {f"d{at}": at % 3 for at in range(6)}}
     run = {"q": dict.fromkeys(qrels["q"], 1.0)}
     inputs = input_of(qrels, {"a": run}, ["ERR"])
@@ -79,18 +79,18 @@ def test_many_orders_are_sampled_with_a_seed_and_said_so(monkeypatch: pytest.Mon
     assert (first["worst"], first["best"]) == (exact["worst"], exact["best"])
 
 
-def test_scores_without_ties_leave_nothing_open() -> None:
+def test_scores_without_ties_have_one_value() -> None:
     table = audit_ties(input_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0, "d2": 2.0}}}, ["nDCG@10", "RR"]))
     assert table.rows == ()
     assert table.sentences == ("Ties can change 0 of 2 values of 1 systems over n = 1 query.",)
 
 
-def test_tied_documents_of_equal_worth_leave_nothing_open() -> None:
+def test_tied_documents_of_equal_gain_have_one_value() -> None:
     table = audit_ties(input_of({"q": {"d1": 1, "d2": 1}}, {"a": {"q": {"d1": 1.0, "d2": 1.0}}}, ["nDCG@10", "RR"]))
     assert table.rows == ()
 
 
-def test_a_measure_whose_ties_are_not_worked_out_is_named() -> None:
+def test_a_measure_without_tie_analysis_is_named() -> None:
     assert not can_tie(parse_measure("infAP"))
     table = audit_ties(input_of({"q": {"d1": 1}}, {"a": {"q": {"d1": 1.0}}}, ["infAP"]))
     assert "Not computed for infAP." in table.sentences

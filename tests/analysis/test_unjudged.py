@@ -1,4 +1,4 @@
-"""Holes: bounds that no completion leaves, pool bias, and what to judge next."""
+"""Unjudged documents: bounds that no completion leaves, pool bias, and pairs to judge next."""
 
 from random import Random
 
@@ -88,7 +88,7 @@ def test_every_measure_of_the_default_set_has_bounds() -> None:
     assert {measure.name for measure in default_measures(2)} <= set(COMPLETION_RULES)
 
 
-def test_judged_share_and_bounds_stand_in_the_table() -> None:
+def test_judged_share_and_bounds_are_in_the_table() -> None:
     qrels = {"q": {"d1": 1}}
     inputs = input_of(qrels, {"a": {"q": {"d1": 3.0, "x": 2.0}}, "b": {"q": {"y": 2.0, "d1": 1.0}}}, ["RR@2", "infAP"])
     table = audit_unjudged(inputs, find_unjudged(inputs))
@@ -100,7 +100,7 @@ def test_judged_share_and_bounds_stand_in_the_table() -> None:
     assert table.facts["n"] == 1
 
 
-def test_a_system_without_its_own_finds_is_valued_over_the_same_queries() -> None:
+def test_a_system_without_its_own_documents_is_evaluated_on_the_same_queries() -> None:
     qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     runs: dict[str, Scores] = {"a": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
     inputs = input_of(qrels, runs, ["RR"])
@@ -110,7 +110,7 @@ def test_a_system_without_its_own_finds_is_valued_over_the_same_queries() -> Non
     assert rows["b"]["change"] == 0.0
 
 
-def test_pool_bias_of_one_system_is_not_made_up() -> None:
+def test_pool_bias_needs_two_systems() -> None:
     inputs = input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])
     table = audit_pool(inputs, find_unjudged(inputs))
     assert (table.rows, table.sentences) == ((), ("Pool bias needs two systems or more.",))
@@ -150,22 +150,22 @@ def test_a_lower_grade_than_the_highest_may_change_more_and_is_the_one_named() -
     assert row["could change"] == pytest.approx(max(changes) - min(changes))
 
 
-def test_systems_that_tie_are_not_said_to_lead() -> None:
+def test_tied_systems_do_not_lead() -> None:
     runs: dict[str, Scores] = {"a": {"q": {"d": 2.0, "x": 1.0}}, "b": {"q": {"d": 2.0, "x": 1.0}}, "c": {"q": {"z": 1.0}}}
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     unjudged_docs = find_unjudged(inputs)
     assert audit_unjudged(inputs, unjudged_docs).sentences[0] == "By RR, a and b tie at 1.0000."
-    said = judge_next(unjudged_docs, "RR", 3).sentences[1]
-    assert said == "a and b tie; no listed pair favours b."
+    sentence = judge_next(unjudged_docs, "RR", 3).sentences[1]
+    assert sentence == "a and b tie; no listed pair favours b."
 
 
-def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
+def test_overlapping_bounds_come_with_a_caveat() -> None:
     """b's bounds overlap those of a, yet whatever the grade of x and y is, b is never ahead."""
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"x": 3.0, "y": 2.0, "d": 1.0}}}
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
-    said = audit_unjudged(inputs, find_unjudged(inputs)).sentences
-    assert said[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other system."
-    assert said[1].startswith("Bounds are per system:")
+    sentences = audit_unjudged(inputs, find_unjudged(inputs)).sentences
+    assert sentences[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other system."
+    assert sentences[1].startswith("Bounds are per system:")
     for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
         assert means["b"]["RR"] <= means["a"]["RR"]
@@ -174,16 +174,16 @@ def test_bounds_that_overlap_are_not_said_to_let_every_rival_pass() -> None:
     assert not any("alone" in sentence for sentence in audit_unjudged(sure, find_unjudged(sure)).sentences)
 
 
-def test_a_lead_too_small_for_four_decimals_is_not_said_to_be_0() -> None:
+def test_a_lead_too_small_for_four_decimals_is_not_shown_as_0() -> None:
     qrels = {f"q{at}": {"d": 1} for at in range(300)}
     whole: Scores = {query: {"d": 1.0} for query in qrels}
     ranked = {"x" + str(at): float(100 - at) for at in range(34)} | {"d": 1.0}
     runs: dict[str, Scores] = {"a": {**whole, "q0": ranked}, "b": {**whole, "q0": {"x": 200.0, **ranked}}}
-    said = judge_next(find_unjudged(input_of(qrels, runs, ["RR"])), "RR", 1).sentences[1]
-    assert said.startswith("a leads b by less than 0.0001;")
+    sentence = judge_next(find_unjudged(input_of(qrels, runs, ["RR"])), "RR", 1).sentences[1]
+    assert sentence.startswith("a leads b by less than 0.0001;")
 
 
-def test_a_negative_grade_is_a_hole_as_it_is_for_judged_at_k() -> None:
+def test_a_negative_grade_counts_as_unjudged_as_in_judged_at_k() -> None:
     qrels: Grades = {"q": {"d": 1, "x": -1, "y": -1}}
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"d": 2.0}}}
     inputs = input_of(qrels, runs, ["RR@2", "nDCG@2"])
@@ -198,7 +198,7 @@ def test_a_negative_grade_is_a_hole_as_it_is_for_judged_at_k() -> None:
     assert row["could change"] == pytest.approx(max(changes) - min(changes))
 
 
-def test_who_would_lead_is_reckoned_over_the_queries_that_each_system_has() -> None:
+def test_the_new_lead_is_computed_over_the_queries_of_each_system() -> None:
     qrels: Grades = {"q1": {"d1": 1}, "q2": {"d2": 1}, "q3": {"d3": 1}}
     runs: dict[str, Scores] = {
         "a": {"q1": {"d1": 1.0}, "q2": {"x": 2.0, "d2": 1.0}, "q3": {"d3": 1.0}},
@@ -211,7 +211,7 @@ def test_who_would_lead_is_reckoned_over_the_queries_that_each_system_has() -> N
     assert f"b would lead by {lead:.4f}" in table.sentences[1]
 
 
-def test_the_pair_that_could_change_most_comes_first_and_a_new_winner_is_told() -> None:
+def test_the_pair_with_the_largest_change_comes_first_and_marks_a_new_winner() -> None:
     qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     runs: dict[str, Scores] = {
         "a": {"q1": {"d1": 1.0}, "q2": {"z": 2.0, "d2": 1.0}},
@@ -237,7 +237,7 @@ LACKING: dict[str, Scores] = {
 TWO: Grades = {"q1": {"d1": 1}, "q2": {"d2": 1}}
 
 
-def test_the_pool_is_valued_over_the_queries_of_each_system_where_missing_ones_are_left_out() -> None:
+def test_pool_bias_is_over_the_queries_of_each_system_with_skip_missing() -> None:
     inputs = input_of(TWO, LACKING, ["RR"], skip_missing=True)
     table = audit_pool(inputs, find_unjudged(inputs))
     rows = {str(row["system"]): row for row in table.records()}
@@ -262,7 +262,7 @@ def test_a_pair_changes_the_mean_over_the_queries_that_the_system_has(name: str)
         assert found.changes[-1, :, at].tolist() == pytest.approx(changes, abs=1e-12)
 
 
-def test_a_pool_that_nobody_loses_by_is_said_to_be_one() -> None:
+def test_a_pool_without_bias_is_described() -> None:
     inputs = input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 1.0}}}, ["RR"])
     assert audit_pool(inputs, find_unjudged(inputs)).sentences == ("No system loses.",)
 
@@ -270,18 +270,18 @@ def test_a_pool_that_nobody_loses_by_is_said_to_be_one() -> None:
 def test_the_system_that_loses_most_is_named_in_visible_characters() -> None:
     runs: dict[str, Scores] = {"a\x1b": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"x": 1.0}, "q2": {"d2": 1.0}}}
     inputs = input_of(TWO, runs, ["RR"])
-    (said,) = audit_pool(inputs, find_unjudged(inputs)).sentences
-    assert said == "The largest loss without a system's own documents is 0.5000 (RR of a\\x1b)."
+    (sentence,) = audit_pool(inputs, find_unjudged(inputs)).sentences
+    assert sentence == "The largest loss without a system's own documents is 0.5000 (RR of a\\x1b)."
 
 
 @pytest.mark.parametrize("name", ["NumRelRet", "GMAP"])
-def test_what_is_no_mean_says_nothing_of_what_to_judge_next(name: str) -> None:
+def test_judge_next_refuses_a_measure_that_is_not_a_mean(name: str) -> None:
     unjudged_docs = find_unjudged(input_of(TWO, LACKING, [name]))
     with pytest.raises(UsageError, match=f"{name} is not a mean over queries"):
         judge_next(unjudged_docs, name, 2)
 
 
-def test_where_less_is_better_the_lower_system_leads_and_gains_by_what_falls() -> None:
+def test_where_lower_is_better_the_lower_system_leads_and_gains_by_a_fall() -> None:
     runs: dict[str, Scores] = {"holey": {"q": {"x": 2.0, "y": 1.0}}, "judged": {"q": {"d": 2.0, "z": 1.0}}}
     table = judge_next(find_unjudged(input_of({"q": {"d": 1}}, runs, ["Unjudged@2"])), "Unjudged@2", 9)
     assert "judged leads holey by 0.5000" in table.sentences[1]

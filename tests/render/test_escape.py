@@ -108,7 +108,7 @@ def test_csv_gives_every_other_id_back_as_it_was(text: str) -> None:
     assert rows[0][0] in (text, f"'{text}")
 
 
-def test_rich_markup_in_an_id_is_shown_and_not_obeyed() -> None:
+def test_rich_markup_in_an_id_is_shown_and_not_interpreted() -> None:
     assert "[red]x[/red]" in render_text(result_with("s", "[red]x[/red]"), RenderOptions(per_query=True, colour=True))
     assert ":smile:" in render_text(result_with("s", ":smile:"), RenderOptions(per_query=True, colour=True))
 
@@ -127,7 +127,7 @@ def test_a_markdown_cell_has_no_open_border_and_no_html(text: str) -> None:
     assert not re.search("[<>\n]", cell)
 
 
-def test_latex_escapes_what_latex_obeys() -> None:
+def test_latex_special_characters_are_escaped() -> None:
     assert for_latex(r"50% & $a_b^2$ #{x} \y ~") == (
         r"50\% \& \$a\_b\textasciicircum{}2\$ \#\{x\} \textbackslash{}y \textasciitilde{}"
     )
@@ -135,7 +135,7 @@ def test_latex_escapes_what_latex_obeys() -> None:
 
 
 @pytest.mark.parametrize("name", ["[base] run", "*best", "[[x]]", "**"])
-def test_no_latex_row_begins_with_what_the_line_before_it_would_take(name: str) -> None:
+def test_no_latex_row_starts_with_an_argument_of_the_line_before(name: str) -> None:
     for line in render_latex(result_with(name, name), RenderOptions(per_query=True)).splitlines():
         assert not line.startswith(("[", "*"))
 

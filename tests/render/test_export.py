@@ -101,7 +101,7 @@ def test_a_subset_of_the_queries_is_one_in_every_number(results: ExperimentResul
     assert json.loads(written("values.json", "--queries", "some.txt").read_text())["query_ids"] == ["q0", "q3", "q11"]
 
 
-def test_money_is_not_told_of_a_subset(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+def test_money_is_not_exported_for_a_subset(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
     system_runs = tuple(
         replace(system_run, counts={"calls": np.ones(40, dtype=np.int64)}, money=2.5) for system_run in results.system_runs
     )
@@ -129,7 +129,7 @@ def test_latex_has_the_best_in_bold_and_letters_for_those_it_beats(results: Expe
     assert r"\label{tab:rankproof-small}" in text
 
 
-def test_latex_without_anything_to_test_says_so() -> None:
+def test_latex_without_a_test_says_so() -> None:
     text = paper_table(wide_results(["alone"], ["q1", "q2"]), None)
     assert "No significance test" in text
     assert "$^" not in text
@@ -177,13 +177,13 @@ def test_hostile_names_stay_in_their_cells(tmp_path: Path, monkeypatch: pytest.M
     }
 
 
-def test_markdown_has_the_ladder_and_the_letters(results: ExperimentResult) -> None:
+def test_markdown_has_the_systems_and_the_letters(results: ExperimentResult) -> None:
     page = written("page.md").read_text()
     assert "| 3 strong | " in page
     assert "<sup>ab</sup>" in page
 
 
-def test_junit_fails_no_step_of_a_ladder_that_rises(results: ExperimentResult) -> None:
+def test_junit_fails_no_system_if_every_one_gains(results: ExperimentResult) -> None:
     suite = ET.parse(written("junit.xml")).getroot()[0]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("9", "0")
 
@@ -207,7 +207,7 @@ def test_the_same_results_give_the_same_bytes(name: str, results: ExperimentResu
     assert written(name).read_bytes() == written(name).read_bytes()
 
 
-def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_gets_csv_by_default(results: ExperimentResult, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "results"]) == 0
     assert capsys.readouterr().out.startswith(",".join(LONG_COLUMNS))
     assert main(["export", "results", "--format", "latex", "--quiet"]) == 0
@@ -215,7 +215,7 @@ def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "message"),
     [
         (["nowhere"], "nowhere: no such file or folder; name a folder that `rankproof run` wrote"),
         (["results", "results"], "export takes one results folder"),
@@ -230,7 +230,7 @@ def test_standard_output_gets_csv_unless_told(results: ExperimentResult, capsys:
     ],
 )
 def test_what_cannot_be_exported_is_refused(
-    argv: list[str], told: str, results: ExperimentResult, capsys: pytest.CaptureFixture[str]
+    argv: list[str], message: str, results: ExperimentResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", *argv]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_trec_layout_is_that_of_trec_eval() -> None:
     ]
 
 
-def test_several_systems_are_told_apart_by_runid_in_the_trec_layout() -> None:
+def test_several_systems_are_separated_by_runid_in_the_trec_format() -> None:
     lines = trec.render_trec(result_of("a", "b"), RenderOptions()).splitlines()
     assert [lines[0], lines[3]] == ["runid                 \tall\ta", "runid                 \tall\tb"]
 
@@ -131,7 +131,7 @@ def test_trec_names_are_trec_evals_where_it_has_one(ours: str, theirs: str) -> N
         (("P(rel=2)@5", "P@5"), 1, ["P(rel=2)@5", "P_5"]),
     ],
 )
-def test_trec_names_leave_out_only_the_rel_that_was_asked_for(measures: tuple[str, ...], rel: int, names: list[str]) -> None:
+def test_trec_names_leave_out_only_the_given_rel(measures: tuple[str, ...], rel: int, names: list[str]) -> None:
     text = trec.render_trec(result_of("a", measures=measures), RenderOptions(rel=rel))
     assert [line.split()[0] for line in text.splitlines()] == names
 

@@ -46,7 +46,7 @@ def test_names_are_legal_and_stay_apart(names: list[str]) -> None:
     assert all(LEGAL.fullmatch(name) and len(name) <= MAX_NAME_LENGTH for name in found.values())
 
 
-def test_measures_keep_their_sense() -> None:
+def test_names_of_measures_stay_readable() -> None:
     names = ["nDCG@10", "nDCG(gain='exp')@10", "R@100", "R_at_100", "../x"]
     assert list(legal_names(names).values()) == ["nDCG_at_10", "nDCG_gain_exp_at_10", "R_at_100", "R_at_100-2", "_x"]
 
@@ -86,12 +86,12 @@ def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
         ("http://[secret", "the URI"),
     ],
 )
-def test_an_address_is_shown_without_its_secrets(uri: str, shown: str) -> None:
+def test_a_uri_is_shown_without_its_secrets(uri: str, shown: str) -> None:
     assert redacted_uri(uri) == shown
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "message"),
     [
         ("sqlite:///nowhere/x.db", "not a file in an existing folder"),
         ("sqlite:///", "not a file in an existing folder"),
@@ -99,14 +99,14 @@ def test_an_address_is_shown_without_its_secrets(uri: str, shown: str) -> None:
         ("mlruns", "is not the URI of a tracking store; write sqlite:///FILE.db, or http://HOST:PORT"),
     ],
 )
-def test_an_address_that_is_none_is_refused(
-    uri: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_uri_is_refused(
+    uri: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     save_results(wide_results(["one"], ["q1"]), "results")
     assert main(["export", "results", "--to", "mlflow", "--tracking-uri", uri]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert "secret" not in error
 
 
@@ -154,9 +154,9 @@ def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_p
 
 
 @needs_mlflow
-def test_a_file_that_is_no_store_is_an_error_of_the_world(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_an_external_error(tmp_path: Path) -> None:
     save_results(wide_results(["one"], ["q1"]), tmp_path / "results")
-    (tmp_path / "mlruns.db").write_text("this is no database, and is long enough to be told from one\n" * 20)
+    (tmp_path / "mlruns.db").write_text("this is no database, and is long enough to be message from one\n" * 20)
     done = exported(tmp_path)
     assert done.returncode == 1
     assert "MLflow at sqlite:///mlruns.db failed" in done.stderr

@@ -1,4 +1,4 @@
-"""The ladder as it is shown: at a terminal, in markdown, as JSON and CSV."""
+"""The systems of an experiment as text, Markdown, JSON and CSV."""
 
 import csv
 import io

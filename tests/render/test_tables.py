@@ -1,4 +1,4 @@
-"""The tabular views: what stands where, what is marked best, and that nothing is cut."""
+"""Tables as text: layout, marks of the best values, and no truncation."""
 
 import re
 
@@ -65,7 +65,7 @@ def test_counts_are_whole_numbers_and_have_no_winner() -> None:
     assert "NumRet (sum)" in text
 
 
-def test_how_much_was_judged_is_no_contest() -> None:
+def test_the_judged_share_has_no_best() -> None:
     judged = result_of(
         {"a": {"Judged@10": [1.0, 1.0], "Unjudged@10": [0.0, 0.0]}, "b": {"Judged@10": [0, 0], "Unjudged@10": [1, 1]}}
     )
@@ -84,7 +84,7 @@ def test_every_value_is_shown_within_the_width(systems: int, width: int, per_que
     assert shown == (summaries + systems * 9 * 3 if per_query else summaries)
 
 
-def test_many_measures_of_few_systems_stand_below_each_other() -> None:
+def test_many_measures_of_few_systems_are_rows() -> None:
     lines = as_text.render_text(
         many(2, "nDCG@10,nDCG(gain='exp')@10,RR@10,R@100,P@10,Success@1,3,5,10"), RenderOptions()
     ).splitlines()

@@ -169,9 +169,9 @@ def segment_limits(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResul
     tested = [row for row in rows if row.p is not None]
     if tested:
         least = min(smallest_label_p(values[row.system].queries, row.n, options.samples) for row in tested)
-        lacking = why_not_significant(least, level_of(options.alpha, len(tested), options.correction, len(tested)))
-        if lacking is not None:
-            yield f"no segment can be significantly different from the rest: {lacking}"
+        reason = why_not_significant(least, level_of(options.alpha, len(tested), options.correction, len(tested)))
+        if reason is not None:
+            yield f"no segment can be significantly different from the rest: {reason}"
 
 
 def describe_segments(rows: Sequence[SegmentRow], measure: str, options: SegmentOptions) -> tuple[str, ...]:

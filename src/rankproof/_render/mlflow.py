@@ -123,12 +123,14 @@ class MlflowRun:
 
 def mlflow_runs(results: ExperimentResult) -> list[MlflowRun]:
     """A run for each system; the same results give the same ids."""
-    whole = hashlib.sha256(document_text(results_document(results, per_query=True)).encode(errors="backslashreplace")).hexdigest()
-    return [_mlflow_run(results, system_run, whole) for system_run in results.system_runs]
+    digest = hashlib.sha256(
+        document_text(results_document(results, per_query=True)).encode(errors="backslashreplace")
+    ).hexdigest()
+    return [_mlflow_run(results, system_run, digest) for system_run in results.system_runs]
 
 
-def _mlflow_run(results: ExperimentResult, system_run: SystemRun, whole: str) -> MlflowRun:
-    own = hashlib.sha256(f"{whole} {system_run.name}".encode(errors="backslashreplace")).hexdigest()
+def _mlflow_run(results: ExperimentResult, system_run: SystemRun, digest: str) -> MlflowRun:
+    own = hashlib.sha256(f"{digest} {system_run.name}".encode(errors="backslashreplace")).hexdigest()
     metrics = {
         **_means(results.result, system_run.name),
         **_means(results.chunks, system_run.name, "chunks "),

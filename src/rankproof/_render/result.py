@@ -193,5 +193,5 @@ def _latex_line(name: str, cells: tuple[Cell, ...]) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    raised = rf"$^{{{for_latex(cell.marks)}}}$" if cell.marks else ""
-    return for_latex(cell.text).replace("–", "--") + raised
+    superscript = rf"$^{{{for_latex(cell.marks)}}}$" if cell.marks else ""
+    return for_latex(cell.text).replace("–", "--") + superscript

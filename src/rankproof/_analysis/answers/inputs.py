@@ -108,22 +108,22 @@ def answer_input_from_results(
         )
     references = references_from_queries(results.texts)
     result = results.answers
-    asked = None if measures is None else [str(measure) for measure in answer_measures(list(measures))]
+    names = None if measures is None else [str(measure) for measure in answer_measures(list(measures))]
     if rel is not None and rel != results.rel:
-        asked = asked or (None if result is None else list(result.systems[0].measures))
+        names = names or (None if result is None else list(result.systems[0].measures))
         results, result = replace(results, rel=rel), None
-    if result is None or any(name not in result.systems[0].measures for name in asked or ()):
+    if result is None or any(name not in result.systems[0].measures for name in names or ()):
         judged_documents = results.judged_documents
         result = evaluate_answers(
             answers,
             references,
             results.qrels,
-            asked,
+            names,
             encode,
             rel=results.rel,
             document=lambda doc: judged_documents.get(doc, doc),
         )
-    chosen = asked or list(result.systems[0].measures)
+    chosen = names or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
     everything = input_from_results(results)
     runs = {name: everything.runs[name] for name in answers}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import Hits
+from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hits, rearranged_values
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, top_grade
-from rankproof._analysis.rearranged import Rearrangement, judged_query_hits, rearranged_values
 from rankproof._analysis.values import TIE_TOLERANCE, measure_result, query_counts
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary

@@ -11,8 +11,8 @@ from itertools import permutations, product
 import numpy as np
 
 from rankproof._align.hits import Hits
+from rankproof._analysis.audit.rearranged import Rearrangement, query_hits, rearranged_values
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.rearranged import Rearrangement, query_hits, rearranged_values
 from rankproof._analysis.values import RankedList, all_hits, in_summary, measure_result, query_counts, ranked_lists
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary

@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from rankproof._align.hits import Hits
+from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hits, rearranged_values
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.rearranged import Rearrangement, judged_query_hits, rearranged_values
 from rankproof._analysis.values import (
     EMPTY_LIST,
     RankedList,
@@ -99,9 +99,11 @@ class _Steps:
         self.judged_gain, self.heights, self.size = judged_gain, np.diff(steps), len(ranks)
         self.gained = np.concatenate(([0.0], np.cumsum(discounts(ranks))))
         places = np.arange(1, min(depth, len(every) + len(ranks)) + 1)
-        whole = np.concatenate(([0.0], np.cumsum(discounts(places))))
+        discount_sums = np.concatenate(([0.0], np.cumsum(discounts(places))))
         reaching = np.array([int((every >= step).sum()) for step in steps[1:]], dtype=np.int64)
-        self.ideal = np.array([[whole[min(count + more, len(whole) - 1)] for more in range(self.size + 1)] for count in reaching])
+        self.ideal = np.array(
+            [[discount_sums[min(count + more, len(discount_sums) - 1)] for more in range(self.size + 1)] for count in reaching]
+        )
 
     def best(self) -> IntArray:
         """The step of each unjudged document by rank that maximises the ratio (Dinkelbach's algorithm)."""
@@ -113,9 +115,9 @@ class _Steps:
         return np.array([int((kept > place).sum()) for place in range(self.size)], dtype=np.int64)
 
     def _ratio(self, counts: IntArray) -> float:
-        whole = float(self.heights @ self.ideal[np.arange(len(counts)), counts])
+        ideal = float(self.heights @ self.ideal[np.arange(len(counts)), counts])
         gained = self.judged_gain + float(self.heights @ self.gained[counts])
-        return gained / whole if whole else 0.0
+        return gained / ideal if ideal else 0.0
 
 
 def _grade_of(steps: FloatArray, gain_values: FloatArray) -> IntArray:

@@ -26,9 +26,9 @@ from rankproof._statistics.permutation import smallest_p, why_not_significant
 
 def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
     """The means of each system, each with the letters of the systems that it significantly beats."""
-    marks = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
+    letters = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
     beaten = _significantly_worse(found)
-    between = "" if len(marks) <= len(ascii_lowercase) else ","
+    between = "" if len(letters) <= len(ascii_lowercase) else ","
     means = {(str(one.observed.measure), name): value for one in found for name, value in _values(one)}
     columns = [Column("system"), Column("letter")]
     for measure in joined.measures:
@@ -39,10 +39,10 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
     rows: list[tuple[CellValue, ...]] = []
     for name in joined.systems:
         cells = [
-            (means[measure, name], between.join(marks[other] for other in marks if other in beaten.get((measure, name), ())))
+            (means[measure, name], between.join(letters[other] for other in letters if other in beaten.get((measure, name), ())))
             for measure in map(str, joined.measures)
         ]
-        rows.append((name, marks[name], *(item for pair in cells for item in pair)))
+        rows.append((name, letters[name], *(item for pair in cells for item in pair)))
     title = f"Means, each followed by the letters of the systems that it significantly beats (n = {facts['n']:,} queries)"
     return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
 
@@ -120,9 +120,9 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
     """What these options and this number of queries cannot show."""
     flat = sum(one.observed.t_p is None for one in found)
     if options.test == "randomisation" or flat:
-        lacking = why_not_significant(smallest_p(n, options.samples), options.level(len(found), len(found)), n)
-        if lacking is not None:
-            yield lacking
+        reason = why_not_significant(smallest_p(n, options.samples), options.level(len(found), len(found)), n)
+        if reason is not None:
+            yield reason
     if flat:
         yield (
             f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test;"

@@ -73,12 +73,12 @@ def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), (*_missing(result, len(queries)), *left_out))
 
 
-def _selected_measures(result: Result, asked: MeasuresLike) -> tuple[list[str], list[str]]:
+def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str], list[str]]:
     """The measures to compare by name, and a note for each that cannot be compared."""
     shared = [name for name in result.systems[0].measures if all(name in system.measures for system in result.systems)]
     kinds = {name: result.systems[0].measures[name].summary for name in shared}
-    if asked is not None:
-        return [_checked(str(measure), kinds) for measure in parse_measures(asked)], []
+    if measures is not None:
+        return [_checked(str(measure), kinds) for measure in parse_measures(measures)], []
     able = [name for name in shared if kinds[name] == "mean"]
     if not able:
         raise UsageError("no evaluated measure is a mean that can be compared", fix="evaluate one, such as nDCG@10")

@@ -25,8 +25,8 @@ _MISSING_PART_TEXTS: Mapping[InputPart, str] = {
 
 def run_checks(inputs: DoctorInput) -> Table:
     """Runs every check whose parts are available; a row for each finding, severe ones first."""
-    lacking = {check.name: part for check in all_checks() if (part := _missing_part(check, inputs))}
-    ran = [check for check in all_checks() if check.name not in lacking]
+    skipped = {check.name: part for check in all_checks() if (part := _missing_part(check, inputs))}
+    ran = [check for check in all_checks() if check.name not in skipped]
     findings = [(check, result) for check in ran if (result := check.examine(inputs)).count]
     return Table(
         "doctor",
@@ -39,8 +39,8 @@ def run_checks(inputs: DoctorInput) -> Table:
             Column("examples", about="the first ones"),
         ),
         tuple((check.name, check.severity, result.count, result.of, _cell(result)) for check, result in findings),
-        sentences=(*(_sentence(check, result) for check, result in findings), *_about_checks(len(findings), ran, lacking)),
-        facts=_facts(findings, ran, lacking),
+        sentences=(*(_sentence(check, result) for check, result in findings), *_about_checks(len(findings), ran, skipped)),
+        facts=_facts(findings, ran, skipped),
         highlighted=frozenset(at for at, (check, _) in enumerate(findings) if check.severity == "severe"),
     )
 
@@ -79,16 +79,16 @@ def _sentence(check: Check, result: CheckResult) -> str:
     return f"{check.severity}: {check.name}: {result.sentence}{examples}. What to do: {check.advice}."
 
 
-def _about_checks(count: int, ran: Sequence[Check], lacking: Mapping[str, InputPart]) -> list[str]:
-    sentences = [f"{len(ran)} of {len(ran) + len(lacking)} checks ran; {len(ran) - count} found nothing."]
-    for part in dict.fromkeys(lacking.values()):
-        count = sum(lacks == part for lacks in lacking.values())
+def _about_checks(count: int, ran: Sequence[Check], skipped: Mapping[str, InputPart]) -> list[str]:
+    sentences = [f"{len(ran)} of {len(ran) + len(skipped)} checks ran; {len(ran) - count} found nothing."]
+    for part in dict.fromkeys(skipped.values()):
+        count = sum(missing == part for missing in skipped.values())
         sentences.append(f"{count} did not run: {_MISSING_PART_TEXTS[part]}.")
     return sentences
 
 
 def _facts(
-    findings: Sequence[tuple[Check, CheckResult]], ran: Sequence[Check], lacking: Mapping[str, InputPart]
+    findings: Sequence[tuple[Check, CheckResult]], ran: Sequence[Check], skipped: Mapping[str, InputPart]
 ) -> dict[str, Any]:
     return {
         "findings": [
@@ -105,5 +105,5 @@ def _facts(
             for check, result in findings
         ],
         "ran": [check.name for check in ran],
-        "skipped": dict(lacking),
+        "skipped": dict(skipped),
     }

@@ -55,7 +55,7 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
     differences = one.values - other.values
     parts = differences / (len(differences) if one.summary == "mean" else 1)
     rows = _both_ends(one.query_ids, [one.values, other.values], [parts], top)
-    whole = one.value - other.value
+    difference = one.value - other.value
     columns = (
         _QUERY,
         Column(system, "value", f"{measure} of {system}"),
@@ -71,10 +71,11 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
         columns=columns,
         rows=tuple((*row, *_text(inputs, row[0])) for row in rows),
         sentences=(
-            f"{for_message(system)} minus {for_message(against)} is {whole:+.4f}: {int((parts > 0).sum())} queries add {up:+.4f},"
-            f" {int((parts < 0).sum())} add {down:+.4f}, {int((parts == 0).sum())} are equal.",
+            f"{for_message(system)} minus {for_message(against)} is {difference:+.4f}:"
+            f" {int((parts > 0).sum())} queries add {up:+.4f}, {int((parts < 0).sum())} add {down:+.4f},"
+            f" {int((parts == 0).sum())} are equal.",
         ),
-        facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": whole},
+        facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": difference},
     )
 
 

@@ -44,20 +44,20 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
         rank, discount = int(ideal.ranks[at]), float(discounts(ideal.ranks[at : at + 1])[0])
         grade = inputs.qrels[query][doc]
         found.append((rank, doc, grade, float(ideal.gain[at]), discount, float(ideal.terms[at]), ranks.get(doc, NOT_RETRIEVED)))
-    whole = float(ideal.sums()[of_query])
+    total = float(ideal.sums()[of_query])
     columns = (
         *(Column("rank", "count"), Column("document"), Column("grade", "count"), Column("gain", "value")),
         *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN),
     )
     missed = sum(row[-1] == NOT_RETRIEVED for row in found)
-    sentence = f"The ideal ranking adds up to {whole:.4f}; {missed} of its {len(found)} documents were not retrieved."
+    sentence = f"The ideal ranking adds up to {total:.4f}; {missed} of its {len(found)} documents were not retrieved."
     return Table(
         name="explain-ideal",
         title=f"Ideal ranking of query {for_message(query)}",
         columns=columns,
         rows=tuple(found[:rows]),
         sentences=(sentence, *_more_rows(len(found), rows)),
-        facts={"n": 1, "query": query, "sum": whole, "documents": len(found)},
+        facts={"n": 1, "query": query, "sum": total, "documents": len(found)},
     )
 
 

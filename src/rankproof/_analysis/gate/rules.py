@@ -82,13 +82,13 @@ def _full_name(measure: str, rel: int) -> str:
     return str(parse_measure(measure).with_rel(rel))
 
 
-def _number(text: str, whole: str) -> float:
+def _number(text: str, rule: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"{for_message(text.strip())} in {for_message(whole)} is not a number", fix="write it like 0.45")
+        raise UsageError(f"{for_message(text.strip())} in {for_message(rule)} is not a number", fix="write it like 0.45")
     return value
 
 
@@ -237,11 +237,11 @@ def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests:
 def undetectable_drops(drops: Sequence[Decision], segments: Sequence[Decision], options: GateOptions) -> Iterator[Decision]:
     """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
     open_drops = [decision for decision in drops if decision.measure not in options.max_drops]
-    if lacking := _why_undetectable(open_drops, len(drops), options):
-        yield _undecidable(open_drops, "no drop can be significant", f"{lacking}; or use --max-drop")
-    if lacking := _why_undetectable(segments, len(segments), options):
+    if reason := _why_undetectable(open_drops, len(drops), options):
+        yield _undecidable(open_drops, "no drop can be significant", f"{reason}; or use --max-drop")
+    if reason := _why_undetectable(segments, len(segments), options):
         what = "no drop in a segment can be significant"
-        yield _undecidable(segments, what, f"{lacking}; or leave the segments out", "segments")
+        yield _undecidable(segments, what, f"{reason}; or leave the segments out", "segments")
 
 
 def small_segments(segments: Sequence[Decision], options: GateOptions) -> Iterator[str]:

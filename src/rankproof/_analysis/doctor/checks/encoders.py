@@ -123,8 +123,8 @@ def untrained(inputs: DoctorInput) -> CheckResult:
 )
 def missing_prompt(inputs: DoctorInput) -> CheckResult:
     """Encoders that were trained with a prompt and are used without one."""
-    lacking = dict.fromkeys(text for name, facts in _facts(inputs) if (text := _lacks_prompt(name, facts)))
-    return check_result(list(lacking), None, "; ".join(lacking))
+    texts = dict.fromkeys(text for name, facts in _facts(inputs) if (text := _lacks_prompt(name, facts)))
+    return check_result(list(texts), None, "; ".join(texts))
 
 
 @check(

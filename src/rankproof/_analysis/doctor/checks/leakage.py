@@ -27,9 +27,9 @@ Bag = frozenset[str]
 )
 def queries(inputs: DoctorInput) -> CheckResult:
     """Test queries with the same or nearly the same text as a training query."""
-    seen = {normalised_text(query.text): query.id for query in inputs.training.values()}
+    trained = {normalised_text(query.text): query.id for query in inputs.training.values()}
     tested = {name: query for name, query in inputs.queries.items() if name in inputs.qrels}
-    same = {name: seen[text] for name, query in tested.items() if (text := normalised_text(query.text)) and text in seen}
+    same = {name: trained[text] for name, query in tested.items() if (text := normalised_text(query.text)) and text in trained}
     rest = {name: frozenset(words_of(query.text)) for name, query in tested.items() if name not in same}
     near = dict(near_pairs(rest, {name: frozenset(words_of(query.text)) for name, query in inputs.training.items()}))
     sentence = (

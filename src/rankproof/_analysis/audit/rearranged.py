@@ -59,10 +59,10 @@ def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hit
 
 def _rearranged_judgements(judged: JudgedQueries, rearrangements: Sequence[Rearrangement]) -> JudgedQueries:
     own = [judged.grades[judged.offsets[one.query] : judged.offsets[one.query + 1]] for one in rearrangements]
-    whole = [np.concatenate((grades, one.more)) for grades, one in zip(own, rearrangements, strict=True)]
-    lengths = np.array([len(grades) for grades in whole])
-    owners = np.repeat(np.arange(len(whole)), lengths)
-    grades = np.concatenate(whole)
+    combined = [np.concatenate((grades, one.more)) for grades, one in zip(own, rearrangements, strict=True)]
+    lengths = np.array([len(grades) for grades in combined])
+    owners = np.repeat(np.arange(len(combined)), lengths)
+    grades = np.concatenate(combined)
     return replace(
         judged,
         queries=tuple(judged.queries[one.query] for one in rearrangements),
