@@ -1,4 +1,4 @@
-"""Which engine aligns, and that both can do the same."""
+"""The choice of the engine; both engines have the same functions."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _choose_anew() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("built", [True, False])
-def test_the_native_engine_is_taken_where_it_was_built(monkeypatch: pytest.MonkeyPatch, built: bool) -> None:
+def test_the_native_engine_is_the_default_if_it_was_built(monkeypatch: pytest.MonkeyPatch, built: bool) -> None:
     monkeypatch.delenv(_engine_choice.VARIABLE, raising=False)
     monkeypatch.setattr(_engine_choice, "is_built", lambda: built)
     assert ("native" if built else "reference") == engine.NAME
 
 
-def test_the_reference_engine_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_engine_can_be_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_engine_choice.VARIABLE, "reference")
     assert engine.NAME == "reference"
 
 
-def test_a_forced_engine_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_selected_engine_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_engine_choice.VARIABLE, "native")
     monkeypatch.setattr(_engine_choice, "is_built", lambda: False)
     with pytest.raises(UsageError, match="was not built"):
@@ -60,7 +60,7 @@ def test_a_native_engine_that_cannot_be_loaded_is_an_error(monkeypatch: pytest.M
         engine.judge_dict({"1": {"a": 1}}, "qrels")
 
 
-def test_no_other_name_is_made_up() -> None:
+def test_the_engine_module_has_no_other_attribute() -> None:
     with pytest.raises(AttributeError):
         engine.__getattr__("name")
 

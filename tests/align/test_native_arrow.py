@@ -1,4 +1,4 @@
-"""Runs in Arrow streams: the same hits as the same rows in memory, whatever the columns are stored as."""
+"""Runs in Arrow streams give the same hits as the same rows in memory, for every column type."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_largest_unsigned_id_is_its_decimal_text() -> None:
     assert found.ranks.tolist() == [1]
 
 
-def test_tags_are_met_in_order() -> None:
+def test_tags_are_listed_in_order() -> None:
     table = pa.table({"q": ["1", "2", "1"], "d": ["7", "8", "8"], "s": [1.0, 2.0, 3.0], "t": ["b", "a", "b"]})
     found = aligned(JUDGED, table, (0, 1, 2, -1, 3), ReadOptions())
     assert isinstance(found, Hits)
@@ -132,7 +132,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("message", sorted(TABLES))
-def test_a_row_that_is_wrong_is_refused_by_its_number(message: str) -> None:
+def test_a_wrong_row_is_rejected_with_its_number(message: str) -> None:
     good = {"q": pa.array(["1", "1"]), "d": pa.array(["7", "8"]), "s": pa.array([1.0, 2.0])}
     found = aligned(JUDGED, pa.table({**good, **TABLES[message]}), (0, 1, 2), ReadOptions())
     assert isinstance(found, str)
@@ -140,7 +140,7 @@ def test_a_row_that_is_wrong_is_refused_by_its_number(message: str) -> None:
     assert message in found
 
 
-def test_a_null_rank_is_refused_only_where_ranks_order() -> None:
+def test_a_null_rank_is_rejected_only_where_ranks_order() -> None:
     table = pa.table({"q": ["1", "1"], "d": ["7", "8"], "s": [1.0, 2.0], "r": pa.array([1, None], pa.int64())})
     assert isinstance(aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions()), Hits)
     assert str(aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))).startswith(
@@ -149,23 +149,23 @@ def test_a_null_rank_is_refused_only_where_ranks_order() -> None:
     assert str(aligned(JUDGED, table, (0, 1, 2), ReadOptions(order="rank"))).startswith("run: the run has no ranks")
 
 
-def test_a_table_without_rows_is_refused() -> None:
+def test_a_table_without_rows_is_rejected() -> None:
     table = pa.table({"q": pa.array([], pa.string()), "d": pa.array([], pa.string()), "s": pa.array([], pa.float64())})
     assert str(aligned(JUDGED, table, (0, 1, 2), ReadOptions())).startswith("run: no rows")
 
 
 @pytest.mark.parametrize(("column", "values"), [("q", [1.5]), ("d", [b"x"]), ("s", ["1"]), ("d", [[1]])])
-def test_a_column_of_another_type_is_refused(column: str, values: list[Any]) -> None:
+def test_a_column_of_another_type_is_rejected(column: str, values: list[Any]) -> None:
     table = pa.table({"q": ["1"], "d": ["7"], "s": [1.0], column: values}).select(["q", "d", "s"])
     assert "cannot be of Arrow type" in str(aligned(JUDGED, table, (0, 1, 2), ReadOptions()))
 
 
-def test_a_column_that_is_not_there_is_an_index_error() -> None:
+def test_a_missing_column_is_an_index_error() -> None:
     with pytest.raises(IndexError):
         aligned(JUDGED, pa.table({"q": ["1"], "d": ["7"]}), (0, 1, 2), ReadOptions())
 
 
-def test_a_stream_that_breaks_off_is_refused() -> None:
+def test_a_stream_that_fails_is_an_error() -> None:
     def batches() -> Any:
         yield pa.record_batch({"q": ["1"], "d": ["7"], "s": [1.0]})
         raise ValueError("the network is gone")

@@ -1,4 +1,4 @@
-"""The native reader against the plain one, over runs and judgements that are in memory."""
+"""The native engine gives the results of the reference for runs and judgements in memory."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_dict_gives_what_the_reference_gives(seed: int, read_options: ReadOpti
         max_size=3,
     )
 )
-def test_odd_values_in_a_dict_are_taken_or_refused_as_the_reference_does(scores: dict[Any, dict[Any, Any]]) -> None:
+def test_odd_values_in_a_dict_are_accepted_or_rejected_as_by_the_reference(scores: dict[Any, dict[Any, Any]]) -> None:
     ours, theirs = native.judge_dict(JUDGED, "qrels"), reference.judge_dict(JUDGED, "qrels")
     found = outcome(lambda: native.align_dict(ours, scores, "run", ReadOptions()))
     assert_same_hits(found, outcome(lambda: reference.align_dict(theirs, scores, "run", ReadOptions())))
@@ -94,7 +94,7 @@ def test_odd_values_in_a_dict_are_taken_or_refused_as_the_reference_does(scores:
         max_size=3,
     )
 )
-def test_odd_grades_in_a_dict_are_taken_or_refused_as_the_reference_does(grades: dict[Any, dict[Any, Any]]) -> None:
+def test_odd_grades_in_a_dict_are_accepted_or_rejected_as_by_the_reference(grades: dict[Any, dict[Any, Any]]) -> None:
     found = outcome(lambda: native.judge_dict(grades, "qrels"))
     assert_same_judged(found, outcome(lambda: reference.judge_dict(grades, "qrels")))
 
@@ -116,7 +116,7 @@ def test_any_mapping_is_read_through_its_items(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("scores", [[], "text", 3, {"1": [("a", 1.0)]}, {"1": None}, {"1": "a"}])
-def test_what_is_no_mapping_of_mappings_fails_alike(scores: Any) -> None:
+def test_both_engines_reject_anything_but_a_mapping_of_mappings(scores: Any) -> None:
     errors = []
     for engine in (native, reference):
         with pytest.raises(Exception) as caught:
@@ -149,14 +149,14 @@ def test_a_run_gives_what_the_reference_gives(seed: int, read_options: ReadOptio
     assert_same_hits(found, outcome(lambda: reference.align_run(theirs, run, read_options)))
 
 
-def test_a_run_whose_query_stands_twice_is_put_together() -> None:
+def test_a_run_with_a_repeated_query_is_grouped() -> None:
     rows = [RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]
     run = replace(Run.from_rows(rows), queries=("1", "1"), offsets=np.array([0, 1, 2]), tags=("x",))
     found = native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
     assert_same_hits(found, reference.align_run(reference.judge_dict(JUDGED, "qrels"), run, ReadOptions()))
 
 
-def test_columns_of_different_length_are_refused() -> None:
+def test_columns_of_different_length_are_rejected() -> None:
     run = replace(Run.from_rows([RunRow("1", "a", 1.0)]), scores=np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="same number of rows"):
         native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())

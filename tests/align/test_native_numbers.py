@@ -165,7 +165,7 @@ def test_a_decimal_has_the_bits_of_float(token: str) -> None:
 
 
 @pytest.mark.parametrize("token", NOT_NUMBERS + ODD_BYTES)
-def test_what_is_no_decimal_is_none(token: str) -> None:
+def test_anything_but_a_decimal_is_none(token: str) -> None:
     assert native(token.encode()) is None
     assert plainly(token.encode()) is None
 
@@ -198,12 +198,12 @@ def test_a_number_half_way_between_two_floats_rounds_as_float_does(mantissa: int
 @examples(2000)
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 @example(value=math.pi)
-def test_every_float_that_python_prints_comes_back(value: float) -> None:
+def test_every_float_that_python_prints_is_read_back(value: float) -> None:
     for token in (repr(value), f"{value:.6f}", f"{value:.17g}", f"{value:.18e}", f"{value:e}"):
         assert native(token.encode()) == bits(float(token))
 
 
 @examples(2000)
 @given(token=st.text(alphabet="0123456789.eE+-_ xna\x00é", max_size=24).map(str.encode))
-def test_any_text_is_taken_or_refused_as_the_plain_reader_does(token: bytes) -> None:
+def test_any_text_is_accepted_or_rejected_as_by_the_python_reader(token: bytes) -> None:
     assert native(token) == bits(plainly(token))

@@ -1,4 +1,4 @@
-"""How the native reader treats streams: slices for threads, failures, interrupts, and streams that lie."""
+"""Streams in the native engine: slices for threads, failures, interrupts, and wrong byte counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
 QRELS = b"1 0 d 1\n"
 
 
-def test_slices_of_a_large_file_are_really_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"{query} Q0 d{doc} {doc} {100 - doc} t\n" for query in range(50) for doc in range(20)).encode()
     path = tmp_path / "large.run"
     path.write_bytes(text)
@@ -29,7 +29,7 @@ def test_slices_of_a_large_file_are_really_used(tmp_path: Path, monkeypatch: pyt
     assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
 
 
-def test_a_stream_that_fails_fails_unchanged() -> None:
+def test_the_exception_of_a_stream_is_raised_unchanged() -> None:
     class Failing(io.RawIOBase):
         def readinto(self, buffer: object) -> int:
             raise OSError("the disk is gone")
@@ -55,7 +55,7 @@ def test_an_interrupt_stops_a_read() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 1 << 40])
-def test_a_stream_that_lies_about_its_bytes_is_refused(count: int) -> None:
+def test_a_stream_that_returns_a_wrong_count_is_an_error(count: int) -> None:
     class Lying(io.RawIOBase):
         def readinto(self, buffer: object) -> int:
             return count
@@ -64,7 +64,7 @@ def test_a_stream_that_lies_about_its_bytes_is_refused(count: int) -> None:
         native.judge_text(replace(source_of(b""), open=Lying))
 
 
-def test_a_buffer_is_out_of_reach_after_its_reader_failed() -> None:
+def test_a_buffer_is_released_after_its_reader_failed() -> None:
     kept: list[memoryview] = []
 
     class Failing:

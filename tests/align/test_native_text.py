@@ -1,4 +1,4 @@
-"""The native reader against the plain one, over text of every kind: the same hits, the same counts, the same messages."""
+"""The native engine gives the hits, counts and messages of the reference for any text."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def values_of(run: Run) -> list[object]:
 
 @examples(400)
 @given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
-def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
+def test_a_text_run_equals_the_python_one_and_is_none_where_that_is_rejected(
     text: bytes, read_options: ReadOptions, block: int, level: int
 ) -> None:
     source = source_of(text)
@@ -152,7 +152,7 @@ def test_a_text_run_is_the_plain_one_and_none_where_that_is_refused(
 
 @examples(300)
 @given(text=qrels_texts(), block=BLOCKS, level=LEVELS)
-def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: bytes, block: int, level: int) -> None:
+def test_text_qrels_equal_the_python_ones_and_are_none_where_those_are_rejected(text: bytes, block: int, level: int) -> None:
     source = source_of(text)
     found = native_qrels(source, block=block, level=level)
     wanted = outcome(lambda: build_qrels(trec.qrels_rows(source), source=source.name))
@@ -164,7 +164,7 @@ def test_text_qrels_are_the_plain_ones_and_none_where_those_are_refused(text: by
         assert (found.source, found.repeats, dict(found.judge_labels)) == (wanted.source, wanted.repeats, {})
 
 
-def test_judgements_of_a_machine_keep_their_marks() -> None:
+def test_judgements_of_a_machine_keep_their_labels() -> None:
     assert native_qrels(source_of(b"1 0 a 1\n1 llm:x b 2\n")) is None
     assert dict(native_qrels(source_of(b"1 0 a 1\n1 llmx b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
 
@@ -211,7 +211,7 @@ def test_the_number_of_threads_changes_nothing(
     assert_same_hits(many, outcome(lambda: native.align_text(judged, source, read_options)))
 
 
-def test_a_query_larger_than_the_block_is_read_whole() -> None:
+def test_a_query_larger_than_the_block_is_read_completely() -> None:
     text = b"".join(b"q Q0 d%d %d %d t\n" % (doc, doc, 5000 - doc) for doc in range(5000))
     qrels = b"q 0 d4999 1\nq 0 d17 2\n"
     for block in (64, 1000, 1 << 20):
@@ -223,7 +223,7 @@ def test_a_query_larger_than_the_block_is_read_whole() -> None:
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 20) + 2, (1 << 20) + 3])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\nq Q0 d2 2 1 t\n"])
 @pytest.mark.parametrize("front", [b"q Q0 ", b"# ", b"   "])
-def test_a_line_is_refused_above_one_mebibyte_and_not_before(size: int, end: bytes, front: bytes) -> None:
+def test_a_line_is_rejected_only_above_one_mebibyte(size: int, end: bytes, front: bytes) -> None:
     back = b" 1 2 t" if front == b"q Q0 " else b""
     line = front + (b" " if front.isspace() else b"x") * (size - len(front) - len(back)) + back
     text = b"a Q0 d 1 1 t\n" + line + end

@@ -1,4 +1,4 @@
-"""The tag is the rest of the line, as long as the columns before it are where they should be."""
+"""The tag of a run is the rest of the line, unless the columns before it are shifted."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_words_after_the_tag_belong_to_it(engine: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("row", [b"q Q0 my doc 2 1.5 tag", b"q Q0 doc 7 2 1.5 tag", b"q Q0 doc 7 2 -1e3 my tag"])
-def test_an_id_with_a_blank_is_told_by_the_rank_or_the_score_that_it_shifts(engine: ModuleType, row: bytes) -> None:
+def test_an_id_with_a_space_is_detected_by_the_rank_or_score_that_it_shifts(engine: ModuleType, row: bytes) -> None:
     with pytest.raises(InputError, match=f"run:2: {len(row.split())} columns where a run has 6"):
         aligned(engine, b"q Q0 e 1 2.5 tag\n" + row + b"\n")

@@ -55,11 +55,11 @@ def test_the_same_vectors_give_the_same_number() -> None:
     assert mean_pair_cosine(rows) == mean_pair_cosine(rows.copy())
 
 
-def test_static_vectors_lie_apart() -> None:
+def test_static_vectors_are_not_collapsed() -> None:
     assert_apart(WordLlama())
 
 
-def test_minilms_vectors_lie_apart(minilm_cache: Path) -> None:
+def test_vectors_of_minilm_are_not_collapsed(minilm_cache: Path) -> None:
     assert_apart(MiniLM())
 
 

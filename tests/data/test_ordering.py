@@ -1,4 +1,4 @@
-"""Columns of a run without duplicates are what its rows would be, for every reading."""
+"""A run without duplicates has the same columns and rows, for all read options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ readings = st.builds(
 
 
 @given(st.lists(rows, max_size=12), readings, st.booleans())
-def test_columns_hold_what_the_rows_hold(found: list[RunRow], read_options: ReadOptions, unique: bool) -> None:
+def test_columns_equal_the_rows(found: list[RunRow], read_options: ReadOptions, unique: bool) -> None:
     kept = list({(row.query, row.doc): row for row in found}.values()) if unique else found
     run = Run.from_rows(kept, queries=["none"])
     columns = resolve_duplicate_columns(run, read_options)
@@ -37,7 +37,7 @@ def test_columns_hold_what_the_rows_hold(found: list[RunRow], read_options: Read
         assert keys.tolist() == [order_key(row, read_options) for row in expected[query]]
 
 
-def test_a_duplicate_is_refused_as_it_is_among_rows() -> None:
+def test_a_duplicate_is_rejected_as_among_rows() -> None:
     run = Run.from_rows([RunRow("q", "d", 1.0), RunRow("q", "d", 2.0)])
     with pytest.raises(InputError, match="d"):
         resolve_duplicate_columns(run, ReadOptions())

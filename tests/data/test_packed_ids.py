@@ -1,4 +1,4 @@
-"""Ids in one text: the same as a tuple of them, and runs of them the same as runs of tuples."""
+"""Packed ids behave as a tuple of ids, also in runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def values_of(run: Run) -> list[Any]:
 
 
 @given(ids=IDS, start=PLACES, end=PLACES, step=st.sampled_from([None, 1, 2, -1, -3]))
-def test_slices_and_places_are_those_of_a_tuple(ids: list[str], start: int | None, end: int | None, step: int | None) -> None:
+def test_slices_and_indexes_are_those_of_a_tuple(ids: list[str], start: int | None, end: int | None, step: int | None) -> None:
     found, wanted = packed(ids), tuple(ids)
     assert found[start:end:step] == wanted[start:end:step]
     assert [found[at] for at in range(-len(ids), len(ids))] == [wanted[at] for at in range(-len(ids), len(ids))]
@@ -61,7 +61,7 @@ def test_they_compare_and_iterate_as_a_tuple_does(ids: list[str], other: list[st
     assert all((one in found) == (one in ids) for one in other)
 
 
-def test_more_ids_than_are_decoded_at_once_are_iterated_whole() -> None:
+def test_more_ids_than_one_block_are_iterated_completely() -> None:
     ids = [f"é{at}" for at in range(10_000)]
     assert [*packed(ids)] == ids
 
@@ -71,7 +71,7 @@ def test_more_ids_than_are_decoded_at_once_are_iterated_whole() -> None:
     seed=st.integers(0, 1 << 32),
     chosen=st.lists(st.sampled_from(["absent", "unknown", "1", "2", "é", "long-query-number-five"]), unique=True),
 )
-def test_queries_are_chosen_and_put_first_as_rows_would_be(seed: int, chosen: list[str]) -> None:
+def test_queries_are_selected_and_moved_first_as_in_a_run_of_rows(seed: int, chosen: list[str]) -> None:
     run = run_at_random(seed)
     for one in (run, replace(run, docs=packed(tuple(run.docs)))):
         kept = [query for query in one.queries if query in chosen]
@@ -82,14 +82,14 @@ def test_queries_are_chosen_and_put_first_as_rows_would_be(seed: int, chosen: li
         )
 
 
-def test_a_query_that_stands_twice_is_put_together() -> None:
+def test_the_rows_of_a_repeated_query_are_grouped() -> None:
     run = replace(Run.from_rows([RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]), queries=("1", "1"), offsets=np.array([0, 1, 2]))
     assert values_of(run.beginning_with(["2"])) == values_of(Run.from_rows(run.rows(), queries=["2"]))
 
 
 @examples(100)
 @given(seed=st.integers(0, 1 << 32), read_options=readings())
-def test_a_packed_run_is_aligned_settled_and_written_as_the_same_run_of_text(seed: int, read_options: ReadOptions) -> None:
+def test_a_packed_run_is_aligned_and_written_as_the_same_run_of_text(seed: int, read_options: ReadOptions) -> None:
     run, qrels = run_at_random(seed), Qrels.from_dict(judged_at_random(seed))
     other = replace(run, docs=packed(tuple(run.docs)))
     for judged, align in ((engine.judge_qrels(qrels), engine.align_run), (reference.judge_qrels(qrels), reference.align_run)):
@@ -108,7 +108,7 @@ def test_packed_runs_are_fused_as_the_same_runs_of_text() -> None:
 
 
 @pytest.mark.parametrize("bounds", [[0, 1], [0, 2, 1, 3], [0, 1, 2, 9], [-1, 1, 2, 3], []])
-def test_bounds_that_do_not_fit_the_text_are_refused(bounds: list[int]) -> None:
+def test_bounds_that_do_not_fit_the_text_are_rejected(bounds: list[int]) -> None:
     native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
     run = Run.from_dict({"1": {"a": 3.0, "b": 2.0, "c": 1.0}})
     wrong = replace(run, docs=PackedIds(b"abc", np.array(bounds, dtype=np.int64)))

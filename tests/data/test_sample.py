@@ -1,4 +1,4 @@
-"""The built-in sample is whole: ids, texts, categories, grades, chunks, answers and runs fit together."""
+"""The built-in sample is consistent: ids, texts, categories, grades, chunks, answers and runs."""
 
 import json
 import re
@@ -130,24 +130,24 @@ def test_reference_answers_are_short_and_supported_by_an_exact_document(sample: 
     for query in answered:
         [answer] = query["answers"]
         assert 1 <= len(answer.split()) <= 25
-        told = words(" ".join(sample.exact(query["_id"])))
-        assert 2 * len(words(answer) & told) >= len(words(answer)), query
+        exact = words(" ".join(sample.exact(query["_id"])))
+        assert 2 * len(words(answer) & exact) >= len(words(answer)), query
 
 
-def test_many_queries_are_paraphrases_that_share_no_word_with_what_they_ask_for(sample: Sample) -> None:
+def test_many_queries_share_no_word_with_their_documents(sample: Sample) -> None:
     shared = {query: words(asked["text"]) & words(" ".join(sample.exact(query))) for query, asked in sample.queries.items()}
     assert sum(not common for common in shared.values()) >= 20
     assert sum(len(common) >= 2 for common in shared.values()) >= 40
 
 
-def test_the_reader_reads_it_whole() -> None:
+def test_the_dataset_reader_reads_all_of_it() -> None:
     with sample_folder() as folder:
         dataset = rp.read_dataset(folder)
         assert (dataset.missing_documents(), dataset.missing_queries()) == ((), ())
         assert len(dataset.corpus) == len(Path(folder, "corpus.jsonl").read_text("utf-8").splitlines())
 
 
-def test_its_runs_answer_every_query_and_all_they_put_first_is_judged() -> None:
+def test_its_runs_have_every_query_and_their_top_documents_are_judged() -> None:
     with sample_files() as (qrels, *runs):
         result = rp.evaluate(qrels, runs, ["Judged@10", "NumQ", "Success@10"])
     assert list(result.means) == ["bm25", "static", "hybrid"]
@@ -157,12 +157,12 @@ def test_its_runs_answer_every_query_and_all_they_put_first_is_judged() -> None:
 
 
 @pytest.mark.parametrize("minilm", [False, True], ids=["without MiniLM", "with MiniLM"])
-def test_all_that_a_rung_of_the_default_ladder_puts_first_is_judged(minilm: bool, request: pytest.FixtureRequest) -> None:
+def test_the_top_documents_of_every_default_system_are_judged(minilm: bool, request: pytest.FixtureRequest) -> None:
     if minilm:
         request.getfixturevalue("minilm_cache")
-    ladder = default_systems(wordllama=True, minilm=minilm)
-    found = run_experiment(Experiment(ladder, measures=[parse_measure("Judged@10")]), RunOptions(cache=None))
-    assert {name: means["Judged@10"] for name, means in found.result.means.items()} == dict.fromkeys(ladder, 1.0)
+    systems = default_systems(wordllama=True, minilm=minilm)
+    found = run_experiment(Experiment(systems, measures=[parse_measure("Judged@10")]), RunOptions(cache=None))
+    assert {name: means["Judged@10"] for name, means in found.result.means.items()} == dict.fromkeys(systems, 1.0)
 
 
 def test_the_sample_stays_small() -> None:

@@ -1,4 +1,4 @@
-"""References read as lists, answers read from files, and every system measured over the same questions."""
+"""References, answers from files, and the evaluation of every system over the same questions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_reference_is_always_a_list(fields: dict[str, Any], answers: tuple[str
     assert referred(**fields)["q"] == Reference(answers, urls)
 
 
-def test_a_list_that_is_written_as_text_is_told() -> None:
+def test_a_list_that_is_written_as_text_is_reported() -> None:
     found = referred(answer="['https://a.example', 'https://b.example']")
     assert found.lists_as_text == ("q",)
     result = evaluate_answers({"s": Answers({"q": Answer("https://b.example")})}, found)
@@ -63,14 +63,14 @@ def test_a_list_that_is_written_as_text_is_told() -> None:
     "fields",
     [{}, {"answer": None}, {"answerable": True}, {"category": "x"}, {"expected_urls": []}, {"urls": [" "], "answerable": True}],
 )
-def test_a_query_that_says_nothing_is_left_out(fields: dict[str, Any]) -> None:
+def test_a_query_without_a_reference_is_left_out(fields: dict[str, Any]) -> None:
     found = referred(**fields)
     assert not found
     assert found.queries_without == ("q",)
 
 
 @pytest.mark.parametrize("fields", [{"answer": {"text": "x"}}, {"answers": [True]}, {"answer": "x", "answerable": "no"}])
-def test_a_reference_that_is_no_text_is_refused_with_its_line(fields: dict[str, Any]) -> None:
+def test_a_reference_that_is_not_text_is_rejected_with_its_line(fields: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"queries\.jsonl:7: answer"):
         referred(**fields)
 
@@ -127,7 +127,7 @@ def test_a_failed_answer_has_no_value_and_a_missing_one_counts_0() -> None:
 
 @pytest.mark.parametrize("measure", ["EM", "Contains", "F1", "F1(stop_words='english')"])
 @pytest.mark.parametrize("reference", ["The", "+", "it is an"])
-def test_a_reference_of_articles_or_marks_alone_is_not_answered_by_abstaining(measure: str, reference: str) -> None:
+def test_abstaining_does_not_match_a_reference_of_articles_or_punctuation(measure: str, reference: str) -> None:
     answers = {"abstains": {"q": ""}, "knows": {"q": f" {reference.upper()} "}}
     assert evaluate_answers(answers, {"q": reference}, measures=measure).means == {
         "abstains": {str(parse_measure(measure)): 0.0},
@@ -135,7 +135,7 @@ def test_a_reference_of_articles_or_marks_alone_is_not_answered_by_abstaining(me
     }
 
 
-def test_an_answer_where_there_is_none_to_give_scores_0_and_abstaining_1() -> None:
+def test_without_a_correct_answer_any_answer_scores_0_and_abstaining_1() -> None:
     one = References({"q": Reference()})
     for name, abstained in (
         ("EM", 1.0),
@@ -150,7 +150,7 @@ def test_an_answer_where_there_is_none_to_give_scores_0_and_abstaining_1() -> No
         assert measured.means == {"says": {name: 0.0}, "abstains": {name: abstained}}
 
 
-def test_citations_are_among_the_usual_measures_only_where_there_are_any() -> None:
+def test_citations_are_default_measures_only_if_an_answer_cites() -> None:
     usual = evaluate_answers({"s": {"q1": Answer("Paris")}}, REFERENCES, {"q1": {"d1": 1}}).systems[0].measures
     assert list(usual) == ["EM", "F1(tokens='bag')", "F1(tokens='set')", "Contains", "ROUGE-L"]
 
@@ -164,7 +164,7 @@ def test_citations_are_among_the_usual_measures_only_where_there_are_any() -> No
         ({"s": ANSWERS}, REFERENCES, "CiteP", "CiteP needs judgements"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(answers: Any, references: Any, measures: Any, why: str) -> None:
+def test_wrong_arguments_are_rejected(answers: Any, references: Any, measures: Any, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         evaluate_answers(answers, references, None, measures)
 
@@ -174,7 +174,7 @@ def written(path: Path, *lines: str) -> Any:
     return open_source(str(path))
 
 
-def test_answers_from_elsewhere_are_read_by_either_name(tmp_path: Path) -> None:
+def test_answers_of_other_programs_are_read_by_either_field_name(tmp_path: Path) -> None:
     source = written(
         tmp_path / "a.jsonl",
         '{"query": "q1", "answer": "Paris", "cited": ["d1", 2, "d1"], "given": ["d1"]}',
@@ -208,18 +208,18 @@ def test_answers_from_elsewhere_are_read_by_either_name(tmp_path: Path) -> None:
         ('{"query": "q2", "answer": "x"', "not JSON"),
     ],
 )
-def test_a_bad_line_of_answers_is_refused_with_its_place(tmp_path: Path, line: str, why: str) -> None:
+def test_a_bad_line_of_answers_is_rejected_with_its_line(tmp_path: Path, line: str, why: str) -> None:
     source = written(tmp_path / "a.jsonl", '{"query": "q1", "answer": "x"}', line)
     with pytest.raises(InputError, match=rf"a\.jsonl:2:.*{why}"):
         read_answers(source, {"q1": 1, "q2": 2})
 
 
-def test_a_file_without_answers_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_answers_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no rows"):
         read_answers(written(tmp_path / "a.jsonl", "# nothing"))
 
 
-def test_plain_texts_and_lists_will_do() -> None:
+def test_plain_texts_and_lists_are_accepted() -> None:
     result = evaluate_answers({"s": {"q1": "Rome", "q2": " ", "q3": "x"}}, {"q1": ["Roma", "Rome"], "q2": [], "q3": "['x', 'y']"})
     assert result.per_query("s")["EM"] == {"q1": 1.0, "q2": 1.0, "q3": 1.0}
     with pytest.raises(UsageError, match="an answer is a int"):

@@ -1,4 +1,4 @@
-"""`evaluate`: what it takes, what it gives back, and what it says beside the numbers."""
+"""`evaluate`: its inputs, results and notes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def frames(library: Any) -> tuple[Any, Any]:
     return make(left), make(right)
 
 
-def test_means_and_per_query_values_are_keyed_by_our_names() -> None:
+def test_means_and_per_query_values_are_keyed_by_canonical_names() -> None:
     result = rp.evaluate(QRELS, RUN, ["ndcg_cut_10", "recip_rank"])
     assert list(result.means["run"]) == ["nDCG@10", "RR"]
     assert result.per_query() == result.per_query("run")
@@ -69,7 +69,7 @@ def test_several_runs_keep_their_names_and_order() -> None:
         result.per_query()
 
 
-def test_equal_names_are_refused() -> None:
+def test_equal_names_are_rejected() -> None:
     with pytest.raises(rp.errors.UsageError, match="two systems are called run"):
         rp.evaluate(QRELS, [rp.Run.from_dict(RUN), rp.Run.from_dict(RUN)])
 
@@ -119,7 +119,7 @@ def test_a_subset_of_queries_leaves_the_others_out_without_a_note() -> None:
     assert result.notes["run"] == ()
 
 
-def test_distances_are_read_the_other_way_round_when_asked() -> None:
+def test_lower_is_better_reverses_the_order() -> None:
     qrels = {f"q{number}": {"d1": 1} for number in range(5)}
     distances = {query: {"d1": 0.1, "d2": 0.2, "d3": 0.9} for query in qrels}
     wrong, right = rp.evaluate(qrels, distances, "RR"), rp.evaluate(qrels, distances, "RR", lower_is_better=True)
@@ -128,14 +128,14 @@ def test_distances_are_read_the_other_way_round_when_asked() -> None:
     assert [(note.code, note.count) for note in wrong.notes["run"]] == [("scores-look-like-distances", 5)]
 
 
-def test_scores_called_distances_that_are_none_are_noted() -> None:
+def test_lower_is_better_with_scores_that_are_not_distances_is_noted() -> None:
     qrels = {f"q{number}": {"d1": 1} for number in range(5)}
     scores = {query: {"d1": 0.9, "d2": 0.2, "d3": 0.1} for query in qrels}
     (note,) = rp.evaluate(qrels, scores, "RR", lower_is_better=True).notes["run"]
     assert "better ranks have higher scores" in note.text
 
 
-def test_rows_of_a_few_queries_without_ranks_may_stand_in_any_order() -> None:
+def test_rows_of_few_queries_without_ranks_may_be_in_any_order() -> None:
     assert rp.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}, "RR").notes["run"] == ()
 
 
@@ -144,11 +144,11 @@ def test_a_query_without_a_relevant_document_is_noted_for_every_rel_in_use() -> 
     assert [(note.code, note.count) for note in notes] == [("no-relevant", 1), ("no-relevant", 2)]
 
 
-def test_a_depth_beyond_all_numbers_cuts_nothing() -> None:
+def test_a_very_large_depth_cuts_nothing() -> None:
     assert rp.evaluate(QRELS, RUN, depth=10**30).means == rp.evaluate(QRELS, RUN).means
 
 
-def test_a_number_and_a_text_that_are_the_same_id_are_refused() -> None:
+def test_a_number_and_a_text_that_are_the_same_id_are_rejected() -> None:
     for qrels, run in (({1: {"d": 1}, "1": {"d": 1}}, RUN), (QRELS, {"q1": {5: 1.0, "5": 2.0}})):
         with pytest.raises(rp.errors.InputError, match="occurs as a number and as text"):
             rp.evaluate(qrels, run)
@@ -160,14 +160,14 @@ def test_a_subset_of_queries_leaves_the_values_of_each_query_as_they_are() -> No
     assert whole.per_query()["ERR"]["q1"] == part.per_query()["ERR"]["q1"] == 0.125
 
 
-def test_queries_asked_for_may_be_numbers_and_must_be_judged() -> None:
+def test_selected_queries_may_be_numbers_and_must_be_judged() -> None:
     numbers: Any = [1]
     assert rp.evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"1": {"d": 1.0}}, "RR", queries=numbers).value("RR") == 1.0
     with pytest.raises(rp.errors.InputError, match="none of the 1 selected queries is judged: q9"):
         rp.evaluate(QRELS, RUN, queries=["q9"])
 
 
-def test_strangers_are_refused_and_both_sides_are_shown() -> None:
+def test_a_run_without_a_judged_query_is_rejected_with_ids_of_both() -> None:
     with pytest.raises(rp.errors.InputError, match=r"the run has 01, the judgements have 1 \(leading zeros differ\)"):
         rp.evaluate({"1": {"d": 1}}, {"01": {"d": 1.0}})
 
@@ -195,7 +195,7 @@ def test_integer_ids_become_their_decimal_text() -> None:
         (7, RUN, "qrels cannot be"),
     ],
 )
-def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any, message: str) -> None:
+def test_values_that_are_not_grades_or_scores_are_rejected(qrels: Any, run: Any, message: str) -> None:
     with pytest.raises((rp.errors.InputError, rp.errors.UsageError), match=message):
         rp.evaluate(qrels, run)
 
@@ -215,7 +215,7 @@ def test_values_that_are_no_judgement_or_score_are_refused(qrels: Any, run: Any,
         ("queries", []),
     ],
 )
-def test_an_option_that_means_nothing_is_refused(option: str, value: Any) -> None:
+def test_an_invalid_option_is_rejected(option: str, value: Any) -> None:
     with pytest.raises(rp.errors.UsageError, match=option if option != "queries" else "quer"):
         rp.evaluate(QRELS, RUN, **{option: value})
 
@@ -224,21 +224,19 @@ def test_an_option_that_means_nothing_is_refused(option: str, value: Any) -> Non
 @pytest.mark.parametrize(
     "fault", [{"doc_id": [None, "d"]}, {"score": [1.0, float("inf")]}, {"score": None}, {"doc_id": [1.5, 2.5]}]
 )
-def test_a_faulty_frame_is_refused_alike_by_both_readers(
-    library: Any, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_engines_reject_a_faulty_frame_alike(library: Any, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rankproof._align.native", exc_type=ImportError)
     good: dict[str, Any] = {"query_id": ["q1", "q1"], "doc_id": [10**16, 3], "score": [2.0, 1.0]}
     columns = {name: values for name, values in {**good, **fault}.items() if values is not None}
     frame = pyarrow.table(columns) if library is pyarrow else library.DataFrame(columns)
-    told = []
+    messages = []
     for name in ("native", "reference"):
         monkeypatch.setattr("rankproof._engine_choice.chosen_name", lambda name=name: name)
         with pytest.raises(rp.errors.InputError) as error:
             rp.evaluate(QRELS, {"dense": frame})
-        told.append(str(error.value))
-    assert told[0] == told[1]
-    assert told[0].startswith("dense:")
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert messages[0].startswith("dense:")
 
 
 @pytest.mark.parametrize("library", [pandas, polars], ids=lambda library: library.__name__)
@@ -249,7 +247,7 @@ def test_every_value_is_a_row_of_the_frame(library: Any) -> None:
     assert len(frame) == 4
 
 
-def test_a_fault_in_a_later_batch_is_told_with_its_row() -> None:
+def test_an_error_in_a_later_batch_has_its_row() -> None:
     chunks: dict[str, Any] = {"query": [[b"q1"], [b"\xff"]], "doc": [[b"d1"], [b"d2"]], "score": [[2.0], [1.0]]}
     columns: dict[str, Any] = {name: pyarrow.chunked_array(parts) for name, parts in chunks.items()}
     table = pyarrow.table(columns)
@@ -257,13 +255,13 @@ def test_a_fault_in_a_later_batch_is_told_with_its_row() -> None:
         rp.evaluate(QRELS, {"dense": table})
 
 
-def test_a_score_that_is_not_finite_beside_long_integer_ids_is_refused() -> None:
+def test_a_score_that_is_not_finite_beside_long_integer_ids_is_rejected() -> None:
     table = pyarrow.table({"query": [1, 1, 1], "doc": [12345678901234567, 2, 99999999999999], "score": [3.0, 2.0, float("inf")]})
     with pytest.raises(rp.errors.InputError, match="run:3: score inf is not finite"):
         rp.evaluate({"1": {"2": 1}}, table)
 
 
-def test_the_arguments_are_left_as_they_were() -> None:
+def test_the_arguments_are_not_changed() -> None:
     qrels, run = {"q": {"d": 1}}, {"q": {"d": 1.0, "e": 2.0}}
     rp.evaluate(qrels, run)
     assert qrels == {"q": {"d": 1}}

@@ -1,4 +1,4 @@
-"""Datasets in folders and by name, and their conversion."""
+"""Datasets in folders and of ir_datasets, and their conversion."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make_folder(folder: Path, qrels: str = "qrels/test.tsv") -> Path:
 
 
 @pytest.mark.parametrize("qrels", ["qrels/test.tsv", "qrels.tsv", "qrels.jsonl"])
-def test_a_folder_is_read_whole(qrels: str, tmp_path: Path) -> None:
+def test_all_parts_of_a_folder_are_read(qrels: str, tmp_path: Path) -> None:
     dataset = read_dataset(make_folder(tmp_path / "nice", qrels))
     assert dataset.name == "nice"
     assert [(doc.id, doc.title, doc.text, dict(doc.fields)) for doc in dataset.corpus.values()] == [
@@ -77,7 +77,7 @@ def test_a_fingerprint_ignores_the_order_of_lines_and_sees_every_change(tmp_path
     assert len(prints) == 4
 
 
-def test_what_qrels_name_and_the_folder_lacks_is_listed(tmp_path: Path) -> None:
+def test_judged_documents_and_queries_missing_from_the_folder_are_listed(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "set")
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td9\t1\nq7\td1\t1\n")
     dataset = read_dataset(folder)
@@ -102,12 +102,12 @@ BAD = {
     ),
     "a list": ("queries.jsonl", b"[1]\n[2]\n", r"queries\.jsonl:1: a list where an object was expected"),
     "nothing": ("queries.jsonl", b"\n\n", r"queries\.jsonl: no rows"),
-    "strangers": ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq9\td1\t1\n", r"no judged query is among the queries"),
+    "no common query": ("qrels/test.tsv", b"query-id\tcorpus-id\tscore\nq9\td1\t1\n", r"no judged query is among the queries"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_broken_folder_is_refused_with_place_and_fix(case: str, tmp_path: Path) -> None:
+def test_a_broken_folder_is_rejected_with_line_and_fix(case: str, tmp_path: Path) -> None:
     name, content, words = BAD[case]
     folder = make_folder(tmp_path / "set")
     (folder / name).unlink()
@@ -117,7 +117,7 @@ def test_a_broken_folder_is_refused_with_place_and_fix(case: str, tmp_path: Path
         read_dataset(folder)
 
 
-def test_a_file_is_no_dataset_and_nothing_is_missing(tmp_path: Path) -> None:
+def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     with pytest.raises(InputError, match="is not a dataset folder"):
         read_dataset(tmp_path / "x")
@@ -145,7 +145,7 @@ def test_a_dataset_is_converted_to_a_beir_folder_and_is_the_same(tmp_path: Path)
         convert(source, tmp_path / "b")
 
 
-def test_a_folder_gives_its_qrels_where_a_file_is_asked_for(tmp_path: Path) -> None:
+def test_a_folder_converts_to_its_qrels_if_the_target_is_a_file(tmp_path: Path) -> None:
     assert convert(make_folder(tmp_path / "a"), tmp_path / "q.qrels").kind == "qrels"
     assert (tmp_path / "q.qrels").read_text() == "q1 0 d1 1\n"
 
@@ -155,7 +155,7 @@ def test_a_run_is_not_in_a_dataset(tmp_path: Path) -> None:
         convert(make_folder(tmp_path / "a"), tmp_path / "r.run", kind="run")
 
 
-def test_numbers_alone_do_not_tell_a_run_from_qrels(tmp_path: Path) -> None:
+def test_numbers_alone_do_not_distinguish_a_run_from_qrels(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
     with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; pass --kind"):
         convert(tmp_path / "x.json", tmp_path / "y.csv")
@@ -169,7 +169,7 @@ def test_letters_are_mapped_while_converting(tmp_path: Path) -> None:
     assert (tmp_path / "y.qrels").read_text() == "1 0 B0 3\n1 0 B1 0\n"
 
 
-def test_queries_without_rows_that_a_format_cannot_hold_are_counted(tmp_path: Path) -> None:
+def test_queries_without_documents_that_a_format_loses_are_counted(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1.5}, "q2": {}}')
     assert convert(tmp_path / "x.json", tmp_path / "y.run").lost_queries == 1
     assert convert(tmp_path / "x.json", tmp_path / "z.json").lost_queries == 0
@@ -203,7 +203,7 @@ def offline() -> None:
     raise ConnectionError("HTTPSConnectionPool: max retries exceeded\nmore")
 
 
-def test_ir_datasets_offline_is_the_worlds_fault_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ir_datasets_offline_is_an_external_error_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_library(monkeypatch, qrels_iter=offline)
     with pytest.raises(
         ExternalError, match=r"irds:known: .* could not download it \(HTTPSConnectionPool: max retries exceeded\); check"
@@ -211,7 +211,7 @@ def test_ir_datasets_offline_is_the_worlds_fault_in_one_line(monkeypatch: pytest
         read_qrels("irds:known")
 
 
-def test_an_unknown_name_and_a_missing_part_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_and_a_missing_part_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_library(monkeypatch)
     with pytest.raises(InputError, match="ir_datasets has no dataset nothing"):
         read_qrels("irds:nothing")
@@ -225,13 +225,13 @@ def test_without_ir_datasets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         read_qrels("irds:vaswani")
 
 
-def test_a_split_that_is_not_there_is_never_replaced_by_another(tmp_path: Path) -> None:
+def test_a_missing_split_is_never_replaced_by_another(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "set")
     with pytest.raises(InputError, match="qrels"):
         read_dataset(folder, split="train")
 
 
-def test_a_split_brings_its_own_queries_where_they_are_apart(tmp_path: Path) -> None:
+def test_a_split_has_its_own_queries_if_they_are_in_their_own_file(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "set")
     (folder / "queries.train.jsonl").write_text('{"_id": "t1", "text": "a training query"}\n')
     (folder / "qrels.train.tsv").write_text("query-id\tcorpus-id\tscore\nt1\td1\t1\n")

@@ -1,4 +1,4 @@
-"""Which format a file has, by content; and what a run is called after its file."""
+"""Detection of formats by content, and names of runs by file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONTENT: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize("case", CONTENT)
-def test_a_format_is_told_by_content(case: str) -> None:
+def test_a_format_is_detected_by_content(case: str) -> None:
     name, data = CONTENT[case]
     assert detect(ByteSource("file", lambda: io.BytesIO(data))) == name
 
@@ -63,11 +63,11 @@ def test_a_suffix_decides_only_where_the_content_allows_several() -> None:
         ("/dev/fd/63", "63"),
     ],
 )
-def test_a_run_is_called_after_its_file(path: str, name: str) -> None:
+def test_a_run_is_named_after_its_file(path: str, name: str) -> None:
     assert system_name(path) == name
 
 
-def test_a_delimiter_for_the_run_does_no_harm_to_qrels(tmp_path: Path) -> None:
+def test_a_delimiter_for_the_run_does_not_affect_qrels(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text('{"q1": {"d1": 1}}')
     (tmp_path / "q.tsv").write_text("qid\tdocid\trel\nq1\td1\t1\n")
     (tmp_path / "r.csv").write_text("qid;docid;score\nq1;d1;2.5\n")
@@ -78,7 +78,7 @@ def test_a_delimiter_for_the_run_does_no_harm_to_qrels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("delimiter", ["", "ab", "a", "1", '"', "\n", "#"])
-def test_what_cannot_be_a_delimiter_is_refused(delimiter: str, tmp_path: Path) -> None:
+def test_an_invalid_delimiter_is_rejected(delimiter: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be a delimiter"):
         open_file(tmp_path / "r.csv", delimiter=delimiter)
 
@@ -88,7 +88,7 @@ def test_a_tab_may_be_written_in_letters(tmp_path: Path) -> None:
     assert open_file(tmp_path / "r.csv", format="csv", delimiter="\\t").run().docs == ("d1",)
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_format_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no format is called xml; choose one of trec, beir, csv, tsv, json, jsonl, parquet"):
         open_file(tmp_path / "r", format="xml")
 
@@ -107,7 +107,7 @@ def test_beir_by_name_still_reads_its_header(tmp_path: Path) -> None:
     assert open_file(tmp_path / "q.tsv", format="beir").run().scores.tolist() == [1.0]
 
 
-def test_beir_without_a_header_refuses_other_numbers_of_columns(tmp_path: Path) -> None:
+def test_beir_without_a_header_rejects_other_numbers_of_columns(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("q1\td1\t1\nq1\td1\n")
     with pytest.raises(InputError, match=r"q\.tsv:2: 2 columns where BEIR rows have 3"):
         open_file(tmp_path / "q.tsv", format="beir").qrels()

@@ -1,4 +1,4 @@
-"""Data frames of every library, and Parquet: the same rows, the same refusals, ids as text."""
+"""Data frames of every library, and Parquet: the same rows, the same errors, ids as text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_frame_is_refused_with_its_row(case: str, frame: Frame) -> None:
+def test_a_bad_frame_is_rejected_with_its_row(case: str, frame: Frame) -> None:
     changed, words = BAD[case]
     columns = {"qid": ["q1", "q1"], "docid": ["d1", "d2"], "score": [2.0, 1.0], **changed}
     table = frame({name: values for name, values in columns.items() if values is not None})
@@ -199,7 +199,7 @@ def test_a_grade_map_of_a_frame_is_checked(frame: Frame) -> None:
         qrels_from_frame(frame({"qid": ["q1"], "docid": ["d1"], "rel": [1]}), grade_map=cast(Any, "E=3"))
 
 
-def test_mixed_ids_of_pandas_go_row_by_row() -> None:
+def test_mixed_ids_of_pandas_are_read_row_by_row() -> None:
     table = pd.DataFrame({"qid": ["q1", "q1"], "docid": pd.Series(["d1", 2], dtype=object), "score": [1.0, 2.0]})
     assert frame_stream(table) is None
     assert run_from_frame(table).docs == ("d1", "2")
@@ -218,17 +218,17 @@ def test_categories_are_text() -> None:
         )
 
 
-def test_a_lazy_frame_is_refused_with_the_fix() -> None:
+def test_a_lazy_frame_is_rejected_with_the_fix() -> None:
     with pytest.raises(InputError, match=r"pass frame\.collect\(\)"):
         run_from_frame(pl.LazyFrame(ROWS))
 
 
-def test_what_is_no_frame_is_none() -> None:
+def test_the_library_of_anything_but_a_frame_is_none() -> None:
     values: list[Any] = [{}, [], "x", Path(), 3]
     assert not any(map(is_frame, values))
 
 
-def test_a_column_alone_is_no_table() -> None:
+def test_a_single_column_is_not_a_table() -> None:
     with pytest.raises(InputError, match="run: Series is not a table; pass a data frame"):
         run_from_frame(pd.Series([1]))
 
@@ -272,14 +272,14 @@ def test_a_stream_of_parquet_reads_in_batches_and_only_what_it_needs(tmp_path: P
     assert pa.types.is_dictionary(reader.schema.field(0).type)
 
 
-def test_a_wrong_type_is_refused_before_the_stream_is_read(tmp_path: Path) -> None:
+def test_a_wrong_type_is_rejected_before_the_stream_is_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"qid": ["q1"], "docid": [1.5], "score": [1.0]}), tmp_path / "r.parquet")
     with pytest.raises(InputError, match=r"r\.parquet:1: document id 1\.5 is a float"):
         open_file(tmp_path / "r.parquet").run_stream()
 
 
 @pytest.mark.parametrize("engine", ["native", "reference"] if is_built() else ["reference"])
-def test_a_parquet_file_damaged_in_the_middle_is_refused(engine: str, tmp_path: Path) -> None:
+def test_a_corrupt_parquet_file_is_rejected(engine: str, tmp_path: Path) -> None:
     rows = 100_000
     table = pa.table({"qid": ["q1"] * rows, "docid": [f"d{i}" for i in range(rows)], "score": [1.0 * i for i in range(rows)]})
     pq.write_table(table, tmp_path / "r.parquet", row_group_size=rows // 4)
@@ -294,7 +294,7 @@ def test_a_parquet_file_damaged_in_the_middle_is_refused(engine: str, tmp_path: 
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_text_in_parquet_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_text_in_parquet_that_is_not_utf_8_is_rejected(tmp_path: Path) -> None:
     raw = pa.array([b"d\xe9"], pa.binary())
     for column in (raw, pa.Array.from_buffers(pa.string(), 1, raw.buffers())):
         pq.write_table(pa.table({"qid": ["q1"], "docid": column, "score": [1.0]}), tmp_path / "r.parquet")
@@ -320,7 +320,7 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
         read_run(tmp_path / "r.parquet")
 
 
-def test_pandas_without_pyarrow_goes_row_by_row() -> None:
+def test_pandas_without_pyarrow_is_read_row_by_row() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import pandas\nfrom rankproof._formats import frames as f\n"

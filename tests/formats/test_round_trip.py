@@ -1,4 +1,4 @@
-"""Whatever is written is read back: every format, any ids, the same bits."""
+"""Every format reads back what it wrote: any ids, the same bits."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_qrels_are_read_back_as_they_were_written(name: str, table: dict[str, di
 
 @examples(150)
 @given(table=runs)
-def test_trec_text_keeps_every_run_that_it_does_not_refuse(table: dict[str, dict[str, float]]) -> None:
+def test_trec_text_keeps_every_run_that_it_accepts(table: dict[str, dict[str, float]]) -> None:
     run = Run.from_dict(table)
     fits = all(plain(query, first=True) and all(plain(doc, first=False) for doc in docs) for query, docs in table.items())
     if fits:
@@ -83,7 +83,7 @@ def test_trec_text_keeps_every_run_that_it_does_not_refuse(table: dict[str, dict
 
 @examples(100)
 @given(table=judgements)
-def test_trec_text_keeps_all_qrels_that_it_does_not_refuse(table: dict[str, dict[str, int]]) -> None:
+def test_trec_text_keeps_all_qrels_that_it_accepts(table: dict[str, dict[str, int]]) -> None:
     qrels = Qrels.from_dict(table)
     fits = all(plain(query, first=True) and all(plain(doc, first=False) for doc in docs) for query, docs in table.items())
     if fits:
@@ -115,7 +115,7 @@ def test_qrels_go_through_every_format_and_back(name: str, tmp_path: Path) -> No
     assert dict(read_qrels(back)) == dict(read_qrels(start))
 
 
-def test_ranks_are_written_in_our_order(tmp_path: Path) -> None:
+def test_ranks_are_written_best_first(tmp_path: Path) -> None:
     write_run(Run.from_dict({"q": {"a": 1.0, "b": 2.0, "𝔸": 1.0, "\ufffd": 1.0}}), tmp_path / "r.run")
     docs = [line.split()[2] for line in (tmp_path / "r.run").read_text().splitlines()]
     assert docs == ["b", "𝔸", "\ufffd", "a"]
@@ -140,7 +140,7 @@ def test_a_score_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path) -> None:
+def test_a_suffix_that_names_no_format_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="names no format; name one of trec, beir"):
         write_qrels(Qrels.from_dict({"q": {"d": 1}}), tmp_path / "q.docx")
 

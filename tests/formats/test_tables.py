@@ -1,4 +1,4 @@
-"""CSV, JSON and JSONL in the small: names of columns, quotes, grade maps, duplicates, places of faults."""
+"""CSV, JSON and JSONL in detail: column names, quotes, grade maps, duplicates, lines of errors."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_every_usual_name_of_a_grade_is_known(name: str) -> None:
     assert grades_of(f"qid,docid,{name}\nq1,d1,1\n") == {"q1": {"d1": 1}}
 
 
-def test_an_id_column_goes_before_the_text_of_the_query() -> None:
+def test_an_id_column_is_preferred_to_the_text_of_the_query() -> None:
     assert find_columns(["query", "document", "query_id", "doc_id", "score"], "run").query == 2
 
 
-def test_a_grade_goes_before_a_score_in_qrels() -> None:
+def test_a_grade_column_is_preferred_to_a_score_in_qrels() -> None:
     assert find_columns(["query", "doc", "score", "rel"], "qrels").value == 3
 
 
@@ -77,7 +77,7 @@ def test_a_grade_goes_before_a_score_in_qrels() -> None:
         (["qid", "docid"], None),
     ],
 )
-def test_columns_tell_a_run_from_qrels(names: list[str], kind: str | None) -> None:
+def test_column_names_distinguish_a_run_from_qrels(names: list[str], kind: str | None) -> None:
     assert kind_from_names(names) == kind
 
 
@@ -87,7 +87,7 @@ def test_rows_are_split_as_they_were_joined(rows: list[list[str]]) -> None:
     assert [fields for _, fields, _ in split_rows(numbered_text_lines(source_of(text)), ",", "f")] == rows
 
 
-def test_a_row_knows_the_line_that_it_begins_in() -> None:
+def test_a_row_has_the_number_of_its_first_line() -> None:
     text = 'a,b\n"x\n\ny",1\r\n\r\nz,2\n'
     rows = list(split_rows(numbered_text_lines(source_of(text)), ",", "f"))
     assert [(line, fields) for line, fields, _ in rows] == [(1, ["a", "b"]), (2, ["x\n\ny", "1"]), (6, ["z", "2"])]
@@ -117,7 +117,7 @@ def test_letters_are_mapped_in_every_format() -> None:
         assert grades_of(text, letters) == expected
 
 
-def test_integers_pass_a_grade_map_and_other_letters_are_refused_with_their_line() -> None:
+def test_integers_pass_a_grade_map_and_other_letters_are_rejected_with_their_line() -> None:
     assert grades_of("q1 0 d1 0.5\nq1 0 d2 2\n", {"0.5": 1}) == {"q1": {"d1": 1, "d2": 2}}
     for text in ("q1 0 d1 E\nq1 0 d2 X\n", 'qid,docid,rel\nq1,"d1",X\n', '{"q1":\n{"d1": "X"}}'):
         with pytest.raises(InputError, match=r'f:2: grade "X" is not in the grade map; add it, as in --grade-map X=1'):
@@ -134,13 +134,13 @@ def test_a_whole_float_is_mapped_like_the_integer_that_it_is() -> None:
 @pytest.mark.parametrize(
     "wrong", ["E=3", {"1": 10**9}, {"1": "x"}, {"1": True}, {"1": 1.5}, {1: 3}, {"1": -(10**30)}, [("1", 3)]]
 )
-def test_a_grade_map_of_anything_but_text_to_grades_is_refused(wrong: Any) -> None:
+def test_a_grade_map_of_anything_but_text_to_grades_is_rejected(wrong: Any) -> None:
     with pytest.raises(UsageError, match=r"the grade map .*; pass a mapping of text to integers"):
         grades_of("q1 0 d1 1\n", wrong)
 
 
 @pytest.mark.parametrize("text", ["", "E", "E=", "=3", "E=3,", "E=x", "E=3,E=2", "E=1.5", "E=1001", "E=٣"])
-def test_a_malformed_grade_map_is_refused(text: str) -> None:
+def test_a_malformed_grade_map_is_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="grade map"):
         parse_grade_map(text)
 
@@ -157,7 +157,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_duplicates_are_settled_as_the_reading_says(name: str) -> None:
+def test_duplicates_are_resolved_as_the_options_say(name: str) -> None:
     kept = {}
     for how in ("keep-best", "keep-first", "keep-last"):
         read_options = ReadOptions(on_duplicate=how)
@@ -167,7 +167,7 @@ def test_duplicates_are_settled_as_the_reading_says(name: str) -> None:
         run_without_duplicates(run_of(TWICE[name]), ReadOptions())
 
 
-def test_a_duplicate_is_told_before_a_fault_further_down() -> None:
+def test_a_duplicate_is_reported_before_a_later_error() -> None:
     with pytest.raises(InputError, match="f:3: document d1 appears twice"):
         run_of("qid,docid,score\nq1,d1,1\nq1,d1,2\nq1,d2,x\n")
 
@@ -196,7 +196,7 @@ def test_a_table_without_scores_is_a_run_by_rank_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("rank", ["", "1.5", "first"])
-def test_a_table_without_scores_names_the_row_whose_rank_is_none(rank: str) -> None:
+def test_a_table_without_scores_names_the_row_without_a_rank(rank: str) -> None:
     with pytest.raises(InputError, match="f:3: the rank is not a whole number"):
         run_of(f"qid,docid,rank\nq1,d1,1\nq1,d2,{rank}\n", BY_RANK)
 
@@ -215,23 +215,23 @@ def test_ranks_and_tags_of_a_table_are_kept() -> None:
     assert (run.ranks.tolist(), run.tags) == ([1, 2], ("mine",))
 
 
-def test_places_in_json_are_found_by_path() -> None:
+def test_lines_in_json_are_found_by_path() -> None:
     text = '{"a": [1,\n{"b": 2}],\n"c": {"d": "[{:,",\n"e": 3}}'
     assert [line_of(text, path) for path in (("a",), ("a", 1), ("a", 1, "b"), ("c", "e"), ("x",))] == [1, 2, 2, 4, None]
 
 
-def test_equal_keys_in_different_objects_are_no_repeat() -> None:
+def test_equal_keys_in_different_objects_are_not_repeats() -> None:
     assert parse_strict_json('[{"a": 1}, {"a": {"a": 2}}]', source="f") == [{"a": 1}, {"a": {"a": 2}}]
 
 
-def test_a_wide_object_with_a_repeat_is_refused_in_one_pass() -> None:
+def test_a_repeated_key_in_a_large_object_is_found_in_one_pass() -> None:
     text = "{" + ", ".join(f'"k{i}": {i}' for i in range(20_000)) + ', "k19999": 0}'
     with pytest.raises(InputError, match='key "k19999" occurs twice'):
         parse_strict_json(text, source="f")
 
 
 @given(st.text(st.sampled_from('{}[]",:0123456789.eE+-NaInfty \n\\ud8b'), max_size=40))
-def test_what_is_no_json_is_refused_with_a_place(text: str) -> None:
+def test_invalid_json_is_rejected_with_line_and_column(text: str) -> None:
     assume(not is_json(text))
     with pytest.raises(InputError, match=r"^f:\d+:\d+: "):
         parse_strict_json(text, source="f")

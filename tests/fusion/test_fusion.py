@@ -1,4 +1,4 @@
-"""Fusion: worked sums, laws over every method, and what is refused."""
+"""Fusion: worked examples, laws over every method, and wrong arguments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_weighted_sum_over_z_scores() -> None:
     assert found["d4"] == pytest.approx(-2)
 
 
-def test_scores_as_they_are() -> None:
+def test_unnormalised_scores_are_summed() -> None:
     assert scores(fuse([A, B], "combsum", norm="none"))["d3"] == 1.7
 
 
@@ -79,7 +79,7 @@ def test_extreme_scores_do_not_overflow_under_a_norm() -> None:
     assert scores(fuse([wild], "combsum", norm="z-score"))["a"] == pytest.approx(math.sqrt(1.5))
 
 
-def test_a_sum_beyond_double_is_refused_with_the_fix() -> None:
+def test_a_sum_beyond_double_is_rejected_with_the_fix() -> None:
     big = Run.from_dict({"q1": {"a": 1.7e308}})
     with pytest.raises(InputError, match="outside the range of a 64-bit float; lower the weights, or normalise"):
         fuse([big, big], "combsum", norm="none")
@@ -87,7 +87,7 @@ def test_a_sum_beyond_double_is_refused_with_the_fix() -> None:
 
 @pytest.mark.parametrize("method", ["combsum", "combmnz"])
 @pytest.mark.parametrize("norm", ["none", "z-score"])
-def test_a_product_beyond_double_is_refused_without_a_warning_of_numpy(method: str, norm: str) -> None:
+def test_a_product_beyond_double_is_rejected_without_a_warning_of_numpy(method: str, norm: str) -> None:
     wide = Run.from_dict({"q1": {f"d{at}": 0.0 for at in range(9)} | {"up": 1e9}})
     with pytest.raises(InputError, match="outside the range of a 64-bit float"):
         fuse([wide, wide], method, norm=norm, weights=[1e308, 1e308])
@@ -121,7 +121,7 @@ def test_the_fused_run_has_ranks_and_a_name() -> None:
 @pytest.mark.parametrize(("method", "norm"), WAYS)
 @examples(50)
 @given(tables=tables)
-def test_every_method_keeps_exactly_the_documents_there_are_in_our_order(method: Any, norm: Any, tables: Any) -> None:
+def test_every_method_ranks_exactly_the_given_documents_best_first(method: Any, norm: Any, tables: Any) -> None:
     run = fused([Run.from_dict(table) for table in tables], method, norm)
     for query in run.queries:
         found = [(row.score, row.doc) for row in run.rows() if row.query == query]
@@ -148,7 +148,7 @@ def test_the_order_of_rows_never_matters(method: Any, norm: Any, tables: Any, se
 
 
 @given(tables=tables, power=st.integers(-20, 20))
-def test_norms_do_not_see_the_scale(tables: Any, power: int) -> None:
+def test_normalisations_do_not_depend_on_the_scale(tables: Any, power: int) -> None:
     small = [{q: {d: s for d, s in docs.items() if 1e-200 < abs(s) < 1e200} for q, docs in table.items()} for table in tables]
     scaled = [{q: {d: s * 2.0**power for d, s in docs.items()} for q, docs in table.items()} for table in small]
     for norm in ("min-max", "z-score"):
@@ -191,7 +191,7 @@ rankings = st.lists(st.dictionaries(names, few_values | finite, max_size=60), ma
 @pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
 @examples(200)
 @given(given_=rankings, times_found=st.booleans(), ahead=st.integers(0, 2))
-def test_the_native_merge_gives_the_bits_of_the_plain_one(given_: Any, times_found: bool, ahead: int) -> None:
+def test_the_native_merge_gives_the_bits_of_the_one_in_python(given_: Any, times_found: bool, ahead: int) -> None:
     parts: list[Given] = [
         ([*["x"] * ahead, *table], ahead, np.array(list(table.values()), dtype=np.float64) / 8) for table in given_
     ]
@@ -202,7 +202,7 @@ def test_the_native_merge_gives_the_bits_of_the_plain_one(given_: Any, times_fou
 
 
 @pytest.mark.parametrize("kernel", ["plain", "native"])
-def test_a_merge_refuses_a_document_twice_in_one_ranking(kernel: Any) -> None:
+def test_a_merge_rejects_a_document_twice_in_one_ranking(kernel: Any) -> None:
     if kernel == "native" and best_kernel() == "plain":
         pytest.skip("the native merge was not built")
     with pytest.raises(KeyError):
@@ -222,7 +222,7 @@ def test_a_merge_refuses_a_document_twice_in_one_ranking(kernel: Any) -> None:
         3,
     ],
 )
-def test_the_native_merge_refuses_what_is_no_ranking(given_: Any) -> None:
+def test_the_native_merge_rejects_anything_but_rankings(given_: Any) -> None:
     from rankproof._native import merge
 
     with pytest.raises((TypeError, ValueError)):
@@ -249,19 +249,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_settings_are_refused(case: str) -> None:
+def test_wrong_settings_are_rejected(case: str) -> None:
     settings_, words = WRONG[case]
     with pytest.raises(UsageError, match=words):
         fuse([A, B], **settings_)
 
 
-def test_nothing_cannot_be_fused() -> None:
+def test_fusing_no_run_is_an_error() -> None:
     with pytest.raises(UsageError, match="there is no run to fuse"):
         fuse([])
 
 
 @pytest.mark.parametrize("runs", [[{"q1": {"d1": 1.0}}], [A, "b.run"], A, "b.run", None])
-def test_what_is_no_run_cannot_be_fused(runs: Any) -> None:
+def test_fusing_anything_but_runs_is_an_error(runs: Any) -> None:
     with pytest.raises(UsageError, match="cannot be a "):
         fuse(runs)
 
@@ -269,14 +269,14 @@ def test_what_is_no_run_cannot_be_fused(runs: Any) -> None:
 NEAR = [RunRow("q1", "far", 0.9, rank=3), RunRow("q1", "near", 0.1, rank=1), RunRow("q1", "middle", 0.5, rank=2)]
 
 
-def test_distances_are_turned_round_where_that_is_said() -> None:
+def test_distances_are_negated_with_lower_is_better() -> None:
     near = Run.from_rows(NEAR)
     assert fuse([near]).docs == ("far", "middle", "near")
     assert fuse([near], lower_is_better=True).docs == ("near", "middle", "far")
     assert scores(fuse([near], "combsum", lower_is_better=True)) == {"near": 1.0, "middle": 0.5, "far": 0.0}
 
 
-def test_ranks_decide_where_that_is_said_and_every_row_must_have_one() -> None:
+def test_order_by_rank_uses_ranks_and_needs_all_of_them() -> None:
     assert scores(fuse([Run.from_rows(NEAR)], order="rank")) == {"near": 1 / 61, "middle": 1 / 62, "far": 1 / 63}
     for rows in ([*NEAR, RunRow("q1", "lost", 0.2)], [RunRow("q1", "lost", 0.2)]):
         with pytest.raises(InputError, match="the run has no ranks to order by"):
@@ -284,7 +284,7 @@ def test_ranks_decide_where_that_is_said_and_every_row_must_have_one() -> None:
     assert fuse([Run.from_dict({"q1": {}})], order="rank").docs == ()
 
 
-def test_a_document_twice_is_refused() -> None:
+def test_a_document_twice_is_rejected() -> None:
     twice = Run.from_rows([RunRow("q1", "d1", 1.0, line=1), RunRow("q1", "d1", 2.0, line=2)], source="r.run")
     with pytest.raises(InputError, match=r"r\.run:2: document d1 appears twice"):
         fuse([twice])

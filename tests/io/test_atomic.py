@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, whatever fails and whenever."""
+"""Files are written atomically, whatever fails."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_a_disk_that_fails_at_any_step_leaves_the_old_file(name: str, tmp_path: 
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_device_is_said_and_not_replaced() -> None:
+def test_a_full_device_is_reported_and_not_replaced() -> None:
     with pytest.raises(ExternalError, match="No space left on device"):
         write_blocks("/dev/full", [b"x" * 100_000])
     assert not os.path.isfile("/dev/full")
 
 
-def test_a_fault_halfway_through_the_rows_leaves_the_old_file(tmp_path: Path) -> None:
+def test_an_error_in_the_rows_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "r.run"
     target.write_bytes(OLD)
     with pytest.raises(InputError, match='document id "has space" contains white space'):
@@ -118,18 +118,20 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/r.run", "a\0b.run"])
-def test_a_path_that_cannot_be_is_wrong_usage(path: str, tmp_path: Path) -> None:
+def test_an_impossible_path_is_a_usage_error(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         write_blocks(os.path.join(tmp_path, path), [b"x"])
 
 
-def test_a_path_without_a_name_is_said() -> None:
+def test_an_empty_path_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="the path of the file to write is empty; name the file"):
         write_blocks("", [b"x"])
 
 
 @pytest.mark.parametrize("denied", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_a_file_that_the_user_may_not_write_is_wrong_usage(denied: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_that_the_user_may_not_write_is_a_usage_error(
+    denied: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def refuse(*_: object) -> int:
         raise OSError(denied, "denied")
 
@@ -139,7 +141,7 @@ def test_a_file_that_the_user_may_not_write_is_wrong_usage(denied: int, monkeypa
 
 
 @pytest.mark.parametrize("value", [{"q1": {"d1": 1}}, None, "r.run"])
-def test_what_is_no_run_or_qrels_cannot_be_written(value: Any, tmp_path: Path) -> None:
+def test_writing_anything_but_a_run_or_qrels_is_an_error(value: Any, tmp_path: Path) -> None:
     for write in (write_run, write_qrels):
         with pytest.raises(UsageError, match=r"to write cannot be a .*from_dict"):
             write(value, tmp_path / "w.run")

@@ -1,4 +1,4 @@
-"""Journals keep every whole block through kills, full disks and damage."""
+"""Journals keep every complete block through kills, full disks and damage."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_a_record_reads_back_as_it_was(shapes: dict[str, tuple[int, int]], kind:
 
 @examples(200)
 @given(st.integers(0, 10**6), st.integers(1, 255))
-def test_a_record_with_any_byte_changed_is_not_believed(at: int, change: int) -> None:
+def test_a_record_with_any_byte_changed_is_rejected(at: int, change: int) -> None:
     data = bytearray(record_bytes(block(2), 0.25))
     data[at % len(data)] ^= change
     assert record_at(memoryview(data), 0) is None
 
 
-def test_a_second_start_goes_on_after_the_last_whole_block(tmp_path: Path) -> None:
+def test_a_second_run_continues_after_the_last_complete_block(tmp_path: Path) -> None:
     first = Making(stop_at=3)
     with DiskBlockCache(tmp_path, silent) as keep, pytest.raises(KeyboardInterrupt):
         keep.blocks("key", 5, first, label="x")
@@ -82,7 +82,7 @@ def test_a_second_start_goes_on_after_the_last_whole_block(tmp_path: Path) -> No
     assert seconds > 0
 
 
-def test_a_journal_cut_at_any_byte_loses_the_cut_block_alone(tmp_path: Path) -> None:
+def test_a_journal_truncated_at_any_byte_loses_only_the_truncated_block(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         keep.blocks("key", 3, block, label="x")
         path = keep.path("key")
@@ -96,16 +96,16 @@ def test_a_journal_cut_at_any_byte_loses_the_cut_block_alone(tmp_path: Path) -> 
             assert all(same(found, block(index)) for index, found in enumerate(blocks))
 
 
-def test_damage_before_the_last_block_is_told_and_what_stands_before_it_is_kept(tmp_path: Path) -> None:
+def test_damage_before_the_last_block_is_reported_and_earlier_blocks_are_kept(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         keep.blocks("key", 3, block, label="x")
         path = keep.path("key")
         content = bytearray(path.read_bytes())
         content[len(record_bytes(block(0), 0)) + 70] ^= 1
         path.write_bytes(content)
-        with pytest.raises(ExternalError, match=r"corrupt .*kept; run again") as told:
+        with pytest.raises(ExternalError, match=r"corrupt .*kept; run again") as caught:
             keep.blocks("key", 3, block, label="x")
-        assert told.value.exit_code == 1
+        assert caught.value.exit_code == 1
         making = Making()
         blocks, _ = keep.blocks("key", 3, making, label="x")
     assert making.made == [1, 2]
@@ -118,7 +118,7 @@ def test_two_processes_never_write_one_journal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fails", ["write", "fsync"])
-def test_a_full_disk_leaves_the_journal_as_it_was(fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_journal_unchanged(fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Journal(tmp_path / "one.journal") as journal:
         journal.append(block(0), 1.0)
         before = journal.path.read_bytes()
@@ -156,7 +156,7 @@ def _break(journal: Journal, fails: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_both_keeps_make_each_block_once_and_clear_their_folders(kept: bool, tmp_path: Path) -> None:
+def test_both_caches_compute_each_block_once_and_clear_their_folders(kept: bool, tmp_path: Path) -> None:
     making = Making()
 
     def make() -> DiskBlockCache | MemoryBlockCache:
@@ -176,17 +176,17 @@ def test_both_keeps_make_each_block_once_and_clear_their_folders(kept: bool, tmp
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_progress_counts_what_the_blocks_hold_and_else_the_blocks(kept: bool, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_counts_the_items_of_blocks_or_else_the_blocks(kept: bool, tmp_path: Path) -> None:
+    calls: list[tuple[int, int]] = []
 
     def hear(label: str, done: int, total: int) -> None:
-        told.append((done, total))
+        calls.append((done, total))
 
     with DiskBlockCache(tmp_path, hear) if kept else MemoryBlockCache(hear) as keep:
         keep.blocks("things", 2, Making(), label="x", items=31)
         keep.blocks("blocks", 2, Making(), label="x")
         keep.blocks("none", 0, Making(), label="x", items=0)
-    assert told[:6] == [(0, 31), (15, 31), (31, 31), (0, 2), (1, 2), (2, 2)]
+    assert calls[:6] == [(0, 31), (15, 31), (31, 31), (0, 2), (1, 2), (2, 2)]
 
 
 def test_a_run_never_removes_the_database_of_another_that_still_runs(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_run_never_removes_the_database_of_another_that_still_runs(tmp_path: P
     assert not (tmp_path / "databases").exists()
 
 
-def test_what_a_killed_run_left_is_found_again_and_then_removed(tmp_path: Path) -> None:
+def test_the_database_of_a_killed_run_is_found_again_and_then_removed(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         folder = Path(keep.folder("key"))
     folder.mkdir(parents=True)
@@ -211,7 +211,7 @@ def test_what_a_killed_run_left_is_found_again_and_then_removed(tmp_path: Path) 
     assert not (tmp_path / "databases").exists()
 
 
-def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken_for_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_file_that_its_owner_removed_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[[int], bool] = files.try_lock
     gone: list[bool] = []
 
@@ -226,7 +226,7 @@ def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken_for_ours(tmp_path:
         assert one.folder("key") != other.folder("key")
 
 
-def test_a_journal_with_more_blocks_than_the_work_has_is_refused_and_emptied(tmp_path: Path) -> None:
+def test_a_journal_with_too_many_blocks_is_rejected_and_emptied(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path, silent) as keep:
         keep.blocks("key", 3, block, label="x")
         with pytest.raises(ExternalError, match=r"corrupt \(3 blocks instead of 2\); it was emptied; run again"):
@@ -237,7 +237,7 @@ def test_a_journal_with_more_blocks_than_the_work_has_is_refused_and_emptied(tmp
     assert len(blocks) == 2
 
 
-def test_a_cache_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_created_names_the_fix(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with (
         DiskBlockCache(tmp_path / "file", silent) as keep,

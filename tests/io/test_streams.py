@@ -1,4 +1,4 @@
-"""Any path as text: compression and encoding by content, pipes, standard input, and what is said when it fails."""
+"""Files as text: compression by content, encodings, pipes, standard input, and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_source_can_be_read_again_from_the_start(pack: type[bytes], tmp_path: 
 
 
 @given(data=st.binary(max_size=300), cut=st.integers(0, 400), codec=st.sampled_from(["gzip", "zstd"]), members=st.integers(1, 3))
-def test_a_cut_stream_gives_all_or_an_error_and_never_silently_less(data: bytes, cut: int, codec: str, members: int) -> None:
+def test_a_truncated_stream_gives_everything_or_an_error(data: bytes, cut: int, codec: str, members: int) -> None:
     pack = gzip.compress if codec == "gzip" else zstandard.ZstdCompressor().compress
     packed, whole = pack(data) * members, data * members
     size = len(packed) // members
@@ -52,7 +52,7 @@ def test_a_cut_stream_gives_all_or_an_error_and_never_silently_less(data: bytes,
         assert out == whole[: len(data) * (min(cut, len(packed)) // size)]
 
 
-def test_a_bomb_is_streamed_in_small_blocks() -> None:
+def test_a_decompression_bomb_is_streamed_in_small_blocks() -> None:
     for codec, packed in (
         ("gzip", gzip.compress(b"\0" * 50_000_000)),
         ("zstd", zstandard.ZstdCompressor().compress(b"\0" * 50_000_000)),
@@ -68,7 +68,7 @@ def test_skippable_zstd_frames_are_skipped(tmp_path: Path) -> None:
     assert read_all_bytes(open_source(tmp_path / "r")) == TEXT
 
 
-def test_a_bomb_of_one_line_is_refused_without_being_unpacked_whole(tmp_path: Path) -> None:
+def test_a_decompression_bomb_of_one_line_is_rejected_early(tmp_path: Path) -> None:
     (tmp_path / "r.gz").write_bytes(gzip.compress(b"x" * 30_000_000))
     read: list[int] = []
     source = open_source(tmp_path / "r.gz", progress=lambda done, total: read.append(done))
@@ -99,14 +99,14 @@ def test_an_encoding_and_compression_go_together(tmp_path: Path) -> None:
         ("utf-16", "a\nb\n".encode("utf-16") + b"c", 3),
     ],
 )
-def test_a_byte_outside_the_encoding_is_refused_with_its_line(encoding: str, data: bytes, line: int, tmp_path: Path) -> None:
+def test_a_byte_outside_the_encoding_is_rejected_with_its_line(encoding: str, data: bytes, line: int, tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(data)
     with pytest.raises(InputError, match=rf"r:{line}: not {encoding}"):
         read_all_bytes(open_source(tmp_path / "r", encoding=encoding))
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "rot13", "base64", "zlib", "unicode_escape", "idna", "a\0b", ""])
-def test_what_is_no_text_encoding_is_refused(encoding: str, tmp_path: Path) -> None:
+def test_an_unknown_encoding_is_rejected(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(TEXT)
     with pytest.raises(UsageError, match="no text encoding is called"):
         open_source(tmp_path / "r", encoding=encoding)
@@ -125,20 +125,20 @@ def test_a_parquet_file_has_no_encoding(pack: type[bytes], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("path", [b"r.run", 3, None, "", ["r.run"]])
-def test_what_is_no_path_is_wrong_usage(path: Any) -> None:
+def test_anything_but_a_path_is_a_usage_error(path: Any) -> None:
     for read in (read_run, read_qrels, read_dataset):
         with pytest.raises(UsageError, match=r"a path cannot be a |the path of a file is empty"):
             read(path)
 
 
 @pytest.mark.parametrize("wrong", [{"format": 3}, {"format": ["csv"]}, {"delimiter": 5}, {"encoding": None}])
-def test_what_is_no_option_is_wrong_usage(wrong: dict[str, Any], tmp_path: Path) -> None:
+def test_an_invalid_option_is_a_usage_error(wrong: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(TEXT)
     with pytest.raises(UsageError):
         read_run(tmp_path / "r", **wrong)
 
 
-def test_standard_input_can_be_read_again_but_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_can_be_read_again_but_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(gzip.compress(TEXT)))
     source = open_source("-")
     assert [read_all_bytes(source), first_bytes(source.open, 2), source.name, source.path] == [TEXT, b"q1", "<stdin>", None]
@@ -175,7 +175,7 @@ def test_a_descriptor_of_the_shell_is_read(tmp_path: Path) -> None:
         os.close(read)
 
 
-def test_progress_hears_of_bytes_as_they_lie_in_the_file(tmp_path: Path) -> None:
+def test_progress_counts_the_bytes_of_the_file(tmp_path: Path) -> None:
     packed = gzip.compress(os.urandom(200_000))
     (tmp_path / "r.gz").write_bytes(packed)
     heard: list[tuple[int, int | None]] = []
@@ -184,7 +184,7 @@ def test_progress_hears_of_bytes_as_they_lie_in_the_file(tmp_path: Path) -> None
     assert [done for done, _ in heard[-3:]] == sorted(done for done, _ in heard[-3:])
 
 
-def test_a_disk_that_fails_is_the_worlds_fault(tmp_path: Path) -> None:
+def test_a_failing_disk_is_an_external_error(tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(TEXT)
     stream = FileStream(str(tmp_path / "r"))
     os.close(stream._file.fileno())
@@ -194,7 +194,7 @@ def test_a_disk_that_fails_is_the_worlds_fault(tmp_path: Path) -> None:
         stream.close()
 
 
-def test_a_stream_of_blocks_is_served_in_any_portions() -> None:
+def test_a_stream_of_blocks_is_read_in_any_sizes() -> None:
     stream = BlockStream(iter([b"abc", b"", b"defgh"]))
     out, buffer = b"", bytearray(2)
     while count := stream.readinto(memoryview(buffer)):

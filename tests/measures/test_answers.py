@@ -1,4 +1,4 @@
-"""The measures of answers: laws over all of them, tables of worked examples, and SQuAD's rule written a second time."""
+"""Measures of answers: laws, worked examples, and a second implementation of SQuAD's."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CASES = st.builds(
 )
 
 
-def test_every_measure_of_answers_is_among_those_that_the_laws_run_over() -> None:
+def test_the_laws_cover_every_measure_of_answers() -> None:
     assert {parse_measure(name).name for name in EVERY} == set(ANSWER_MEASURES)
 
 
@@ -82,7 +82,7 @@ def test_an_answer_that_is_the_reference_has_1(name: str, word: str) -> None:
 
 @pytest.mark.parametrize("name", ["EM", "F1(tokens='bag')", "F1(tokens='set')", "ROUGE-L"])
 @given(one=WORDS, other=WORDS)
-def test_answer_and_reference_may_change_places(name: str, one: str, other: str) -> None:
+def test_answer_and_reference_can_be_swapped(name: str, one: str, other: str) -> None:
     assert said(name, one, other) == said(name, other, one)
 
 
@@ -93,7 +93,7 @@ def test_case_does_not_count(name: str, one: str, other: str) -> None:
 
 
 @given(one=WORDS, other=WORDS)
-def test_what_is_equal_is_contained_and_has_a_bag_of_1(one: str, other: str) -> None:
+def test_equal_texts_are_contained_and_have_an_f1_of_1(one: str, other: str) -> None:
     assert said("EM", one, other) <= said("Contains", one, other)
     assert said("EM", one, other) <= said("F1(tokens='bag')", one, other)
 
@@ -115,7 +115,7 @@ def squad_f1(answer: str, gold: str) -> float:
 
 
 @given(one=WORDS, other=WORDS)
-def test_bag_f1_and_em_are_squads(one: str, other: str) -> None:
+def test_bag_f1_and_em_equal_those_of_squad(one: str, other: str) -> None:
     assume(bool(one.strip()) == bool(other.strip()))
     assert said("F1(tokens='bag')", one, other) == pytest.approx(squad_f1(one, other), abs=1e-12)
     assert said("EM", one, other) == float(squad_tokens(one) == squad_tokens(other))
@@ -155,7 +155,7 @@ def test_worked_examples(name: str, answer: str, reference: str, expected: float
     assert said(name, answer, reference) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_example_of_seed_003_is_923_to_three_digits() -> None:
+def test_a_known_example_of_set_f1_is_0_923() -> None:
     measure = rankproof.measures.F1(tokens="set")
     assert isinstance(measure, AnswerMeasure)
     assert (
@@ -165,7 +165,7 @@ def test_the_example_of_seed_003_is_923_to_three_digits() -> None:
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
-def test_the_longest_common_subsequence_is_that_of_the_table(one: list[str], other: list[str]) -> None:
+def test_the_longest_common_subsequence_equals_that_of_dynamic_programming(one: list[str], other: list[str]) -> None:
     table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for i, left in enumerate(one):
         for j, right in enumerate(other):
@@ -173,7 +173,7 @@ def test_the_longest_common_subsequence_is_that_of_the_table(one: list[str], oth
     assert lcs_length(one, other) == table[-1][-1]
 
 
-def test_a_very_long_answer_is_no_trouble() -> None:
+def test_a_very_long_answer_is_fast() -> None:
     assert ROUGE_L.answer_values([AnswerCase("word " * 20_000, ("word",))])[0] == pytest.approx(2 / 20_001)
 
 
@@ -186,14 +186,14 @@ CITED = [
 
 
 @pytest.mark.parametrize(("cited", "relevant", "precision", "recall"), CITED)
-def test_citations_are_held_against_what_is_relevant(
+def test_citations_are_compared_with_relevant_documents(
     cited: tuple[str, ...], relevant: tuple[str, ...], precision: float, recall: float
 ) -> None:
     case = AnswerCase("text", ("text",), cited, frozenset(relevant))
     assert (value("CiteP", case), value("CiteR", case)) == (precision, recall)
 
 
-def test_citations_of_a_question_without_anything_relevant_are_left_out() -> None:
+def test_citations_of_a_question_without_relevant_documents_are_left_out() -> None:
     for relevant in (None, frozenset[str]()):
         assert value("CiteP", AnswerCase("text", ("text",), ("a",), relevant, missing=True)) is None
 
@@ -227,7 +227,7 @@ def test_names_are_printed_in_full_and_parsed_back(text: str, full: str) -> None
         ("CiteQ", "did you mean Cite"),
     ],
 )
-def test_what_is_no_measure_of_answers_is_refused(text: str, why: str) -> None:
+def test_anything_but_a_measure_of_answers_is_rejected(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         parse_measures(text)
 
@@ -256,7 +256,7 @@ def test_without_an_encoder_there_is_no_similarity() -> None:
         ("東京タワー", "それは「東京・タワー」です"),
     ],
 )
-def test_scripts_without_blanks_are_compared_by_their_characters(reference: str, answer: str) -> None:
+def test_scripts_without_spaces_are_compared_by_characters(reference: str, answer: str) -> None:
     assert said("Contains", answer, reference) == 1.0
     assert all(0 < said(name, answer, reference) < 1 for name in ("F1(tokens='bag')", "F1(tokens='set')", "ROUGE-L"))
 
@@ -270,7 +270,7 @@ def test_the_characters_of_an_answer_count_as_its_words() -> None:
 
 
 @pytest.mark.parametrize("name", TEXT)
-def test_it_does_not_matter_how_an_accent_is_stored(name: str) -> None:
+def test_composed_and_decomposed_accents_are_equal(name: str) -> None:
     composed, apart = unicodedata.normalize("NFC", "Orléans Élysée"), unicodedata.normalize("NFD", "Orléans Élysée")
     assert composed != apart
     assert said(name, composed, apart) == said(name, apart, composed) == 1.0

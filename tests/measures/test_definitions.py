@@ -1,4 +1,4 @@
-"""Measures as values, and the corners of their definitions that no law names."""
+"""Measures as values, and corner cases of their definitions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_measure_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize("cutoff", [0, -1, 2.5, float("nan"), float("inf"), True, "5", 2**63])
-def test_a_cutoff_is_a_whole_number_from_1_on(cutoff: float) -> None:
+def test_a_cutoff_is_a_whole_number_of_at_least_1(cutoff: float) -> None:
     with pytest.raises(UsageError):
         P @ cutoff
 
@@ -63,13 +63,13 @@ def test_a_measure_that_needs_a_cutoff_says_so_when_it_is_used() -> None:
             measure.values(hits)
 
 
-def test_a_rel_that_was_named_is_not_overruled() -> None:
+def test_a_rel_that_is_set_is_not_overridden() -> None:
     assert (P(rel=1) @ 5).with_rel(2) == P(rel=1) @ 5
     assert parse_measure("P(rel=1)@5").with_rel(2) == P(rel=1) @ 5
     assert (P @ 5).with_rel(2) == P(rel=2) @ 5
 
 
-def test_a_rel_of_1_that_was_named_is_another_measure_than_none_and_says_so() -> None:
+def test_a_rel_of_1_that_is_set_is_part_of_the_name() -> None:
     assert P(rel=1) @ 5 != P @ 5
     assert [str(measure) for measure in parse_measures(["P@5", "P(rel=1)@5"])] == ["P@5", "P(rel=1)@5"]
     assert str((P @ 5).with_rel(1)) == "P@5"
@@ -102,24 +102,24 @@ def test_the_weight_of_recall_in_set_f_is_not_squared() -> None:
     assert value("set_F.2", grades, docs) == value(str(SetF(beta=2)), grades, docs)
 
 
-def test_gains_by_hand_put_the_best_gain_first_in_the_ideal() -> None:
+def test_given_gains_order_the_ideal_ranking() -> None:
     grades = {"a": 1, "b": 2, "c": 4}
     assert value("nDCG(gain={1:3,2:9,4:4.5})", grades, ["b", "c", "a"]) == pytest.approx(1.0)
     assert value("nDCG(gain={1:3,2:9,4:4.5})", grades, ["c", "b", "a"]) < 1.0
 
 
-def test_a_grade_without_a_gain_by_hand_is_worth_itself() -> None:
+def test_a_grade_without_a_given_gain_is_its_own_gain() -> None:
     assert value("DCG(gain={1:3})@1", {"a": 2}, ["a"]) == 2.0
 
 
 @pytest.mark.parametrize("gain", [-1, float("nan"), float("inf"), 1.1e15, 10**400, Fraction(10**400), "1", None, True])
-def test_a_gain_is_a_number_from_0_to_what_can_be_summed(gain: Any) -> None:
+def test_a_gain_is_a_number_from_0_to_the_limit(gain: Any) -> None:
     with pytest.raises(UsageError, match="gain"):
         nDCG(gain={1: gain})
 
 
 @pytest.mark.parametrize("gain", [(1, 2), ((1,),), {}, {None: 1}, {1.5: 1}, {10**400: 1}, [1]])
-def test_gains_that_are_no_pairs_are_refused(gain: Any) -> None:
+def test_gains_that_are_not_pairs_are_rejected(gain: Any) -> None:
     with pytest.raises(UsageError):
         nDCG(gain=gain)
 
@@ -131,7 +131,7 @@ def test_the_largest_gains_are_summed_and_the_least_is_printed_as_0() -> None:
     assert str(nDCG(gain={1: -0.0})) == "nDCG(gain={1:0})"
 
 
-def test_the_ideal_is_made_of_all_judged_documents() -> None:
+def test_the_ideal_ranking_has_all_judged_documents() -> None:
     assert value("nDCG@1", {"a": 1, "b": 3}, ["a"]) == pytest.approx(1 / 3)
 
 
@@ -178,13 +178,13 @@ def test_err_takes_the_largest_grade_of_all_queries() -> None:
     assert ERR.values(hits).tolist() == [0.25, 0.375]
 
 
-def test_err_stops_a_reader_who_was_satisfied() -> None:
+def test_err_stops_at_a_satisfied_user() -> None:
     first, second = 3 / 4, 1 / 4
     assert value("ERR", {"a": 2, "b": 1}, ["a", "x", "b"]) == pytest.approx(first + (1 - first) * second / 3)
     assert value("ERR@2", {"a": 2, "b": 1}, ["a", "x", "b"]) == pytest.approx(first)
 
 
-def test_err_of_queries_of_many_lengths_is_each_querys_own() -> None:
+def test_err_of_a_query_does_not_depend_on_the_others() -> None:
     grades = {f"q{length}": {f"d{rank}": rank % 3 for rank in range(length)} for length in (5, 1, 9, 3)}
     run = {query: ranked(list(docs)) for query, docs in grades.items()}
     together = ERR.values(aligned(grades, run)).tolist()
@@ -203,7 +203,7 @@ def test_a_sum_counts_and_a_mean_of_nothing_is_0() -> None:
     assert RR.summarise(np.array([])) == 0.0
 
 
-def test_what_was_computed_for_a_collection_dies_with_it() -> None:
+def test_cached_values_are_freed_with_their_hits() -> None:
     hits = aligned({"q": {"a": 1, "n": 0}}, {"q": ranked(["n", "a"])})
     for name in ("nDCG", "AP", "bpref", "infAP", "RBP", "DCG", "Judged"):
         parse_measure(name).values(hits)
@@ -213,7 +213,7 @@ def test_what_was_computed_for_a_collection_dies_with_it() -> None:
     assert [one() for one in watched] == [None, None]
 
 
-def test_every_measure_explains_itself() -> None:
+def test_every_measure_has_a_title_a_definition_and_a_source() -> None:
     for name, measure in MEASURES.items():
         assert measure.name == name
         assert measure.title

@@ -1,4 +1,4 @@
-"""Names of measures: our notation, other tools' spellings, and what is refused."""
+"""The notation of measures, the spellings of other tools, and wrong names."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("text", SPELLINGS)
-def test_a_spelling_is_printed_as_ours(text: str) -> None:
+def test_a_spelling_is_printed_in_the_canonical_notation(text: str) -> None:
     assert str(parse_measure(text)) == SPELLINGS[text]
 
 
@@ -108,7 +108,7 @@ def test_several_texts_and_measures_may_be_mixed() -> None:
     assert parse_measures(["P@5", nDCG @ 10, "ndcg@10,RR"]) == [parse_measure("P@5"), nDCG @ 10, parse_measure("RR")]
 
 
-def test_the_nicknames_of_trec_eval_give_what_is_ours_and_say_what_is_not() -> None:
+def test_nicknames_of_trec_eval_give_the_supported_measures_and_list_the_others() -> None:
     official, everything = parse_measures("official"), parse_measures("all_trec")
     assert len(official) == 4 + 5 + 11 + 9
     assert official == everything[: len(official)]
@@ -175,7 +175,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=ascii)
-def test_a_faulty_name_is_refused_with_what_to_do(text: str) -> None:
+def test_a_wrong_name_is_rejected_with_a_fix(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measure(text)
     assert str(caught.value) == REFUSED[text]
@@ -184,14 +184,14 @@ def test_a_faulty_name_is_refused_with_what_to_do(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["x" * 100_000, "(" * 5000, "P@" + "9" * 5000, "nDCG(gain=" + "-" * 400 + "1)", "nDCG(gain={" + "1:2," * 90]
 )
-def test_a_very_long_name_is_refused_briefly(text: str) -> None:
+def test_the_error_for_a_very_long_name_is_short(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measure(text)
     assert len(str(caught.value)) < 250
 
 
 @pytest.mark.parametrize("value", [None, 5, b"P@5", [None]])
-def test_what_is_no_text_is_refused(value: Any) -> None:
+def test_anything_but_text_and_measures_is_rejected(value: Any) -> None:
     with pytest.raises(UsageError, match="is not a measure"):
         parse_measures(value)
 

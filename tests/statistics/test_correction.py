@@ -29,7 +29,7 @@ def test_a_family_worked_by_hand(name: Correction) -> None:
 
 
 @given(PS)
-def test_benjamini_hochberg_is_scipys(p: list[float]) -> None:
+def test_benjamini_hochberg_equals_that_of_scipy(p: list[float]) -> None:
     np.testing.assert_allclose(CORRECTIONS["bh"](np.array(p)), stats.false_discovery_control(p), rtol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_one_test_alone_is_not_corrected(p: float) -> None:
     assert all(correct(np.array([p])).tolist() == [p] for correct in CORRECTIONS.values())
 
 
-def test_two_tests_of_each_thing_are_raised_for_how_many_hypotheses_can_be_true() -> None:
+def test_two_tests_of_each_comparison_are_corrected_for_the_number_of_possibly_true_hypotheses() -> None:
     p, other = np.array([0.01, 0.02, 0.6]), np.array([0.03, 0.9, 0.04])
     # Sorted: .01 .02 .03 .04 .6 .9; three things are open until both tests of the first one have succeeded, at .03.
     differ, equal = holm_of_two(p, other)
@@ -64,7 +64,7 @@ def test_two_tests_of_each_thing_are_raised_for_how_many_hypotheses_can_be_true(
     assert equal.tolist() == pytest.approx([0.09, 1.0, 0.09])
 
 
-def test_benjamini_hochberg_needs_less_of_a_test_where_others_succeed() -> None:
+def test_benjamini_hochberg_needs_a_larger_p_where_others_are_significant() -> None:
     assert level_of(0.05, 10, "bh") == pytest.approx(0.005)
     assert level_of(0.05, 10, "bh", 4) == pytest.approx(0.025)
     assert level_of(0.05, 10, "bh", 10) == 0.05

@@ -15,19 +15,19 @@ NUMBERS = [*np.linspace(-9, 9, 73).tolist(), 1e-3, math.sqrt(12), math.sqrt(3), 
 
 
 @pytest.mark.parametrize("freedom", FREEDOMS)
-def test_student_is_scipys_to_the_twelfth_digit(freedom: int) -> None:
+def test_student_equals_scipy_to_the_twelfth_digit(freedom: int) -> None:
     for t in NUMBERS:
         want = 2 * stats.t.sf(abs(t), freedom)
         assert student_two_sided(t, freedom) == pytest.approx(want, abs=1e-13, rel=0 if want > 1e-3 else 5e-11)
         assert student_above(t, freedom) == pytest.approx(stats.t.sf(t, freedom), abs=1e-13)
 
 
-def test_student_of_one_degree_is_cauchys() -> None:
+def test_student_of_one_degree_is_the_cauchy_distribution() -> None:
     for t in (1e-9, 0.5, 1.0, 7.0, 1e6):
         assert student_two_sided(t, 1) == pytest.approx(1 - 2 * math.atan(t) / math.pi, abs=1e-15)
 
 
-def test_student_far_out_is_0_and_at_0_is_1() -> None:
+def test_p_of_student_is_1_at_0_and_0_at_infinity() -> None:
     assert student_two_sided(1e200, 10) == 0.0
     assert student_two_sided(math.inf, 10) == 0.0
     assert student_two_sided(0.0, 10) == 1.0
@@ -40,7 +40,7 @@ def test_a_larger_t_is_never_more_likely() -> None:
         assert found == sorted(found, reverse=True)
 
 
-def test_the_normal_distribution_is_scipys() -> None:
+def test_the_normal_distribution_equals_that_of_scipy() -> None:
     for z in np.linspace(-8, 8, 65).tolist():
         assert normal_below(z) == pytest.approx(stats.norm.cdf(z), rel=1e-13)
     for share in (1e-9, 0.001, 0.025, 0.5, 0.8, 0.975, 1 - 1e-9):
@@ -48,6 +48,6 @@ def test_the_normal_distribution_is_scipys() -> None:
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4, 9, 18, 100])
-def test_quantiles_of_student_are_scipys(freedom: int) -> None:
+def test_quantiles_of_student_equal_those_of_scipy(freedom: int) -> None:
     for share in (0.6, 0.9, 0.975, 0.9995):
         assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=1e-11)

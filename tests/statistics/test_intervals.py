@@ -35,7 +35,7 @@ def found(values: FloatArray, **how: Any) -> Interval:
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", [SMALL_SAMPLE, 60, 300])
-def test_intervals_are_scipys_but_for_chance(method: BootstrapMethod, shape: str, n: int) -> None:
+def test_intervals_equal_those_of_scipy_up_to_sampling_error(method: BootstrapMethod, shape: str, n: int) -> None:
     apart = SHAPES[shape](np.random.default_rng(n), n)
     theirs = stats.bootstrap(
         (apart,), np.mean, method="BCa" if method == "bca" else "percentile", n_resamples=20_000, rng=np.random.default_rng(1)
@@ -44,7 +44,7 @@ def test_intervals_are_scipys_but_for_chance(method: BootstrapMethod, shape: str
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.06 * float(apart.std()) / np.sqrt(n) * 4)
 
 
-def test_on_the_same_resamples_bca_is_scipys_to_the_ninth_digit() -> None:
+def test_bca_equals_scipy_to_the_ninth_digit_on_the_same_resamples() -> None:
     apart = SHAPES["skewed"](np.random.default_rng(3), 40)
     means = resampled_means(apart[:, None], 5_000, 0)[:, 0]
     centre = apart.mean()
@@ -69,28 +69,28 @@ def test_columns_share_their_resamples() -> None:
     np.testing.assert_allclose(means[:, 1] - means[:, 0], 1.0, atol=1e-12)
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_determines_the_resamples() -> None:
     apart = np.random.default_rng(1).normal(size=50)
     assert mean_interval(apart, seed=1, resamples=500) == mean_interval(apart, seed=1, resamples=500)
     assert mean_interval(apart, seed=1, resamples=500) != mean_interval(apart, seed=2, resamples=500)
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
-def test_swapping_the_systems_turns_the_interval_round(method: BootstrapMethod) -> None:
+def test_swapping_the_systems_negates_the_interval(method: BootstrapMethod) -> None:
     apart = SHAPES["skewed"](np.random.default_rng(3), 50)
     low, high = found(apart, method=method, resamples=2_000)
     back = found(-apart, method=method, resamples=2_000)
     assert back == pytest.approx((-high, -low), abs=1e-9)
 
 
-def test_more_certainty_takes_a_wider_interval() -> None:
+def test_a_higher_confidence_level_widens_the_interval() -> None:
     apart = np.random.default_rng(1).normal(size=50)
     narrow, wide = found(apart, level=0.9), found(apart, level=0.99)
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 50])
-def test_values_without_a_spread_have_no_interval(n: int) -> None:
+def test_values_without_variance_have_no_interval(n: int) -> None:
     assert mean_interval(np.full(n, 0.25), resamples=100) is None
 
 
@@ -103,13 +103,13 @@ def test_few_queries_have_the_interval_of_students_t(method: BootstrapMethod, n:
         assert found(values, method=method, level=level, resamples=100) == pytest.approx(theirs, rel=1e-9)
 
 
-def test_an_interval_of_few_queries_ends_where_means_end() -> None:
+def test_an_interval_of_few_queries_is_cut_to_the_range() -> None:
     values = np.array([0.1, 0.9])
     means = resampled_means(values[:, None], 100, 0)[:, 0]
     assert interval_of(values, means, "bca", within=(0.0, 1.0)) == (0.0, 1.0)
 
 
-def test_an_interval_of_five_normal_values_holds_the_truth_as_often_as_it_says() -> None:
+def test_an_interval_of_five_normal_values_has_its_coverage() -> None:
     random = np.random.default_rng(11)
     intervals = [found(random.normal(0, 1, 5), resamples=100) for _ in range(1_000)]
     assert 0.93 <= sum(low <= 0 <= high for low, high in intervals) / 1_000 <= 0.97

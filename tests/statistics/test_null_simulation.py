@@ -1,4 +1,4 @@
-"""A small part of `python -m benchmarks.error_rates`: what happens where the truth is known."""
+"""A small part of `python -m benchmarks.error_rates`: error rates where the truth is known."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_in_a_world_whose_truth_is_known(name: str) -> None:
+def test_error_rates_where_the_truth_is_known(name: str) -> None:
     check = CHECKS[name]
     assert check.least <= check.rate(1_000, seed=1) <= check.most
 
 
 @pytest.mark.parametrize("world", [NULLS[0], LIFTED], ids=lambda world: world.name)
-def test_a_family_under_holm_seldom_holds_a_false_verdict(world: object) -> None:
+def test_holm_controls_the_family_wise_error_rate(world: object) -> None:
     check = Check("holm", "family", 40, errs(world, 40), 0.0, 0.09)  # type: ignore[arg-type]
     assert check.rate(200, seed=1) <= check.most
 
 
-def test_an_uncorrected_family_errs_more_often_than_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_correction_the_family_wise_error_rate_exceeds_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     from rankproof._statistics import correction
 
     monkeypatch.setitem(correction.CORRECTIONS, "holm", correction.CORRECTIONS["none"])

@@ -26,7 +26,7 @@ def two(pairs: list[tuple[float, float]]) -> tuple[FloatArray, FloatArray]:
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 225, 6980])
-def test_the_t_test_is_scipys_to_the_twelfth_digit(n: int) -> None:
+def test_the_t_test_equals_scipy_to_the_twelfth_digit(n: int) -> None:
     random = np.random.default_rng(n)
     for shift in (0.0, 0.01, 0.1, 0.3):
         one, other = random.random(n) + shift, random.random(n)
@@ -63,19 +63,19 @@ def test_the_order_of_differences_changes_no_bit(pairs: list[tuple[float, float]
     assert paired_statistics(differences(*two(shuffled))) == paired_statistics(differences(*two(pairs)))
 
 
-def test_rounding_is_a_tie_and_no_difference() -> None:
+def test_a_rounding_error_is_a_tie() -> None:
     one, other = np.array([0.1 + 0.2, 0.5, 1.0]), np.array([0.3, 0.5, 1.0])
     seen = paired_statistics(differences(one, other))
     assert (seen.mean, seen.ties, t_test_p(seen), seen.effect) == (0.0, 3, 1.0, 0.0)
 
 
-def test_one_difference_on_every_query_has_no_spread() -> None:
+def test_equal_differences_have_no_variance() -> None:
     seen = paired_statistics(np.full(7, 0.1))
     assert (seen.mean, seen.deviation, seen.effect, t_test_p(seen)) == (0.1, 0.0, None, None)
     assert equivalence_p(seen, 0.2) == equivalence_p(seen, 0.05) == 1.0
 
 
-def test_differences_that_are_one_number_but_for_rounding_have_no_spread() -> None:
+def test_differences_that_are_equal_up_to_rounding_have_no_variance() -> None:
     base = np.random.default_rng(0).random(30)
     there, back = paired_statistics(differences(base + 0.1, base)), paired_statistics(differences(base, base + 0.1))
     assert there.deviation == 0

@@ -1,4 +1,4 @@
-"""The sign-flip randomisation test: laws, scipy as oracle, and one result from C and numpy."""
+"""The sign-flip permutation test: laws, comparison with scipy, and the same bits from C and numpy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_textbook_example_gives_its_p() -> None:
 
 
 @pytest.mark.parametrize("n", [15, 40, 225])
-def test_many_queries_are_within_three_standard_errors_of_scipys(n: int) -> None:
+def test_p_of_many_queries_is_within_three_standard_errors_of_scipy(n: int) -> None:
     random = np.random.default_rng(n)
     for shift in (0.0, 0.05, 0.1):
         values = random.random((n, 2)) + np.array([shift, 0])
@@ -96,7 +96,7 @@ def test_other_systems_change_no_p_of_a_pair(rows: list[list[float]]) -> None:
     assert whole_table[1, 2] == pair[0, 1]
 
 
-def test_flips_that_equal_the_one_seen_but_for_rounding_are_hits() -> None:
+def test_flips_that_equal_the_observed_sum_up_to_rounding_are_hits() -> None:
     # Every flip of thirds and tenths that sums to what was seen ties in arithmetic, and not in floating point.
     apart = np.array([0.1, 0.2, -0.3, 1 / 3, 1 / 6, -0.5, 0.7, 0.1, 0.2, 0.4])
     tenths = np.array([6, 12, -18, 20, 10, -30, 42, 6, 12, 24])
@@ -105,7 +105,7 @@ def test_flips_that_equal_the_one_seen_but_for_rounding_are_hits() -> None:
     assert randomisation_p(np.stack([apart, np.zeros(10)], 1), 1, 0)[0, 1] == want
 
 
-def test_the_seed_decides_and_another_seed_differs_by_chance_alone() -> None:
+def test_the_seed_determines_p_and_another_seed_gives_a_similar_one() -> None:
     values = np.random.default_rng(2).random((60, 2))
     first, again, other = (float(randomisation_p(values, 5_000, seed)[0, 1]) for seed in (1, 1, 2))
     assert first == again
@@ -124,7 +124,7 @@ def test_c_and_numpy_give_the_same_bits(native: Any, n: int, columns: int) -> No
     assert (randomisation_p(values, 700, 4, "native") == randomisation_p(values, 700, 4, "numpy")).all()
 
 
-def test_flips_are_the_same_however_they_are_cut() -> None:
+def test_flips_do_not_depend_on_the_block_size() -> None:
     numbers = to_exact_sum(np.random.default_rng(0).random((100, 3))).numbers
     together = signed_sums(numbers, 5, 0, 90, "numpy")
     parts = [signed_sums(numbers, 5, first, 30, "numpy") for first in (0, 30, 60)]
@@ -142,26 +142,24 @@ def test_flips_are_the_same_however_they_are_cut() -> None:
         (10, 2**40, 0, 1, "columns"),
     ],
 )
-def test_c_refuses_what_it_would_read_or_write_out_of_bounds(
-    native: Any, size: int, columns: int, first: int, count: int, words: str
-) -> None:
+def test_c_rejects_arguments_out_of_bounds(native: Any, size: int, columns: int, first: int, count: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         native.sums(np.zeros(size, np.int64), columns, 0, first, count)
 
 
-def test_no_rows_and_no_flips_are_nothing(native: Any) -> None:
+def test_no_rows_or_no_flips_give_no_sums(native: Any) -> None:
     assert native.sums(np.zeros(0, np.int64), 2, 0, 0, 1) == bytes(16)
     assert native.sums(np.zeros(4, np.int64), 2, 0, 0, 0) == b""
 
 
-def test_the_words_are_splitmix64s() -> None:
+def test_the_words_are_those_of_splitmix64() -> None:
     # The first words of seed 1234567, as the authors' own program gives them.
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
     assert random_words(1234567, 0, 5).tolist() == known
     assert random_words(1234567, 3, 2).tolist() == known[3:]
 
 
-def test_uses_and_seeds_have_streams_of_their_own() -> None:
+def test_each_use_and_seed_has_its_own_stream() -> None:
     keys = {stream_key(seed, use) for seed in range(100) for use in ("flips", "resamples")}
     assert len(keys) == 200
     assert GOLDEN % 2 == 1
