@@ -1,6 +1,6 @@
 """Packages and MB of an installation: `python -m tools.release.size [WHAT …]`, as in `.` (default), '.[retrieval]' or a wheel.
 
-Each is installed into a fresh environment; pip and setuptools are not counted.
+Each is installed into a fresh environment; pip and setuptools are not counted. Exit code 1 if the core exceeds its limit.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ class Size(NamedTuple):
     megabytes: float
 
 
+CORE, LIMIT = ".", Size(10, 110.0)
+
+
 def installed_size(what: str) -> Size:
     """The size of a fresh environment after `pip install what`."""
     with tempfile.TemporaryDirectory() as folder:
@@ -41,12 +44,17 @@ def _megabytes(site: Path) -> float:
     return sum(file.stat().st_blocks * 512 for file in files) / 2**20
 
 
-def main() -> None:
-    """A line for each."""
-    for what in sys.argv[1:] or ["."]:
+def main() -> int:
+    """Prints a line for each; exit code 1 if the core is larger than its limit."""
+    light = True
+    for what in sys.argv[1:] or [CORE]:
         size = installed_size(what)
         print(f"{size.packages:4} packages {size.megabytes:7.1f} MB  {what}", flush=True)
+        light = light and (what != CORE or (size.packages <= LIMIT.packages and size.megabytes <= LIMIT.megabytes))
+    if not light:
+        print(f"the core may have {LIMIT.packages} packages and {LIMIT.megabytes:.0f} MB; move what is heavy to an extra")
+    return 0 if light else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
