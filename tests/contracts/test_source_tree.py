@@ -16,8 +16,9 @@ MEDIAN_LINES = (110, 200)
 LARGEST_FILE = 400
 TOGETHER = 400
 """A module that only one sibling uses belongs in that sibling, unless the two exceed so many lines."""
+FOLDERS_OF_PARTS = ("rankproof._analysis.doctor.checks", "rankproof._cli.commands")
+"""One file is one part, or the parts of one subject."""
 PARTS = {
-    "rankproof._analysis.doctor.checks.rankings": "checks of one subject; the folder is the registry",
     "rankproof._plots.curves": "one kind of chart; charts.py is the registry",
     "rankproof._plots.differences": "one kind of chart; charts.py is the registry",
     "rankproof._plots.segments": "one kind of chart; charts.py is the registry",
@@ -31,6 +32,7 @@ SUBJECTS = {
     "rankproof._results.answer_files": "the files of answers, which most results folders lack",
     "rankproof._server.auth": "all that decides who may do what",
     "rankproof._tokenizer_lab.train": "training of one encoder, which needs PyTorch",
+    "rankproof.models._trained.torch_net": "imports PyTorch",
     "rankproof._tokenizer_lab.typos": "the model of typing errors",
 }
 ALONE = PARTS | SUBJECTS
@@ -101,7 +103,12 @@ def for_one_sibling() -> dict[str, str]:
     found = {}
     for name, path in code_modules().items():
         using = users()[name] - {name}
-        if len(using) == 1 and folder_of(*using) == folder_of(name) and name not in ALONE:
+        if (
+            len(using) == 1
+            and folder_of(*using) == folder_of(name)
+            and name not in ALONE
+            and folder_of(name) not in FOLDERS_OF_PARTS
+        ):
             (user,) = using
             if lines_of(path) + lines_of(modules()[user]) <= TOGETHER:
                 found[name] = user

@@ -121,7 +121,7 @@ static void expect_same_result(const Result *left, const Result *right) {
     EXPECT(left->rows == right->rows && left->tied == right->tied && left->contradictions == right->contradictions);
     EXPECT(left->backwards == right->backwards && left->forwards == right->forwards && left->forms == right->forms);
     EXPECT(left->dropped == right->dropped && left->unjudged == right->unjudged);
-    expect_same_names(&left->strangers, &right->strangers);
+    expect_same_names(&left->unjudged_names, &right->unjudged_names);
     expect_same_names(&left->tags, &right->tags);
 }
 
@@ -138,7 +138,7 @@ static void expect_ranks_fit(const Result *result) {
 
 static void expect_same(const Reading_ *left, const Reading_ *right) {
     EXPECT(left->outcome == right->outcome);
-    if (left->outcome == REFUSED) expect_same_fault(&left->lines.fault, &right->lines.fault);
+    if (left->outcome == REJECTED) expect_same_fault(&left->lines.fault, &right->lines.fault);
     if (left->outcome == DONE) expect_same_result(&left->result, &right->result);
 }
 

@@ -32,9 +32,9 @@ for archive in "$dist"/*.whl "$dist"/*.tar.gz; do
   step "rankproof models get wordllama" "$kind/bin/rankproof" models get wordllama
   step "rankproof run" "$kind/bin/rankproof" run -o "results-$kind"
 done
-step "an environment with pipx and mypy" "$python" -m venv tools
-step "pip install pipx mypy" tools/bin/pip install --quiet pipx mypy
-step "mypy --strict on a user's script" tools/bin/mypy --strict --python-executable whl/bin/python --cache-dir "$place/types" "$script"
+step "an environment with pipx and mypy" "$python" -m venv with-pipx
+step "pip install pipx mypy" with-pipx/bin/pip install --quiet pipx mypy
+step "mypy --strict on a user's script" with-pipx/bin/mypy --strict --python-executable whl/bin/python --cache-dir "$place/types" "$script"
 export PIPX_HOME=$place/pipx PIPX_BIN_DIR=$place/bin PIPX_MAN_DIR=$place/man
-step "pipx install the wheel" tools/bin/pipx install --python "$(command -v "$python")" "$dist"/*.whl
+step "pipx install the wheel" with-pipx/bin/pipx install --python "$(command -v "$python")" "$dist"/*.whl
 step "rankproof eval, installed by pipx" bin/rankproof eval qrels.txt mine.run
