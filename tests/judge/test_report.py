@@ -208,3 +208,24 @@ def test_pairs_are_read_from_two_columns_and_from_trec_files(text: bytes) -> Non
 def test_an_invalid_pair_is_refused(text: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         read_pairs(source_of(text))
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"schema": 1}, "format version 1, this version of rankproof reads 2; judge again and write to another file"),
+        ({"format": "other"}, "not a report of a judge"),
+        (
+            {"runs": [{"started": "", "finished": "", "spent": {"calls": "one"}}]},
+            r"runs\[0\]\.spent\.calls is not a number",
+        ),
+        ({"judgements": [{"query": "q", "doc": "a", "grade": "3"}]}, r"judgements\[0\]\.grade is not a whole number"),
+        ({"judgements": [{"query": "q", "doc": "a", "grade": 3}]}, r"judgements\[0\]\.reason is missing"),
+    ],
+)
+def test_a_wrong_field_of_a_report_is_refused_with_its_path(changes: dict[str, object], what: str, tmp_path: Path) -> None:
+    run_judge(tmp_path / "out", PAIRS)
+    report = json.loads((tmp_path / "out.json").read_text())
+    (tmp_path / "out.json").write_text(json.dumps({**report, **changes}))
+    with pytest.raises(InputError, match=rf"out\.json: .*{what}"):
+        run_judge(tmp_path / "out", PAIRS)
