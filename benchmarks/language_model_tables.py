@@ -22,7 +22,7 @@ from rankproof.models._chat.base import ChatReply
 from rankproof.stages import Pointwise
 
 MEASURES = ("nDCG@10", "RR@10", "Success@1")
-ASKED = {"calls": "asks", "tokens_in": "tokens in", "tokens_out": "tokens out", "unreadable": "of no use", "given_up": "given up"}
+ASKED = {"calls": "calls", "tokens_in": "tokens in", "tokens_out": "tokens out", "unreadable": "invalid", "given_up": "given up"}
 STATES = ("answered", "abstained", "failed")
 GRADES = (0, 1, 2, 3)
 
@@ -44,7 +44,7 @@ def reranked(all_results: Sequence[ExperimentResult]) -> None:
         means, seconds = results.result.means[system_run.name], system_run.time_of("total")["p50"] / 1000
         asked = [f"{system_run.total(name):,}" for name in ASKED]
         rows.append([system_run.name, *(means[name] for name in MEASURES), f"{seconds:.2f}", *asked])
-    shown(["ranking", *MEASURES, "s a query", *ASKED.values()], rows)
+    shown(["ranking", *MEASURES, "s per query", *ASKED.values()], rows)
 
 
 def answered(found: ExperimentResult) -> None:
@@ -57,7 +57,7 @@ def answered(found: ExperimentResult) -> None:
             states = [sum(one.state == state for one in system_run.answers.values()) for state in STATES]
             seconds = system_run.time_of("generate")["p50"] / 1000
             rows.append([system_run.name, *means[system_run.name].values(), *states, f"{seconds:.2f}"])
-    shown(["answers by", *next(iter(means.values())), *STATES, "s a query"], rows)
+    shown(["answers by", *next(iter(means.values())), *STATES, "s per query"], rows)
 
 
 def judged(dataset: Dataset, pairs: Sequence[QueryDocPair], judges: Mapping[str, Judge], session: LLMSession) -> None:
@@ -69,7 +69,7 @@ def judged(dataset: Dataset, pairs: Sequence[QueryDocPair], judges: Mapping[str,
         verdicts = grade_pairs(judge, list(human), context, lambda label, done, total: None)
         found[name] = rated_pairs(human, {verdict.pair: verdict.grade for verdict in verdicts})
     shown(
-        ["judge", "pairs", "failed", "mean by people", "mean by it", "the same grade", "kappa", "weighted kappa"],
+        ["judge", "pairs", "failed", "human mean", "mean of the judge", "same grade", "kappa", "weighted kappa"],
         [[name, *_agreement(rated)] for name, rated in found.items()],
     )
     rows = [[f"{name}, where people gave {grade}", *row] for name, rated in found.items() for grade, row in _confused(rated)]
