@@ -18,7 +18,7 @@ def test_minilm_is_downloaded_and_listed_with_its_path(minilm_cache: Path, capsy
     assert main(["models", "get", "minilm"]) == 0
     got = capsys.readouterr()
     assert got.out == f"{minilm_cache / 'models' / 'minilm'}\n"
-    assert "note: minilm is here already; checking it\n" in got.err
+    assert "note: minilm is in the cache already; checking it\n" in got.err
     assert main(["models", "path", "minilm"]) == 0
     assert capsys.readouterr().out == got.out
     assert main(["models", "list"]) == 0

@@ -62,7 +62,7 @@ def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -
         (["--lexical", "syllables"], "tokens is syllables"),
         (["--model", "nonsense"], "no model is called nonsense"),
         (["--model", "trained"], "the model trained lacks its source; write trained:FOLDER"),
-        (["--model", "bpe:"], "is no checkpoint"),
+        (["--model", "bpe:"], "is not a checkpoint"),
         (["--model", "wordllama", "--device", "cuda"], "--device is for checkpoints"),
         (["--checkpoints", "nowhere"], "has no checkpoint"),
         (["--checkpoints", "one", "--checkpoints", "other"], "--checkpoints is given more than once"),

@@ -227,7 +227,7 @@ WRONG: list[tuple[str, int | None, str]] = [
     ("[systems.d]\nstage = 'dense'\nmodel = 'a/b/c'\n", 3, "a/b/c is neither a folder nor a hub name"),
     ("[systems.d]\nstage = 'dense'\nmodel = 'torch:a/b/c'\n", 3, "neither a folder nor a hub name"),
     ("[systems.d]\nstage = 'dense'\nmodel = ''\n", 3, "the model's name is empty"),
-    ("[systems.d]\nstage = 'dense'\nmodel = 'torch:'\n", 3, "is no model"),
+    ("[systems.d]\nstage = 'dense'\nmodel = 'torch:'\n", 3, "is not a model"),
     (
         "[systems.d]\nstage = 'dense'\nmodel = 'wordllama'\nstore = {name = 'pgvector', dsn = 'postgresql://h', dsn_env = 'X'}\n",
         4,
@@ -389,7 +389,7 @@ def test_a_connection_without_a_password_is_written(tmp_path: Path) -> None:
 
 
 def test_a_connection_given_as_a_store_name_is_shown_without_its_password(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r":4: there is no store postgresql://me:\*\*\*@h") as caught:
+    with pytest.raises(InputError, match=r":4: no store is called postgresql://me:\*\*\*@h") as caught:
         read(tmp_path, "[systems.d]\nstage = 'dense'\nmodel = 'wordllama'\nstore = 'postgresql://me:s3cret@h/db'\n")
     assert "s3cret" not in str(caught.value)
 

@@ -169,7 +169,7 @@ def test_weights_that_were_trained_are_a_language_models_or_made_for_sentences(m
     write_modules(folder, pooling=MEAN)
     assert model.load().facts()["training"] == "sentence-transformers"
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_cls_token": True})
-    with pytest.raises(ExternalError, match="its vectors are no means; name the model as torch:NAME"):
+    with pytest.raises(ExternalError, match="its vectors are no means; write torch: before the name"):
         model.load()
 
 
@@ -264,7 +264,7 @@ def test_a_config_of_other_weights_is_refused(made: Made, key: str, value: int, 
 
 
 CONFIGS = {
-    '{"model_type": "bert"}': "model_type bert, and .* has .*; name the model as torch:NAME",
+    '{"model_type": "bert"}': "model_type bert, and .* has .*; write torch: before the name",
     '{"model_type": "evil", "auto_map": {"AutoModel": "evil.Model"}}': "model_type evil",
     "{}": "model_type None",
     "[]": "no JSON object",

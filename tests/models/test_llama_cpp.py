@@ -148,7 +148,7 @@ def test_a_native_crash_is_told(smollm2_weights: Path, tmp_path: Path, monkeypat
 def test_what_is_no_gguf_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"model\.gguf: no gguf file"):
+    with pytest.raises(InputError, match=r"model\.gguf: not a gguf file"):
         Llama(str(path)).load()
 
 

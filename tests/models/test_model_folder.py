@@ -106,8 +106,8 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no config": (without("config.json"), rf"no config\.json; a model's folder has {PARTS}"),
     "no weights": (without("model.safetensors"), r"no model\.safetensors; a model's folder has"),
     "no tokenizer": (without("tokenizer.json"), r"no tokenizer\.json; a model's folder has"),
-    "a pickle": (pickled, r"\.bin files are pickles, which can run any code, and are not read: convert them to safetensors"),
-    "several parts": (in_parts, "the weights are in several parts: name the model as torch:NAME, with the extra torch"),
+    "a pickle": (pickled, r"\.bin files are pickles, which can run code, and are not read: convert them to safetensors"),
+    "several parts": (in_parts, "the weights are split into several files: write torch: before the name, with the extra torch"),
     "cut weights": (
         with_bytes("model.safetensors", lambda old: old[:-9]),
         r"model\.safetensors: not a complete safetensors file",
@@ -136,7 +136,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "config of endless depth": (with_bytes("config.json", lambda old: b"[" * 100_000), r"config\.json: no JSON"),
     "another model type": (
         lambda folder: write_bert(folder, model_type="t5"),
-        r"model_type t5 is not of the BERT family .*pip install 'rankproof\[torch\]' and name the model as torch:NAME",
+        r"model_type t5 is not of the BERT family .*pip install 'rankproof\[torch\]' and write torch: before the name",
     ),
     "no model type": (lambda folder: write_bert(folder, model_type=None), "model_type None is not of the BERT family"),
     "relative positions": (
@@ -158,7 +158,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no heads": (lambda folder: write_bert(folder, num_attention_heads=0), "hidden or heads of the model cannot be read"),
     "a smaller vocabulary": (
         changed_tensors(lambda tensors: tensors.update({EMBEDDED: np.ones((9, 32), np.float32)}), vocab_size=9),
-        r"tokenizer\.json: \d+ tokens, and config\.json says 9; do they belong together\?",
+        r"tokenizer\.json: \d+ tokens, but config\.json gives 9; use files of the same model",
     ),
     "a tokenizer that is none": (with_bytes("tokenizer.json", lambda old: b"{}"), r"tokenizer\.json: no tokenizer"),
     "another module": (
@@ -189,7 +189,9 @@ def test_a_folder_that_is_no_model_is_refused_by_name_and_leaves_no_graph(case: 
 def test_numbers_that_overflow_on_the_way_are_refused(tmp_path: Path) -> None:
     tensors = bert_tensors()
     tensors["encoder.layer.1.output.LayerNorm.weight"][:] = 3e38
-    with pytest.raises(ExternalError, match="the model gives numbers that are not finite; its weights are damaged"):
+    with pytest.raises(
+        ExternalError, match="the model returns values that are not finite; its weights are damaged, get them again"
+    ):
         Bert(str(write_bert(tmp_path / "m", tensors=tensors)), precision="fp32").load().encode(["a pan"])
 
 

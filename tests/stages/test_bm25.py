@@ -175,11 +175,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"b": 1.5}, "b is 1.5; choose a number from 0 to 1"),
     ({"b": True}, "b is True"),
     ({"depth": 0}, "depth is 0; choose a whole number"),
-    ({"fields": "title"}, "fields is title; give a list"),
+    ({"fields": "title"}, "fields is title; pass a list"),
     ({"fields": ()}, "name at least one field"),
     ({"fields": ("text", "text")}, "none twice"),
     ({"stemming": "yes"}, "stemming is yes; choose true or false"),
-    ({"stop_words": "english"}, "stop_words is english; give a list"),
+    ({"stop_words": "english"}, "stop_words is english; pass a list"),
     ({"language": 3}, "language is a int"),
     ({"language": "klingon"}, "no stemmer for klingon"),
 ]

@@ -196,5 +196,5 @@ def test_no_documents_at_all_give_nothing() -> None:
 
 
 def test_a_prompt_must_be_text() -> None:
-    with pytest.raises(UsageError, match="query_prompt is a NoneType; give text"):
+    with pytest.raises(UsageError, match="query_prompt is a NoneType; pass text"):
         Dense(MODEL, query_prompt=None)  # type: ignore[arg-type]

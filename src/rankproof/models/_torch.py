@@ -1,4 +1,4 @@
-"""SentenceTransformer, TorchCrossEncoder."""
+"""Encoders and cross-encoders of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _IGNORED_FILES = ["onnx/*", "openvino/*", "*.h5", "*.ot", "*.msgpack"]
 
 
 def is_folder(source: str) -> bool:
-    """Whether it is a folder that is here, and no name on the hub."""
+    """Whether the source is an existing folder."""
     return Path(source).expanduser().is_dir()
 
 
 def torch_folder(source: str, revision_name: str | None, *, by: str = SENTENCE_TRANSFORMERS) -> Path:
-    """The model's folder; a hub name is fetched by the library of the hub, and its folder is called after the commit."""
+    """The model's folder; a hub name is downloaded by huggingface_hub, and its folder is named after the commit."""
     if is_folder(source):
         return Path(source).expanduser()
     if source.startswith(_PATH_STARTS):
         raise ExternalError(
-            escape_invisible(f"{for_message(source)}: no such folder; name a model's folder, or a model of the hub")
+            escape_invisible(f"{for_message(source)}: folder not found; give a model's folder, or a model on the hub")
         )
     require("torch", "torch", by.replace("-", "_"))
     with extra("torch"):
@@ -43,12 +43,12 @@ def torch_folder(source: str, revision_name: str | None, *, by: str = SENTENCE_T
 
     try:
         return Path(snapshot_download(source, revision=revision_name, ignore_patterns=_IGNORED_FILES))
-    except Exception as error:  # whatever the hub, the network or the name bring about
+    except Exception as error:  # the hub client raises many kinds of errors
         raise load_error(source, error, by=by) from None
 
 
 def weights_revision(source: str, revision_name: str | None, *, by: str = SENTENCE_TRANSFORMERS) -> str:
-    """The commit of the hub, or a sha256 over the folder's files."""
+    """The commit on the hub, or a sha256 of the files in the folder."""
     folder = torch_folder(source, revision_name, by=by)
     if not is_folder(source):
         return folder.name
@@ -57,7 +57,7 @@ def weights_revision(source: str, revision_name: str | None, *, by: str = SENTEN
 
 
 def load_error(source: str, error: Exception, *, by: str) -> ExternalError:
-    """The error for whatever the libraries raised, with the first line of their own."""
+    """An error with the first line of the library's message."""
     first = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return ExternalError(
         escape_invisible(
@@ -70,29 +70,29 @@ TorchClass = Literal["SentenceTransformer", "CrossEncoder"]
 
 
 class TorchEncoder:
-    """An encoder of sentence-transformers."""
+    """A loaded encoder of sentence-transformers."""
 
     def __init__(self, inner: Any, facts: Mapping[str, Any]) -> None:
         self._inner, self._facts = inner, facts
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text; the batches follow from the list, so the same list gives the same bits."""
+        """One row per text; batches depend on the list only, so the same list gives the same bits."""
         if not texts:
             return read_only(np.zeros((0, self._size()), dtype=np.float32))
         rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
         return read_only(normalise_rows(rows.astype(np.float32)))
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text one row a token, special tokens included."""
+        """For each text one row per token, special tokens included."""
         found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
         return [read_only(normalise_rows(rows.cpu().numpy().astype(np.float32))) for rows in found]
 
     def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than the model reads."""
+        """The number of truncated texts."""
         return _count_truncated(self._inner, list(texts))
 
     def facts(self) -> Mapping[str, Any]:
-        """What the library says of the model."""
+        """Library versions, limits, precision and source, as JSON."""
         return {
             "library": torch_versions(),
             "dimensions": self._size(),
@@ -103,18 +103,18 @@ class TorchEncoder:
         }
 
     def _size(self) -> int:
-        told = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
-        return int(told())
+        dimension = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
+        return int(dimension())
 
 
 class LoadedTorchCrossEncoder:
-    """A cross-encoder of sentence-transformers; of two labels the score is the second's logit less the first's."""
+    """A loaded cross-encoder of sentence-transformers; with two labels the score is the second logit minus the first."""
 
     def __init__(self, inner: Any, facts: Mapping[str, Any]) -> None:
         self._inner, self._facts = inner, facts
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
-        """One score a passage."""
+        """One score per passage."""
         with extra("torch"):
             from torch.nn import Identity
 
@@ -125,17 +125,17 @@ class LoadedTorchCrossEncoder:
         return read_only(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
-        """How many of the pairs are longer than the model reads."""
+        """The number of truncated pairs."""
         return _count_truncated(self._inner, [query] * len(passages), list(passages))
 
     def facts(self) -> Mapping[str, Any]:
-        """What the library says of the model."""
+        """Library versions, limits, precision and source, as JSON."""
         longest = getattr(self._inner, max_length_attribute(self._inner))
         return {"library": torch_versions(), "max_tokens": longest, "precision": "fp32", **self._facts}
 
 
 def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
-    """The library's own object, on the processor."""
+    """The object of the library, on the CPU."""
     require("torch", "torch", "sentence_transformers")
     with extra("torch"):
         import sentence_transformers
@@ -146,22 +146,22 @@ def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
     torch.set_num_threads(threads)
     try:
         return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # the libraries below raise whatever they meet
+    except Exception as error:  # the libraries raise many kinds of errors
         raise load_error(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
 
 
 def max_length_attribute(inner: Any) -> str:
-    """What the library's version calls the most tokens that a model reads."""
+    """The name of the maximum length in this version of the library."""
     return "max_seq_length" if hasattr(type(inner), "max_seq_length") else "max_length"
 
 
 def torch_versions() -> str:
-    """Which versions made the numbers."""
+    """The versions of the libraries."""
     return library_versions("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
 def _count_truncated(inner: Any, *texts: list[str]) -> int:
-    """How many texts, or pairs where two lists are given, have more tokens than the model reads."""
+    """The number of texts, or pairs for two lists, with more tokens than the model reads."""
     longest = getattr(inner, max_length_attribute(inner))
     ids = inner.tokenizer(*texts, truncation=False, verbose=False)["input_ids"] if texts[0] and longest else []
     return sum(len(one) > longest for one in ids)
@@ -186,38 +186,38 @@ class TorchModel:
         check_options(self)
 
     def revision(self) -> str:
-        """The weights' own, and the libraries that run them."""
+        """The revision of the weights, and the versions of the libraries that run them."""
         return f"{self.weights()}, {torch_versions()}"
 
     def weights(self) -> str:
-        """The commit of the hub, or a sha256 over the folder's files."""
+        """The commit on the hub, or a sha256 of the files in the folder."""
         return weights_revision(self.name, self.revision_name)
 
     def is_ready(self) -> bool:
-        """Whether it can be loaded without a network."""
+        """Whether the model can be loaded without a network."""
         return find_spec("sentence_transformers") is not None and is_folder(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceTransformer(TorchModel):
-    """An encoder."""
+    """An encoder of sentence-transformers."""
 
     def load(self, *, threads: int = 1) -> TorchEncoder:
-        """The model on the processor."""
+        """The loaded model, on the CPU."""
         return TorchEncoder(*_load_torch("SentenceTransformer", self, threads))
 
 
 @dataclass(frozen=True, slots=True)
 class TorchCrossEncoder(TorchModel):
-    """A cross-encoder."""
+    """A cross-encoder of sentence-transformers."""
 
     def load(self, *, threads: int = 1) -> LoadedTorchCrossEncoder:
-        """The model on the processor."""
+        """The loaded model, on the CPU."""
         return LoadedTorchCrossEncoder(*_load_torch("CrossEncoder", self, threads))
 
 
 def _load_torch(kind: TorchClass, model: TorchModel, threads: int) -> tuple[Any, dict[str, Any]]:
-    """The library's object, and what a reader should know of where it came from."""
+    """The object of the library, and the source and revision of its weights."""
     inner = load_torch_model(kind, torch_folder(model.name, model.revision_name), threads)
     if model.max_tokens is not None:
         setattr(inner, max_length_attribute(inner), model.max_tokens)

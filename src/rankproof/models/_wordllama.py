@@ -1,4 +1,4 @@
-"""WordLlama."""
+"""WordLlama's static word vectors, and their download."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PINNED = {
 
 @dataclass(frozen=True, slots=True)
 class WordLlama:
-    """The first `dimensions` of the 256 that the vectors have; they were trained to be cut there."""
+    """Static word vectors with 256 dimensions, or their first 64 or 128, which are trained to be used alone."""
 
     dimensions: Annotated[int, Option("how many dimensions the vectors have: 64, 128 or 256")] = 256
     gives_tokens: ClassVar[bool] = False
@@ -41,16 +41,16 @@ class WordLlama:
             raise UsageError(f"wordllama has no {self.dimensions!r} dimensions", fix=f"choose one of {DIMENSIONS}")
 
     def load(self, *, threads: int = 1) -> LoadedWordLlama:
-        """The vectors in memory, if `rankproof models get wordllama` ran before; one thread is enough."""
+        """The loaded vectors, which must be in the cache; one thread is used."""
         folder = _folder()
         return LoadedWordLlama(_load_vectors(folder), _load_tokenizer(folder), self.dimensions, self.revision())
 
     def revision(self) -> str:
-        """The pinned checksums of weights and tokenizer, and the library that reads texts."""
+        """The pinned checksums of vectors and tokenizer, and the version of the tokenizer library."""
         return f"{PINNED[WEIGHTS][:16]}-{tokenizer_revision()}"
 
     def is_ready(self) -> bool:
-        """Whether it can be loaded without a network."""
+        """Whether the vectors are in the cache."""
         return wordllama_folder().is_dir()
 
     def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
@@ -63,7 +63,7 @@ class WordLlama:
 
 
 class LoadedWordLlama:
-    """The mean of a text's token vectors, summed token by token, so that no other text changes its bits."""
+    """Encodes a text as the mean of its token vectors; the result does not depend on other texts."""
 
     def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str) -> None:
         self._table = table[:, :dimensions]
@@ -71,7 +71,7 @@ class LoadedWordLlama:
         self._revision = revision
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text; zeros where the text has no token."""
+        """One row per text; zeros for a text without tokens."""
         rows = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             ids = self._tokenizer.bare(text)
@@ -79,19 +79,19 @@ class LoadedWordLlama:
         return read_only(rows)
 
     def cut(self, texts: Sequence[str]) -> int:
-        """None: a text of any length is read."""
+        """0: no text is truncated."""
         return 0
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has."""
+        """The number of tokens of each text."""
         return [len(self._tokenizer.bare(text)) for text in texts]
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        """The numbers of unknown tokens and of all tokens."""
         return self._tokenizer.unknown(texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know."""
+        """Library, revision, dimensions and limits, as JSON."""
         return {
             "library": library_version("tokenizers"),
             "revision": self._revision,
@@ -102,17 +102,17 @@ class LoadedWordLlama:
 
 
 def token_starts(text: str) -> list[int]:
-    """The characters at which the tokens of a text begin."""
+    """The positions of the characters at which the tokens of a text start."""
     return _load_tokenizer(_folder()).starts(text)
 
 
 def tokenizer_revision() -> str:
-    """The pinned checksum of the tokenizer, and the library that runs it."""
+    """The pinned checksum of the tokenizer, and the version of its library."""
     return f"{PINNED[TOKENIZER][:16]}, {library_versions('tokenizers')}"
 
 
 def wordllama_folder() -> Path:
-    """Where the weights are kept."""
+    """The cache folder of the vectors."""
     return models_cache_folder() / "wordllama"
 
 
@@ -133,7 +133,7 @@ def _load_tokenizer(folder: Path) -> TokenizerFile:
     return TokenizerFile(checked_folder(folder) / TOKENIZER, max_tokens=None)
 
 
-# Every wheel of the version has the same files; naming one makes it serve every Python and every machine.
+# All wheels of this version contain the same files; one is named so that any Python on any machine can use it.
 _PLATFORM = ("--python-version=3.12", "--implementation=cp", "--abi=cp312", "--platform=manylinux2014_x86_64")
 WHEEL = WheelFile(
     "wordllama==0.4.0.post1",
@@ -143,13 +143,13 @@ WHEEL = WheelFile(
 )
 
 
-def download_wordllama(say: ReportStatus, progress: DownloadProgress) -> Path:
-    """The folder with vectors and tokenizer; what is there already is only checked."""
+def download_wordllama(report: ReportStatus, progress: DownloadProgress) -> Path:
+    """Downloads vectors and tokenizer; files in the cache are only checked."""
     target = wordllama_folder()
     if target.is_dir():
-        say("wordllama is here already; checking it")
+        report("wordllama is in the cache already; checking it")
     sources = {
         f"the installed package {WHEEL.package}": WHEEL.from_installed,
         f"PyPI's wheel {WHEEL.requirement} (19 MB)": WHEEL.from_index,
     }
-    return cached_folder(target, lambda unfinished: download_first("wordllama", PINNED, sources, unfinished, say, progress))
+    return cached_folder(target, lambda unfinished: download_first("wordllama", PINNED, sources, unfinished, report, progress))

@@ -59,7 +59,9 @@ class Fuse:
         return FuseSearcher(self)
 
 
-def RRF(stages: Sequence[Stage], k: float = 60, *, weights: Sequence[float] | None = None, depth: int = 100) -> Fuse:
+def RRF(  # noqa: N802  # the usual name of the method
+    stages: Sequence[Stage], k: float = 60, *, weights: Sequence[float] | None = None, depth: int = 100
+) -> Fuse:
     """Reciprocal rank fusion, as a short form of `Fuse`."""
     return Fuse(tuple(stages), k=k, weights=None if weights is None else tuple(weights), depth=depth)
 

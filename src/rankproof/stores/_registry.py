@@ -1,4 +1,4 @@
-"""The vector stores by the names that experiment files and commands use."""
+"""The vector stores by name."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ STORES: Registry[Store] = Registry(
 def store_by_name(name: str, **settings: Any) -> Store:
     """The store of that name with these settings."""
     if name not in STORES:
-        raise UsageError(f"there is no store {for_message(name)}", fix=f"choose one of {', '.join(sorted(STORES.names()))}")
+        raise UsageError(f"no store is called {for_message(name)}", fix=f"choose one of {', '.join(sorted(STORES.names()))}")
     return STORES.build(name, settings)

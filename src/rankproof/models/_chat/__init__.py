@@ -1,1 +1,1 @@
-"""Language models that reply to messages: the port, and a file per way to reach one."""
+"""Language models: the protocol, and one file for each kind of server."""

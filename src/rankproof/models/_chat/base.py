@@ -1,4 +1,4 @@
-"""ChatModel, ChatRequest, ChatReply."""
+"""The protocol of language models, their requests, replies and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FinishReason = Literal["stop", "length", "refusal", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn."""
+    """One message of a conversation."""
 
     role: Role
     text: str
@@ -25,11 +25,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked, with everything that the reply depends on besides the model's own settings.
+    """A request, with everything that the reply depends on besides the model's own settings.
 
-    `schema` is a JSON schema as text that the reply should follow, "" for free text; `logprobs` is how many of the likeliest
-    first tokens are wanted with their log-probabilities, 0 for none. Both are wishes: a server that knows neither still replies.
-    `attempt` counts how often the same was asked before because a reply was of no use.
+    `schema` is a JSON schema as text for the reply, "" for free text; `logprobs` is the number of most likely first tokens to
+    return with their log-probabilities, 0 for none. Both are optional parameters: a server without them still replies.
+    `attempt` counts earlier requests whose reply could not be used.
     """
 
     messages: tuple[Message, ...]
@@ -41,11 +41,11 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What came back: its text, how it ended, what it cost, and how long the request took that brought it.
+    """A reply: its text, why it ended, its tokens, and the seconds of the successful request.
 
-    `first` holds the likeliest first tokens with their log-probabilities, None where the server gave none; `requests` counts all
-    that were sent until it came, failed ones included; `model` is the name that the server gave, and `estimated` says that it did
-    not count the tokens.
+    `first` has the most likely first tokens with their log-probabilities, None if the server gave none; `requests` counts all
+    requests for it, failed ones included; `model` is the name that the server reports; `estimated` says that the server did not
+    report the tokens.
     """
 
     text: str
@@ -60,11 +60,11 @@ class ChatReply:
 
 
 class ChatRequestError(ExternalError):
-    """One request brought no reply.
+    """A request failed.
 
-    `again` says whether the same request may yet succeed, `wait` how many seconds the server asks for before that, `wishes` that
-    the server may have refused the schema or the log-probabilities and not the messages, and `charged` that it may have worked on
-    the request and cost something.
+    `retryable` says whether the same request may succeed later, `wait` how many seconds the server demands before that,
+    `optional_params` that the server may have rejected the schema or the log-probabilities only, and `charged` that the request
+    may have cost money.
     """
 
     def __init__(
@@ -81,30 +81,30 @@ class ChatRequestError(ExternalError):
 
 
 class ChatUnavailableError(ExternalError):
-    """The server will answer nothing as things are: a wrong key, an unknown model, a redirect."""
+    """No request can succeed: a wrong key, an unknown model, a redirect."""
 
 
 class Chat(Protocol):
-    """A language model that is ready; `reply` may be called from several threads at once."""
+    """A loaded language model; `reply` may be called from several threads."""
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The reply to one request; ChatFailedError where it brought none, ChatUnusableError where no request will."""
+        """The reply to one request; ChatRequestError if it fails, ChatUnavailableError if no request can succeed."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know: the server's address, settings, library; no secret."""
+        """Address, settings and library, as JSON without secrets."""
         ...
 
     def close(self) -> None:
-        """Lets go of connections and servers."""
+        """Closes connections and servers."""
         ...
 
 
 class ChatModel(Protocol):
-    """The frozen value that stands for a language model.
+    """The settings of a language model, a frozen value.
 
-    `concurrency` is how many asks may be under way at once; prices are money per million tokens, 0 where nobody said. None of the
-    three changes a reply, so none is part of the value's identity.
+    `concurrency` is the maximum number of parallel requests; prices are money per million tokens, 0 if unknown. None of the three
+    changes a reply, so none is part of the identity.
     """
 
     @property
@@ -125,7 +125,7 @@ _DIGEST_LENGTH = 8
 
 
 def chat_name(model: ChatModel) -> str:
-    """As its server calls it, else as its file or its kind."""
+    """The name on the server, else the name of the file or of the class."""
     named = (getattr(model, part, None) for part in ("model", "name"))
     path = getattr(model, "path", None)
     file = PurePath(path).stem if isinstance(path, str) else kind_name(type(model))
@@ -133,19 +133,19 @@ def chat_name(model: ChatModel) -> str:
 
 
 def model_label(model: ChatModel, digest: str) -> str:
-    """llm:NAME:DIGEST, of the key of all that a reply depends on: the model itself, the prompts and the settings."""
+    """The judge label llm:NAME:DIGEST; the digest covers the model, the prompts and the settings."""
     return make_judge_label("llm:", chat_name(model), digest[:_DIGEST_LENGTH])
 
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text in the common tokenizers; other languages and code take more tokens."""
+"""For English text and common tokenizers; other languages and code need more tokens."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly."""
+    """An estimate of the tokens of a text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def max_tokens_of(text: str) -> int:
-    """At most: no token of the common tokenizers is less than a byte of UTF-8."""
+    """An upper bound of the tokens of a text: a token has at least one byte of UTF-8."""
     return len(text.encode("utf-8", "surrogatepass"))

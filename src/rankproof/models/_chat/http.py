@@ -1,4 +1,4 @@
-"""HTTP client, API keys, timeouts."""
+"""The HTTP connection to a chat server: API keys, timeouts and concurrency."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _MAX_PORT = 65535
 
 
 def checked_base_url(base_url: object) -> str:
-    """The address without a slash at its end; one that could hold a secret is refused, and not shown."""
+    """The address without a trailing slash; an address that could contain a secret is an error and not shown."""
     text = base_url.rstrip("/") if isinstance(base_url, str) else ""
     if not _SAFE_URL.fullmatch(text) or (urlsplit(text).netloc.rpartition(":")[2].isdecimal() and _port(text) > _MAX_PORT):
-        what = "base_url is no plain http or https address"
+        what = "base_url is not a plain http or https address"
         raise UsageError(what, fix="write it like https://HOST/v1, without a user, a password, a question mark or a fragment")
     return text
 
 
 def is_loopback(address: str) -> bool:
-    """Whether the server is on this machine for certain."""
+    """Whether the address is on this machine."""
     host = urlsplit(address).hostname or ""
     if host == "localhost":
         return True
@@ -47,7 +47,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_unencrypted(address: str) -> bool:
-    """Whether what is sent there can be read on the way."""
+    """Whether requests to the address can be read on the network."""
     return address.startswith("http:") and not is_loopback(address)
 
 
@@ -57,14 +57,14 @@ def _port(address: str) -> int:
 
 MASK = "***"
 _MIN_KEY_LENGTH = 8
-"""Characters of a key that is one: servers on one's own machine are given words such as EMPTY, which replies may hold."""
+"""Shorter keys, such as EMPTY for local servers, are not masked: replies may contain them."""
 _VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _KEY_PATTERN = re.compile(r"[!-~]{1,4096}")
 _BEARER = re.compile(r"(?i)(bearer\s+)(?=[^\s\"']*\d)[\w.~+/=-]{16,}", re.ASCII)
 
 
 class Secret:
-    """A key, "" where there is none; it never shows in a representation, so not in a traceback with its locals either."""
+    """An API key, "" for none; its representation never shows the key."""
 
     __slots__ = ("_key",)
 
@@ -78,11 +78,11 @@ class Secret:
         return f"Secret({MASK})"
 
     def headers(self) -> dict[str, str]:
-        """What a request carries."""
+        """The headers of a request."""
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     def masked(self, text: str) -> str:
-        """The text without the key, however it is written, and without what looks like another's."""
+        """The text without the key in any spelling, and without other bearer tokens."""
         if len(self._key) >= _MIN_KEY_LENGTH:
             for form in {self._key, quote(self._key, safe=""), json.dumps(self._key)[1:-1]}:
                 text = text.replace(form, MASK)
@@ -90,21 +90,21 @@ class Secret:
 
 
 def checked_variable_name(name: object) -> str:
-    """The name of a variable, "" for none; what might be a key itself is refused, and not shown."""
+    """The name of an environment variable, "" for none; a value that could be a key is an error and not shown."""
     if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
         return name
-    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" where the server needs none'
-    raise UsageError("api_key_env is no name of an environment variable", fix=fix)
+    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" if the server needs none'
+    raise UsageError("api_key_env is not the name of an environment variable", fix=fix)
 
 
 def secret_from_env(variable: str, *, needed: bool) -> Secret:
-    """The key that the variable holds; where it is not set, an error or none."""
+    """The key in the variable; if it is not set, an error or no key."""
     if variable and needed and not os.environ.get(variable):
-        fix = 'set it to the key, or give api_key_env = "" where the server needs none'
+        fix = 'set it to the key, or set api_key_env = "" if the server needs none'
         raise UsageError(f"the environment variable {variable} (api_key_env) is not set", fix=fix)
     if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
         raise UsageError(
-            f"the environment variable {variable} (api_key_env) holds blanks, line ends or letters that no key has",
+            f"the environment variable {variable} (api_key_env) contains characters that a key cannot have",
             fix="set it to the key alone",
         )
     return Secret(os.environ.get(variable, "") if variable else "")
@@ -114,7 +114,7 @@ _LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "
 
 
 class LogMask:
-    """Masks what the library logs, whoever listens, until it is closed."""
+    """Masks the key in the logs of the HTTP library until it is closed."""
 
     def __init__(self, secret: Secret) -> None:
         from logging import getLogger
@@ -125,7 +125,7 @@ class LogMask:
             logger.addFilter(self._masked)
 
     def close(self) -> None:
-        """Logs are as they were."""
+        """Removes the mask."""
         for logger in self._loggers:
             logger.removeFilter(self._masked)
 
@@ -135,13 +135,13 @@ class LogMask:
 
 
 MAX_RESPONSE_BYTES = 4 << 20
-"""Of an answer; a reply of a hundred thousand tokens has half a megabyte."""
+"""The maximum size of a response; a reply of 100,000 tokens has half a megabyte."""
 STATUSES_WITH_REASON = frozenset({400, 413, 422})
-"""Statuses whose body says what is wrong with the request."""
+"""Statuses whose body explains what is wrong with the request."""
 
 
 class ConnectionLostError(Exception):
-    """No whole answer came: why, in a few words, and whether the request may have arrived all the same."""
+    """No complete response arrived; `arrived` says whether the request may have reached the server."""
 
     def __init__(self, why: str, *, arrived: bool = True) -> None:
         self.arrived = arrived
@@ -150,7 +150,7 @@ class ConnectionLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatHttpResponse:
-    """A status, what Retry-After says, and the body of a success or of a request refused; others may hold the key: not read."""
+    """Status, Retry-After, and the body of a success or a rejected request; other bodies may contain the key: not read."""
 
     status: int
     retry_after: str
@@ -158,7 +158,7 @@ class ChatHttpResponse:
 
 
 class Connection:
-    """Connections to one server, kept open between requests."""
+    """Keeps connections to one server open between requests."""
 
     def __init__(self, address: str, secret: Secret, timeout: float) -> None:
         self._timeout = timeout
@@ -167,7 +167,7 @@ class Connection:
         self._logs = LogMask(secret)
 
     def post(self, body: bytes) -> ChatHttpResponse:
-        """The answer to one request; BrokenError where it is not whole within twice the time-out, or too long."""
+        """The response to one request; ConnectionLostError if it is not complete within twice the timeout, or too long."""
         with extra("chat"):
             import httpx
 
@@ -179,25 +179,25 @@ class Connection:
                 return ChatHttpResponse(response.status_code, retry_after, self._read(response, deadline) if is_read else "")
         except httpx.TimeoutException as error:
             arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            raise ConnectionLostError(f"nothing came for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
+            raise ConnectionLostError(f"no data for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError) as error:
             arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError) and not isinstance(error, httpx.ConnectError)
             raise ConnectionLostError(f"{type(error).__name__}: {error}", arrived=arrived) from None
 
     def _read(self, response: httpx.Response, deadline: float) -> str:
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise ConnectionLostError("the answer is compressed, which was not asked for")
+            raise ConnectionLostError("the response is compressed, which was not requested")
         content = bytearray()
         for block in response.iter_raw():
             content += block
             if len(content) > MAX_RESPONSE_BYTES:
-                raise ConnectionLostError(f"the answer is longer than {MAX_RESPONSE_BYTES >> 20} MiB")
+                raise ConnectionLostError(f"the response is longer than {MAX_RESPONSE_BYTES >> 20} MiB")
             if time.monotonic() > deadline:
-                raise ConnectionLostError(f"the answer was not whole after {2 * self._timeout:g} s")
+                raise ConnectionLostError(f"the response was not complete after {2 * self._timeout:g} s")
         try:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise ConnectionLostError("the answer is no UTF-8") from None
+            raise ConnectionLostError("the response is not UTF-8") from None
 
     def close(self) -> None:
         """Closes every connection."""
@@ -213,27 +213,27 @@ def _http_client(address: str, secret: Secret, timeout: float) -> httpx.Client:
         return httpx.Client(
             headers={**sent, **secret.headers()},
             timeout=timeout,
-            # Certificates are read where they are needed only; without redirects an http address stays one.
+            # Certificates are loaded for https only; redirects are off, so an http address stays http.
             verify=address.startswith("https:"),
             follow_redirects=False,
             trust_env=not is_loopback(address),
         )
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
         why = type(error).__name__
-    # Raised out here, so that it leads to no frame of the library that holds the headers.
-    fix = "see HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
-    raise UsageError(f"a proxy or certificate of the environment cannot be used ({why})", fix=fix)
+    # Raised outside of the handler, so that no traceback leads to a frame with the headers.
+    fix = "check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+    raise UsageError(f"a proxy or certificate in the environment cannot be used ({why})", fix=fix)
 
 
 CallT = TypeVar("CallT")
 
 
 class CallsStoppedError(Exception):
-    """The calls were stopped while this one was under way or waited for its turn."""
+    """Calls were stopped while this one was waiting or running."""
 
 
 class _CallResult(Generic[CallT]):
-    """What a call came to."""
+    """The result or error of a call."""
 
     __slots__ = ("error", "is_full", "result")
 
@@ -244,29 +244,29 @@ class _CallResult(Generic[CallT]):
 
 
 class CallLimiter:
-    """At most so many at once; one that is given up ends by itself, on a thread nobody waits for."""
+    """Limits the number of parallel calls; an abandoned call ends on its own daemon thread."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._under_way, self._running = most, 0, 0
+        self._most, self._active, self._running = most, 0, 0
         self._stopped = False
         self._afterwards: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
 
     def within(self, seconds: float, call: Callable[[], CallT]) -> CallT:
-        """The call's result; TimeoutError or StoppedError where there is none. Waiting for its turn does not count."""
+        """The result of the call; TimeoutError after `seconds`, not counting the wait for a free slot, or CallsStoppedError."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._under_way < self._most)
-            self._refuse_stopped()
-            self._under_way += 1
+            self._changed.wait_for(lambda: self._stopped or self._active < self._most)
+            self._check_stopped()
+            self._active += 1
         try:
             return self._awaited(seconds, call)
         finally:
             with self._changed:
-                self._under_way -= 1
+                self._active -= 1
                 self._changed.notify_all()
 
     def stop(self, afterwards: Callable[[], None]) -> None:
-        """Ends every wait, now and from now on; `afterwards` is run when the last call has ended, which may be later."""
+        """Ends all waiting, now and later; `afterwards` runs when the last call has ended."""
         with self._changed:
             self._stopped, self._afterwards = True, afterwards
             is_last = not self._running
@@ -282,7 +282,7 @@ class CallLimiter:
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or box.is_full, seconds)
             if not box.is_full:
-                self._refuse_stopped()
+                self._check_stopped()
                 raise TimeoutError
         if box.error is not None:
             raise box.error
@@ -292,7 +292,7 @@ class CallLimiter:
         try:
             box.result = call()
         except BaseException as error:
-            # Whoever gets it must not see what the frames of the call hold: headers, and bodies as they came.
+            # The frames of the call contain headers and bodies, which the caller must not see.
             error.__context__ = None
             box.error = error.with_traceback(None)
         with self._changed:
@@ -303,6 +303,6 @@ class CallLimiter:
         if is_last:
             self._afterwards()
 
-    def _refuse_stopped(self) -> None:
+    def _check_stopped(self) -> None:
         if self._stopped:
             raise CallsStoppedError

@@ -1,4 +1,4 @@
-"""Gguf by llama.cpp."""
+"""Runs a gguf file with llama.cpp in a process of its own."""
 
 from __future__ import annotations
 
@@ -32,43 +32,43 @@ _STOP_TIMEOUT = 5.0
 
 
 class LlamaServer:
-    """The process and its address; it ends with `close`, with this object, or with our process."""
+    """The server process and its address; it ends with `close`, with this object, or with this process."""
 
     def __init__(self, path: Path, *, name: str, context: int, threads: int) -> None:
         check_gguf(path)
         require("local", "xllamacpp")
         self._path = path
-        self._errors: IO[bytes] = TemporaryFile()
+        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115  # closed with the process
         self._process = self._started({"path": str(path), "name": name, "context": context, "threads": threads})
         self._stop = weakref.finalize(self, _stop_process, self._process, self._errors)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().decode().strip()
         if not self.address:
             self._process.wait()
-            raise self._refused()
+            raise self._load_error()
 
     def _started(self, settings: dict[str, object]) -> subprocess.Popen[bytes]:
-        """A session of its own keeps the terminal's signals away: the process that asks decides when this one ends."""
+        """Starts the process in its own session, so that signals of the terminal do not reach it."""
         command = [sys.executable, "-P", str(_SCRIPT)]
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True)
         except OSError as error:
-            raise ExternalError(f"no process for llama.cpp could be started ({error.strerror}); free some memory") from None
+            raise ExternalError(f"the process of llama.cpp could not be started ({error.strerror}); free some memory") from None
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(settings).encode() + b"\n")
             process.stdin.flush()
         return process
 
-    def _refused(self) -> ExternalError:
+    def _load_error(self) -> ExternalError:
         self._errors.seek(0)
-        told = self._errors.read()
-        why = found[1] if (found := _ERROR_LINE.search(told)) else told.strip().rpartition(b"\n")[2]
+        log = self._errors.read()
+        why = found[1] if (found := _ERROR_LINE.search(log)) else log.strip().rpartition(b"\n")[2]
         reason = for_message(why.decode(errors="replace")) or self.ending()
         self.close()
         return ExternalError(
-            escape_invisible(f"{self._path}: llama.cpp cannot load it ({reason}); get the file anew, or try another")
+            escape_invisible(f"{self._path}: llama.cpp cannot load it ({reason}); get the file again, or try another")
         )
 
     def ending(self) -> str:
@@ -96,30 +96,29 @@ def _stop_process(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
 
 
 def check_gguf(path: Path) -> None:
-    """Refuses what does not begin as a gguf file does."""
+    """Raises an error for a file that does not start like a gguf file."""
     try:
         with open(path, "rb") as file:
             start = file.read(_HEADER)
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     if len(start) < _HEADER or not start.startswith(_MAGIC):
-        raise InputError("no gguf file", fix="name a model in llama.cpp's own format", source=str(path))
+        raise InputError("not a gguf file", fix="give a model in the format of llama.cpp", source=str(path))
 
 
 @dataclass(frozen=True)
 class LlamaOptions:
-    """`context` is how many tokens a prompt and its reply may have together, `timeout` seconds are for one reply.
+    """The settings of models that llama.cpp runs.
 
-    A model answers one ask at a time, each from the start: asks that share a batch or the beginning of a prompt would change each
-    other's numbers. So the same ask always brings the same reply, and one that was of no use is asked for again with another seed
-    and at a temperature of at least `retry_temperature`.
+    The server runs one request at a time without a prompt cache: batches and shared prompts would change the results. So the same
+    request always gives the same reply; a repeated request has another seed and at least the temperature `retry_temperature`.
     """
 
     context: Annotated[int, Option("how many tokens prompt and reply may have together", least=256)] = 4096
     temperature: Annotated[float, Option("sampling temperature, from 0 to 2", least=0, most=2)] = 0.0
     seed: Annotated[int, Option("seed of the sampling", least=0)] = 0
     retry_temperature: Annotated[float, Option("the lowest temperature of a repeated call, from 0 to 2", least=0, most=2)] = 0.5
-    timeout: Annotated[float, Option("the most seconds for one reply", least=1, most=86_400)] = field(
+    timeout: Annotated[float, Option("maximum seconds for one reply", least=1, most=86_400)] = field(
         default=600.0, metadata=NOT_IN_IDENTITY
     )
     concurrency: ClassVar[int] = 1
@@ -132,39 +131,39 @@ class LlamaOptions:
 
 @dataclass(frozen=True)
 class _GgufFile:
-    """Where the weights are: a base of its own, so that the path comes before all settings."""
+    """The path of the weights, in a base class so that it comes before the other settings."""
 
     path: Annotated[str, Option("the gguf file with the weights", role="path")] = field(metadata=NOT_IN_IDENTITY)
 
 
 @dataclass(frozen=True)
 class Llama(LlamaOptions, _GgufFile):
-    """A gguf file, and the settings that every model has which llama.cpp runs."""
+    """A gguf file, run by llama.cpp."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path or "\0" in self.path:
-            raise UsageError(f"{self.path!r} is no gguf file", fix="give its path")
+            raise UsageError(f"{self.path!r} is not a gguf file", fix="give its path")
         super().__post_init__()
 
     def load(self, *, threads: int = 1) -> LlamaChat:
-        """A server of its own, up and ready."""
+        """Starts a server for the model."""
         return LlamaChat(self, threads)
 
     def revision(self) -> str:
-        """The sha256 of the file, and the library that runs it."""
+        """The sha256 of the file, and the version of the library that runs it."""
         return llama_revision(file_sha256(self.file()))
 
     def is_ready(self) -> bool:
-        """Whether the file is there."""
+        """Whether the file exists."""
         return self.file().is_file()
 
     def file(self) -> Path:
-        """Where the file is."""
+        """The absolute path of the file."""
         return Path(self.path).expanduser().absolute()
 
 
 class LlamaChat:
-    """The server, and the client that asks it."""
+    """The server and its clients."""
 
     def __init__(self, model: Llama, threads: int) -> None:
         self._model, self._threads = model, threads
@@ -173,22 +172,22 @@ class LlamaChat:
         self._lock = threading.Lock()
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The reply to one request; where the server's process has ended, no other request will help."""
+        """The reply to one request; ChatUnavailableError if the server process has ended."""
         try:
             return self._client(request.attempt).reply(request)
         except ChatRequestError as failure:
             if ending := self._server.ending():
-                raise ChatUnavailableError(f"llama.cpp is gone: {ending}; is there memory enough for the model?") from failure
+                raise ChatUnavailableError(f"llama.cpp stopped: {ending}; the model may need more memory") from failure
             raise
 
     def _client(self, attempt: int) -> Chat:
-        """Who asks for the first time, the second time and so on."""
+        """The client for this attempt; each attempt has its own sampling settings."""
         with self._lock:
             if attempt not in self._clients:
-                self._clients[attempt] = self._asked(attempt).load()
+                self._clients[attempt] = self._chat_model(attempt).load()
             return self._clients[attempt]
 
-    def _asked(self, attempt: int) -> OpenAIChat:
+    def _chat_model(self, attempt: int) -> OpenAIChat:
         model = self._model
         temperature = max(model.temperature, model.retry_temperature) if attempt else model.temperature
         name, address = model.file().stem, f"{self._server.address}/v1"
@@ -197,7 +196,7 @@ class LlamaChat:
         )
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know: on one machine the same ask brings the same reply, in any order and after any restart."""
+        """Library, revision and settings, as JSON."""
         return {
             "library": library_version("xllamacpp"),
             "revision": self._model.revision(),
@@ -211,7 +210,7 @@ class LlamaChat:
         }
 
     def close(self) -> None:
-        """Ends the server."""
+        """Stops the server."""
         with self._lock:
             for client in self._clients.values():
                 client.close()
@@ -219,5 +218,5 @@ class LlamaChat:
 
 
 def llama_revision(weights: str) -> str:
-    """The revision of weights together with the library that runs them."""
+    """The revision of the weights and the version of the library that runs them."""
     return f"{weights}, {library_versions('xllamacpp')}"

@@ -1,7 +1,7 @@
-"""The process that holds a gguf file and serves it: run as a script, it needs nothing of rankproof.
+"""A script that serves a gguf file with llama.cpp; it does not import rankproof.
 
-Settings come as one line of JSON on standard input, and the address goes to standard output. The process ends when standard input
-does: whatever becomes of the one that started it, it does not stay behind.
+It reads its settings as one line of JSON from standard input and prints its address. It ends when standard input ends, so it
+never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 _LOG_LEVEL_ERROR = 1
-"""llama.cpp's own level of what it tells on standard error."""
+"""The log level of llama.cpp that reports errors only."""
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     settings = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
     server = _start_server(settings)
-    print(server.listening_address, flush=True)
+    print(server.listening_address, flush=True)  # noqa: T201  # the parent process reads it
     threading.Event().wait()
 
 
@@ -31,17 +31,17 @@ def _end_with_input() -> None:
 
 
 def _start_server(settings: dict[str, Any]) -> Any:
-    """The server, on a free port of the loopback; one slot and no cache of prompts, because both change numbers."""
+    """Starts the server on a free loopback port, with one slot and without a prompt cache, which would change results."""
     from xllamacpp import CommonParams, Server
 
-    told = CommonParams()
-    told.model.path, told.model_alias = settings["path"], {settings["name"]}
-    told.n_ctx, told.n_parallel = settings["context"], 1
-    told.cache_prompt, told.cache_ram_mib, told.cache_idle_slots = False, 0, False
-    told.cpuparams.n_threads = told.cpuparams_batch.n_threads = settings["threads"]
-    told.warmup, told.fit_params, told.verbosity = False, False, _LOG_LEVEL_ERROR
-    told.ui, told.endpoint_slots, told.cors_origins = False, False, "http://127.0.0.1"
-    return Server(told)
+    params = CommonParams()
+    params.model.path, params.model_alias = settings["path"], {settings["name"]}
+    params.n_ctx, params.n_parallel = settings["context"], 1
+    params.cache_prompt, params.cache_ram_mib, params.cache_idle_slots = False, 0, False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
+    params.warmup, params.fit_params, params.verbosity = False, False, _LOG_LEVEL_ERROR
+    params.ui, params.endpoint_slots, params.cors_origins = False, False, "http://127.0.0.1"
+    return Server(params)
 
 
 if __name__ == "__main__":

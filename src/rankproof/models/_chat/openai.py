@@ -1,4 +1,4 @@
-"""OpenAI-compatible servers."""
+"""Language models behind OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from rankproof.models._chat.http import (
 )
 
 _MAX_LOGPROBS = 20
-"""That OpenAI's servers give."""
+"""The limit of OpenAI's servers."""
 
 
 def request_body(model: OpenAIChat, request: ChatRequest) -> bytes:
-    """The body, in ASCII; settings below 0 are left to the server."""
+    """The body of a request, in ASCII; settings below 0 are not sent."""
     content: dict[str, Any] = {
         "model": model.model,
         "messages": [{"role": each.role, "content": each.text} for each in request.messages],
@@ -75,12 +75,12 @@ _MAX_MODEL_NAME = 200
 
 
 class ResponseFormatError(ValueError):
-    """The body is no chat completion: what is wrong with it, in a few words and without its text."""
+    """The body is not a chat completion; the message does not quote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the body says; `is_estimated` where it does not say how many tokens there were."""
+    """A parsed completion; `is_estimated` says that its tokens are estimated."""
 
     text: str
     finish: FinishReason
@@ -103,21 +103,21 @@ def parse_completion(body: str, request: ChatRequest) -> Completion:
     text = _text(message.get("content"), "the content") or refusal
     finish = "refusal" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason")), "other")
     usage = document.get("usage")
-    told = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
-    tokens_in, tokens_out = (None, None) if None in told else told
+    counts = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
+    tokens_in, tokens_out = (None, None) if None in counts else counts
     return Completion(
         text=text,
         finish=finish,
         tokens_in=sum(estimate_tokens(each.text) for each in request.messages) if tokens_in is None else tokens_in,
         tokens_out=estimate_tokens(text) if tokens_out is None else tokens_out,
-        is_estimated=None in told,
+        is_estimated=None in counts,
         model=_replace_surrogates(document["model"])[:_MAX_MODEL_NAME] if isinstance(document.get("model"), str) else "",
         first=_first_token_logprobs(choice.get("logprobs")),
     )
 
 
 def error_message(body: str) -> str:
-    """Why a request was refused, as servers say it; "" where they do not."""
+    """The server's reason for rejecting a request, "" if there is none."""
     try:
         document = _parse_body(body)
     except ResponseFormatError:
@@ -133,23 +133,23 @@ def _parse_body(body: str) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise ResponseFormatError("the body is no JSON") from None
+        raise ResponseFormatError("the body is not JSON") from None
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ResponseFormatError(f"{what} is no object")
+        raise ResponseFormatError(f"{what} is not an object")
     return value
 
 
 def _text(value: Any, what: str) -> str:
     if value is not None and not isinstance(value, str):
-        raise ResponseFormatError(f"{what} is no text")
+        raise ResponseFormatError(f"{what} is not text")
     return _replace_surrogates(value or "")
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text with lone surrogates replaced: JSON can spell them, files cannot hold them."""
+    """The text with lone surrogates replaced: JSON allows them, UTF-8 files do not."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -158,7 +158,7 @@ def _count(value: Any) -> int | None:
 
 
 def _first_token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None:
-    """The likeliest first tokens, None where there are none of use; an infinite log-probability is none."""
+    """The most likely first tokens with finite log-probabilities, None if there are none."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     token = content[0] if isinstance(content, list) and content else None
     top = token.get("top_logprobs") if isinstance(token, dict) else None
@@ -179,7 +179,7 @@ _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 
 
 def retry_after_seconds(header: str, now: datetime | None = None) -> float | None:
-    """Seconds from now, 0 for a date that is past; None where the header is missing or says nothing of sense."""
+    """Seconds from now, 0 for a date in the past; None for a missing or invalid header."""
     from email.utils import parsedate_to_datetime
 
     text = header.strip()
@@ -195,19 +195,19 @@ def retry_after_seconds(header: str, now: datetime | None = None) -> float | Non
     return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
 
 
-_LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or more than the model's context holds"
+_LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or a prompt longer than the model's context"
 LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
 _DEADLINE_FACTOR = 2.5
-"""Time-outs after which an answer is given up whatever the connection does: looking up a host's name knows no limit."""
+"""A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIChat:
-    """A model's name and its server's address; the key is in the environment variable `api_key_env`, "" where none is needed.
+    """A model on an OpenAI-compatible server; the environment variable `api_key_env` has the key, "" for none.
 
-    `timeout` seconds are for connecting and for each pause of an answer. A `temperature` or `seed` below 0 is not sent, and
-    `limit_key` is what the server calls the most tokens of a reply. Prices are for a million tokens.
+    `timeout` applies to connecting and to each pause of a response. A `temperature` or `seed` below 0 is not sent. `limit_key` is
+    the server's name for the maximum number of tokens of a reply. Prices are per million tokens.
     """
 
     model: Annotated[str, Option("the model's name on its server")]
@@ -217,8 +217,8 @@ class OpenAIChat:
     )
     temperature: Annotated[float, Option("sampling temperature, from 0 to 2; below 0 it is not sent", least=-1, most=2)] = 0.0
     seed: Annotated[int, Option("seed of the sampling; below 0 it is not sent", least=-1, most=2**63 - 1)] = 0
-    limit_key: Annotated[str, Option("the server's name for the most tokens of a reply")] = "max_tokens"
-    timeout: Annotated[float, Option("the most seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
+    limit_key: Annotated[str, Option("the server's name for the maximum tokens of a reply")] = "max_tokens"
+    timeout: Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
         default=60.0, metadata=NOT_IN_IDENTITY
     )
     concurrency: Annotated[int, Option("how many calls run at once", least=1, most=256)] = field(
@@ -232,27 +232,27 @@ class OpenAIChat:
     )
 
     def __post_init__(self) -> None:
-        checked_variable_name(self.api_key_env)  # first: what stands in its place may be the key, which no message shows
+        checked_variable_name(self.api_key_env)  # first: the value may be the key itself, which no message may show
         validation.check_options(self)
         if not self.model.strip():
-            raise UsageError("model is empty", fix="give the name that the server knows the model by")
+            raise UsageError("model is empty", fix="give the model's name on the server")
         object.__setattr__(self, "base_url", checked_base_url(self.base_url))
         if self.api_key_env and is_unencrypted(self.base_url):
-            what = "base_url is a plain http address of another machine, and the key could be read on the way there"
-            raise UsageError(what, fix='use https, or give api_key_env = "" where the server needs no key')
+            what = "base_url is a plain http address on another machine, so the key could be read on the network"
+            raise UsageError(what, fix='use https, or set api_key_env = "" if the server needs no key')
         validation.checked_choice("limit_key", self.limit_key, LIMIT_KEYS)
 
     def load(self, *, threads: int = 1) -> OpenAIConnection:
-        """A connection; nothing is sent yet."""
+        """A connection; nothing is sent."""
         return OpenAIConnection(self, secret_from_env(self.api_key_env, needed=not is_loopback(self.base_url)))
 
     def revision(self) -> str:
-        """Nobody can tell which weights stand behind a server's name."""
+        """A constant: the weights behind a server are unknown."""
         return "openai-compatible"
 
 
 class OpenAIConnection:
-    """The model, ready to reply."""
+    """The connection to a model on a server."""
 
     def __init__(self, model: OpenAIChat, secret: Secret) -> None:
         self._model, self._secret = model, secret
@@ -261,62 +261,64 @@ class OpenAIConnection:
         self._estimated, self._lock = 0, threading.Lock()
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The reply to one request, without the key where the server sent it back."""
+        """The reply to one request; the key is masked if the server returns it."""
         body = request_body(self._model, request)
         try:
-            found = self._calls.within(_DEADLINE_FACTOR * self._model.timeout, lambda: self._tried(request, body))
+            found = self._calls.within(_DEADLINE_FACTOR * self._model.timeout, lambda: self._try(request, body))
         except TimeoutError:
-            found = self._failed(f"no whole answer within {_DEADLINE_FACTOR * self._model.timeout:g} s", charged=True)
+            found = self._failed(f"no complete response within {_DEADLINE_FACTOR * self._model.timeout:g} s", charged=True)
         except CallsStoppedError:
-            found = ChatUnavailableError("asking was stopped")
-        # Raised out here, and made without a traceback: none leads to a frame that holds headers or what the server sent.
+            found = ChatUnavailableError("calls to the language model were cancelled")
+        # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
         if isinstance(found, Exception):
             raise found
         return found
 
     def facts(self) -> Mapping[str, Any]:
-        """Where it is asked, and how many replies came without a count of their tokens."""
+        """Address and settings, and the number of replies with estimated tokens."""
         model = self._model
-        said = {"model": model.model, "address": model.base_url, "temperature": model.temperature, "seed": model.seed}
-        return {**said, "usage_estimated": self._estimated}
+        facts = {"model": model.model, "address": model.base_url, "temperature": model.temperature, "seed": model.seed}
+        return {**facts, "usage_estimated": self._estimated}
 
     def close(self) -> None:
-        """Ends every wait for a reply; connections close with their last request."""
+        """Stops all calls; connections close after their last request."""
         self._calls.stop(self._connection.close)
 
-    def _tried(self, request: ChatRequest, body: bytes) -> ChatReply | Exception:
+    def _try(self, request: ChatRequest, body: bytes) -> ChatReply | Exception:
         start = time.perf_counter()
         try:
-            answer = self._connection.post(body)
+            response = self._connection.post(body)
             seconds = time.perf_counter() - start
-            problem = self._problem(answer, request)
-            return problem or self._reply(parse_completion(self._secret.masked(answer.body), request), seconds)
+            problem = self._problem(response, request)
+            return problem or self._reply(parse_completion(self._secret.masked(response.body), request), seconds)
         except ConnectionLostError as error:
             return self._failed(str(error), charged=error.arrived)
         except ResponseFormatError as error:
             return self._failed(str(error), charged=True)
 
-    def _problem(self, answer: ChatHttpResponse, request: ChatRequest) -> Exception | None:
-        """What a status means other than success."""
-        model, status = self._model, answer.status
+    def _problem(self, response: ChatHttpResponse, request: ChatRequest) -> Exception | None:
+        """The error for a status other than success, else None."""
+        model, status = self._model, response.status
         if status == HTTPStatus.OK:
             return None
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            key = f"the key in {model.api_key_env}" if self._secret else "an ask without a key (see api_key_env)"
-            return self._unusable(f"the server refused {key} (status {status}); check that it is right and may use the model")
+            key = f"the key in {model.api_key_env}" if self._secret else "a request without a key (see api_key_env)"
+            return self._unavailable(f"the server rejected {key} (status {status}); check the key and its access to the model")
         if status == HTTPStatus.NOT_FOUND:
-            return self._unusable(f"the server knows no model {model.model}, or no chat at this address (status 404); check both")
-        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            return self._unusable(f"the server leads elsewhere (status {status}), which is not followed; give the right base_url")
-        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
-            told = for_message(self._secret.masked(error_message(self._secret.masked(answer.body))))
-            wishes = status in STATUSES_WITH_REASON and bool(request.schema or request.logprobs)
-            return self._failed(
-                f"the server refused the request (status {status}) {told}{_LIKELY_CAUSES}",
-                retryable=False,
-                optional_params=wishes,
+            return self._unavailable(
+                f"the server has no model {model.model}, or no chat at this address (status 404); check both"
             )
-        return self._failed(f"status {status}", wait=retry_after_seconds(answer.retry_after))
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            return self._unavailable(f"the server redirects (status {status}); set base_url to the final address")
+        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
+            reason = for_message(self._secret.masked(error_message(self._secret.masked(response.body))))
+            optional_params = status in STATUSES_WITH_REASON and bool(request.schema or request.logprobs)
+            return self._failed(
+                f"the server rejected the request (status {status}) {reason}{_LIKELY_CAUSES}",
+                retryable=False,
+                optional_params=optional_params,
+            )
+        return self._failed(f"status {status}", wait=retry_after_seconds(response.retry_after))
 
     def _reply(self, found: Completion, seconds: float) -> ChatReply:
         if found.is_estimated:
@@ -336,10 +338,10 @@ class OpenAIConnection:
         )
 
     def _failed(self, why: str, *, retryable: bool = True, **more: Any) -> ChatRequestError:
-        return ChatRequestError(self._said(why), retryable=retryable, **more)
+        return ChatRequestError(self._message(why), retryable=retryable, **more)
 
-    def _unusable(self, why: str) -> ChatUnavailableError:
-        return ChatUnavailableError(self._said(why))
+    def _unavailable(self, why: str) -> ChatUnavailableError:
+        return ChatUnavailableError(self._message(why))
 
-    def _said(self, why: str) -> str:
+    def _message(self, why: str) -> str:
         return escape_invisible(self._secret.masked(f"{self._model.base_url}: {why.strip()}"))

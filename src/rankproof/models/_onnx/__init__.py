@@ -1,1 +1,1 @@
-"""Empty."""
+"""Runs BERT models as ONNX graphs."""

@@ -1,4 +1,4 @@
-"""Config.json of BERT-family models."""
+"""Reads config.json of the BERT family of models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DISTIL_CONFIG_KEYS = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BertFamily:
-    """How one model type is spelt; `head` names the layers from the first token's state to the logits, and what lies between."""
+    """The names in the files of one model type; `head` has the two layers of the classifier and the activation between them."""
 
     prefix: str
     head: tuple[str, str, str]
@@ -59,7 +59,7 @@ class BertFamily:
     has_types: bool = True
 
     def spellings(self, name: str) -> tuple[str, ...]:
-        """The names that a file may give a tensor: with the prefix of a model with a head, and as the first BERT wrote it."""
+        """The names of a tensor in files: with and without the prefix of the model type, and in the original BERT spelling."""
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         return tuple(dict.fromkeys((name, f"{self.prefix}.{name}", old, f"{self.prefix}.{old}")))
 
@@ -92,7 +92,7 @@ _DEFAULTS = {"activation": "gelu", "positions": 512}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BertConfig:
-    """The sizes and choices of one model."""
+    """The sizes and settings of one model."""
 
     family: BertFamily
     hidden: int
@@ -110,18 +110,18 @@ class BertConfig:
 
     @property
     def max_positions(self) -> int:
-        """How many tokens there are positions for."""
+        """The maximum number of tokens."""
         return self.positions - (self.padding + 1 if self.family.counts_positions else 0)
 
 
 def bert_config(config: Mapping[str, Any], source: str) -> BertConfig:
-    """The shape that config.json tells; refused where the graph here cannot be that model."""
+    """The settings in config.json; an unsupported model is an error."""
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise ExternalError(
             escape_invisible(
                 f"{source}: model_type {for_message(str(kind))} is not of the BERT family ({', '.join(FAMILIES)}); "
-                "for others run: pip install 'rankproof[torch]' and name the model as torch:NAME"
+                "for others run: pip install 'rankproof[torch]' and write torch: before the name"
             )
         )
     family = FAMILIES[kind]
@@ -145,16 +145,18 @@ def _check_supported(sizes: Mapping[str, Any], config: Mapping[str, Any], source
     if wrong or not isinstance(sizes["epsilon"], float) or sizes["hidden"] % max(sizes["heads"], 1) or not sizes["heads"]:
         raise ExternalError(
             escape_invisible(
-                f"{source}: {', '.join(wrong) or 'epsilon, hidden or heads'} of the model cannot be read; is it whole?"
+                f"{source}: {', '.join(wrong) or 'epsilon, hidden or heads'} of the model cannot be read; get the model again"
             )
         )
     if sizes["activation"] not in ACTIVATIONS:
         raise ExternalError(
             escape_invisible(
-                f"{source}: activation {for_message(str(sizes['activation']))} is not known; known: {', '.join(ACTIVATIONS)}"
+                f"{source}: activation {for_message(str(sizes['activation']))} is not supported; choose {', '.join(ACTIVATIONS)}"
             )
         )
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise ExternalError(
-            escape_invisible(f"{source}: relative positions are not known; name the model as torch:NAME, with the extra torch")
+            escape_invisible(
+                f"{source}: relative positions are not supported; write torch: before the name, with the extra torch"
+            )
         )

@@ -1,4 +1,4 @@
-"""Model folder, cached graph, int8."""
+"""Reads model folders, and caches the ONNX graphs that are written from them."""
 
 from __future__ import annotations
 
@@ -25,73 +25,73 @@ POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 _POOLING_MODES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 _KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
-_USE_TORCH = "name the model as torch:NAME, with the extra torch"
+_USE_TORCH = "write torch: before the name, with the extra torch"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ModelFolder:
-    """Where the parts lie, and what their settings say."""
+    """A model folder: the folder of the network, the modules and the settings."""
 
     path: Path
-    body: Path
+    network: Path
     modules: Mapping[str, str]
     shape: BertConfig
 
     @property
     def weights(self) -> Path:
-        """The file of the weights."""
-        return self.body / WEIGHTS
+        """The file with the weights."""
+        return self.network / WEIGHTS
 
     @property
     def tokenizer(self) -> Path:
-        """The file of the tokenizer."""
-        return self.body / TOKENIZER
+        """The file with the tokenizer."""
+        return self.network / TOKENIZER
 
     def pooling(self) -> Pooling:
-        """How token vectors become one: as the Pooling module says, by the mean where there is none."""
+        """The pooling of the Pooling module, the mean if there is none."""
         return folder_pooling(self.path, self.modules)
 
     def max_tokens(self) -> int:
-        """The most tokens of a text that the model's settings let it read."""
-        told = read_json_object(self.body / "sentence_bert_config.json").get("max_seq_length")
-        told = told or read_json_object(self.body / "tokenizer_config.json").get("model_max_length")
-        return min(told, self.shape.max_positions) if isinstance(told, int) else self.shape.max_positions
+        """The maximum number of tokens in the model's settings."""
+        length = read_json_object(self.network / "sentence_bert_config.json").get("max_seq_length")
+        length = length or read_json_object(self.network / "tokenizer_config.json").get("model_max_length")
+        return min(length, self.shape.max_positions) if isinstance(length, int) else self.shape.max_positions
 
-    def tells_texts_apart(self) -> bool:
-        """Whether the second text of a pair has a type of its own, and the tokenizer's settings do not leave types out."""
-        told = read_json_object(self.body / "tokenizer_config.json").get("model_input_names")
-        return self.shape.types > 1 and (not isinstance(told, list) or "token_type_ids" in told)
+    def uses_token_types(self) -> bool:
+        """Whether the second text of a pair has its own token type."""
+        names = read_json_object(self.network / "tokenizer_config.json").get("model_input_names")
+        return self.shape.types > 1 and (not isinstance(names, list) or "token_type_ids" in names)
 
     def lowers(self) -> bool:
-        """Whether texts are put in lower case before they are cut into tokens."""
-        return read_json_object(self.body / "sentence_bert_config.json").get("do_lower_case") is True
+        """Whether texts are lowercased before tokenization."""
+        return read_json_object(self.network / "sentence_bert_config.json").get("do_lower_case") is True
 
     def prompts(self) -> dict[str, str]:
-        """The prompts that the model's makers name, for a reader to see."""
+        """The prompts in the model's settings."""
         prompts = read_json_object(self.path / "config_sentence_transformers.json").get("prompts")
         return {str(name): str(text) for name, text in prompts.items()} if isinstance(prompts, dict) else {}
 
     def revision(self) -> str:
-        """A sha256 over the weights and whatever else decides the numbers, and the version of the graph written from them."""
+        """A sha256 of all files that affect the vectors, and the version of the graph."""
         names = (WEIGHTS, TOKENIZER, CONFIG, "sentence_bert_config.json", "tokenizer_config.json")
-        paths = [self.body / name for name in names] + [self.path / part / CONFIG for part in self.modules.values() if part]
+        paths = [self.network / name for name in names] + [self.path / part / CONFIG for part in self.modules.values() if part]
         listed = "\n".join(f"{path.relative_to(self.path).as_posix()} {file_sha256(path)}" for path in paths if path.is_file())
         return f"{hashlib.sha256(listed.encode()).hexdigest()}.{GRAPH_VERSION}"
 
 
 def open_model_folder(path: Path) -> ModelFolder:
-    """The folder, or an error that names what was looked for."""
+    """The checked folder; a missing file is an error."""
     modules = module_folders(path)
-    body = path / modules.get("Transformer", "")
+    network = path / modules.get("Transformer", "")
     for name in (CONFIG, WEIGHTS, TOKENIZER):
-        if not (body / name).is_file():
-            raise _missing_part_error(body, name)
-    config = read_json_object(body / CONFIG)
-    return ModelFolder(path, body, modules, bert_config(config, str(body / CONFIG)))
+        if not (network / name).is_file():
+            raise _missing_part_error(network, name)
+    config = read_json_object(network / CONFIG)
+    return ModelFolder(path, network, modules, bert_config(config, str(network / CONFIG)))
 
 
 def folder_pooling(path: Path, modules: Mapping[str, str]) -> Pooling:
-    """How the folder's modules make one vector of many: by the mean where there is no Pooling module."""
+    """The pooling of the Pooling module, the mean if there is none."""
     if "Pooling" not in modules:
         return "mean"
     settings = read_json_object(path / modules["Pooling"] / CONFIG)
@@ -107,7 +107,7 @@ def folder_pooling(path: Path, modules: Mapping[str, str]) -> Pooling:
 
 
 def module_folders(path: Path) -> dict[str, str]:
-    """The module folders by the last part of their type; a model of transformers has none."""
+    """The module folders by type; a plain transformers model has none."""
     file = path / "modules.json"
     if not file.is_file():
         return {}
@@ -115,7 +115,7 @@ def module_folders(path: Path) -> dict[str, str]:
     try:
         found = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
     except (TypeError, KeyError):
-        raise ExternalError(escape_invisible(f"{file}: no list of modules; get the model anew")) from None
+        raise ExternalError(escape_invisible(f"{file}: not a list of modules; get the model again")) from None
     for kind, part in found.items():
         if kind not in _KNOWN_MODULES:
             raise ExternalError(
@@ -123,26 +123,26 @@ def module_folders(path: Path) -> dict[str, str]:
             )
         if Path(part).is_absolute() or ".." in Path(part).parts:
             raise ExternalError(
-                escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; get the model anew")
+                escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; get the model again")
             )
     return found
 
 
-def _missing_part_error(body: Path, name: str) -> ExternalError:
-    looked = f"{body}: no {name}; a model's folder has {CONFIG}, {WEIGHTS} and {TOKENIZER}"
-    if name == WEIGHTS and (body / f"{WEIGHTS}.index.json").is_file():
-        return ExternalError(escape_invisible(f"{looked}, here the weights are in several parts: {_USE_TORCH}"))
-    if name == WEIGHTS and any(body.glob("*.bin")):
+def _missing_part_error(network: Path, name: str) -> ExternalError:
+    missing = f"{network}: no {name}; a model's folder has {CONFIG}, {WEIGHTS} and {TOKENIZER}"
+    if name == WEIGHTS and (network / f"{WEIGHTS}.index.json").is_file():
+        return ExternalError(escape_invisible(f"{missing}, but here the weights are split into several files: {_USE_TORCH}"))
+    if name == WEIGHTS and any(network.glob("*.bin")):
         return ExternalError(
             escape_invisible(
-                f"{looked}; .bin files are pickles, which can run any code, and are not read: convert them to safetensors"
+                f"{missing}; .bin files are pickles, which can run code, and are not read: convert them to safetensors"
             )
         )
-    return ExternalError(escape_invisible(looked))
+    return ExternalError(escape_invisible(missing))
 
 
 def quantise(source: Path, target: Path) -> None:
-    """Writes the int8 form of a float32 graph."""
+    """Writes the int8 version of a float32 graph."""
     with extra("retrieval"):
         from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -160,8 +160,8 @@ GRAPH_FILE = "model.onnx"
 
 
 def cached_graph(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> Path:
-    """The graph's file, checked; written first where it is not there."""
-    name = f"{revision[:20]}{revision[64:]}-{'pairs' if head else 'encoder'}-{precision}"
+    """The verified file with the graph, written if it is not cached."""
+    name = f"{revision[:20]}{revision[64:]}-{'cross-encoder' if head else 'encoder'}-{precision}"
     return cached_folder(models_cache_folder() / name, _graph_writer(folder, revision, precision, head=head)) / GRAPH_FILE
 
 
@@ -178,13 +178,13 @@ def _graph_writer(folder: ModelFolder, revision: str, precision: Precision, *, h
 
 
 def _write_fp32(folder: ModelFolder, path: Path, *, head: bool) -> None:
-    write_graph(folder.weights, folder.shape, path, head=head, typed=head and folder.tells_texts_apart())
+    write_graph(folder.weights, folder.shape, path, head=head, typed=head and folder.uses_token_types())
 
 
 def _write_int8(folder: ModelFolder, target: Path, *, head: bool) -> None:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(dir=target) as inner:
-        whole = Path(inner) / GRAPH_FILE
-        _write_fp32(folder, whole, head=head)
-        quantise(whole, target / GRAPH_FILE)
+        full = Path(inner) / GRAPH_FILE
+        _write_fp32(folder, full, head=head)
+        quantise(full, target / GRAPH_FILE)

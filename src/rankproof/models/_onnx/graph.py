@@ -1,4 +1,4 @@
-"""ONNX graph writer."""
+"""Writes BERT networks as ONNX graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHTS_DATA = "weights.bin"
 
 
 class GraphBuilder:
-    """Nodes and constants in the order in which they were drawn."""
+    """Collects nodes and constants in the order in which they are added."""
 
     def __init__(self) -> None:
         self._nodes: list[Any] = []
@@ -25,7 +25,7 @@ class GraphBuilder:
         self._count = 0
 
     def constant(self, values: Any, kind: type[np.generic] = np.float32) -> str:
-        """A tensor that never changes."""
+        """Adds a constant tensor."""
         with extra("retrieval"):
             from onnx import numpy_helper
 
@@ -34,11 +34,11 @@ class GraphBuilder:
         return name
 
     def integers(self, *values: int) -> str:
-        """A row of whole numbers."""
+        """Adds a constant vector of integers."""
         return self.constant(values, np.int64)
 
     def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
-        """A node with so many outputs."""
+        """Adds a node with several outputs."""
         with extra("retrieval"):
             from onnx import helper
 
@@ -47,15 +47,15 @@ class GraphBuilder:
         return names
 
     def add_node(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """A node with one output."""
+        """Adds a node with one output."""
         return self.op(kind, *inputs, **attributes)[0]
 
     def linear(self, value: str, weight: Any, bias: Any) -> str:
-        """Weight and bias as PyTorch keeps them: outputs first."""
+        """Adds a linear layer; weight and bias are as in PyTorch, outputs first."""
         return self.add_node("Add", self.add_node("MatMul", value, self.constant(weight.T)), self.constant(bias))
 
     def save(self, path: Path, *, inputs: Mapping[str, Sequence[str | int]], output: str, shape: Sequence[str | int]) -> None:
-        """The sheet as a checked model file, its constants beside it; inputs are whole numbers, the output is float32."""
+        """Writes the checked model, its constants in a second file; inputs are integers, the output is float32."""
         with extra("retrieval"):
             import onnx
             from onnx import TensorProto, helper
@@ -75,25 +75,25 @@ class GraphBuilder:
 
 
 def add_linear(graph: GraphBuilder, tensors: TensorReader, name: str, value: str, inputs: int, outputs: int) -> str:
-    """The named layer's weight times the value, plus its bias."""
+    """Adds the named linear layer."""
     return graph.linear(value, tensors.take(f"{name}.weight", outputs, inputs), tensors.take(f"{name}.bias", outputs))
 
 
 def add_layer_norm(graph: GraphBuilder, tensors: TensorReader, name: str, value: str, size: int, epsilon: float) -> str:
-    """The value with mean 0 and variance 1 along its last axis, scaled and shifted as the named layer says."""
+    """Adds the named layer norm."""
     scale, shift = (graph.constant(tensors.take(f"{name}.{part}", size)) for part in ("weight", "bias"))
     return graph.add_node("LayerNormalization", value, scale, shift, axis=-1, epsilon=epsilon)
 
 
 def add_activation(graph: GraphBuilder, value: str, activation: str) -> str:
-    """The value after tanh, relu or either form of gelu."""
+    """Adds tanh, relu or one of the two forms of gelu."""
     if activation in ("tanh", "relu"):
         return graph.add_node(activation.capitalize(), value)
     return graph.add_node("Gelu", value, approximate=ACTIVATIONS[activation])
 
 
 def add_head(graph: GraphBuilder, tensors: TensorReader, shape: BertConfig, states: str) -> str:
-    """The logits, one a label."""
+    """Adds the classifier head: one logit per label."""
     inner, bend, outer = shape.family.head
     first = graph.add_node("Gather", states, graph.constant(0, np.int64), axis=1)
     pooled = add_activation(graph, add_linear(graph, tensors, inner, first, shape.hidden, shape.hidden), bend)
@@ -101,11 +101,11 @@ def add_head(graph: GraphBuilder, tensors: TensorReader, shape: BertConfig, stat
 
 
 GRAPH_VERSION = 1
-"""Goes up when the written graph gives other numbers for the same weights."""
+"""Raised when the graph gives other values for the same weights."""
 
 
 def write_graph(weights: Path, shape: BertConfig, target: Path, *, head: bool, typed: bool) -> None:
-    """The model as a graph, to the last hidden states or with its head to a sequence's logits; `typed` tells two texts apart."""
+    """Writes the graph up to the last hidden states, or with its head up to the logits; `typed` uses token types."""
     taker = TensorReader(open_weights(weights), shape.family.spellings)
     sheet = GraphBuilder()
     states = _add_embeddings(sheet, taker, shape, typed=typed)
@@ -118,7 +118,7 @@ def write_graph(weights: Path, shape: BertConfig, target: Path, *, head: bool, t
 
 
 def _add_embeddings(graph: GraphBuilder, tensors: TensorReader, shape: BertConfig, *, typed: bool) -> str:
-    """Words, positions and types; where all tokens are of the first type, that is part of their position."""
+    """Adds the embeddings of words, positions and types; without types, the first type is added to the positions."""
     size = shape.embedding
     words = tensors.take("embeddings.word_embeddings.weight", shape.vocabulary, size)
     places = tensors.take("embeddings.position_embeddings.weight", shape.positions, size)
@@ -133,7 +133,7 @@ def _add_embeddings(graph: GraphBuilder, tensors: TensorReader, shape: BertConfi
 
 
 def _add_positions(graph: GraphBuilder, shape: BertConfig, table: str) -> str:
-    """A slice of the table, or, where padding has a position of its own, a position for every token."""
+    """Adds the positions: a slice of the table, or one position per token if padding has its own."""
     if shape.family.counts_positions:
         padding = graph.constant(shape.padding, np.int64)
         real = graph.add_node("Cast", graph.add_node("Not", graph.add_node("Equal", "input_ids", padding)), to=7)
@@ -168,7 +168,7 @@ def _add_attention(graph: GraphBuilder, tensors: TensorReader, shape: BertConfig
 def _add_projections(
     graph: GraphBuilder, tensors: TensorReader, shape: BertConfig, states: str, names: dict[str, str]
 ) -> list[str]:
-    """Query, key and value by heads, from one multiplication; the scale of the scores is in the query's weights."""
+    """Adds query, key and value by heads as one multiplication; the query weights include the scale of the scores."""
     width, size = shape.hidden, shape.hidden // shape.heads
     scales = {"query": np.float32(1 / np.sqrt(size)), "key": np.float32(1), "value": np.float32(1)}
     weight = np.concatenate([tensors.take(f"{names[part]}.weight", width, width) * scale for part, scale in scales.items()])

@@ -1,4 +1,4 @@
-"""Onnxruntime session, encoder, pair scorer."""
+"""Runs ONNX graphs as encoders and cross-encoders."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rankproof.models._onnx.folder import Pooling
 from rankproof.models._tokenizer import Encoding, TokenizerFile
 
 _SLOWER_FUSED = ["SkipLayerNormFusion"]
-"""Measured: the fused kernel takes five times as long as the two that it stands for, a fifth of all the time."""
+"""Measured: the fused kernel takes five times as long as the two kernels it replaces."""
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 class OnnxSession:
-    """Tokens in, the graph's output out; several threads may call at once."""
+    """Runs a graph on the CPU; safe for several threads."""
 
     def __init__(self, path: Path) -> None:
         with extra("retrieval"):
@@ -36,7 +36,7 @@ class OnnxSession:
         providers = ["CPUExecutionProvider"]
         try:
             self._inner = onnxruntime.InferenceSession(path, options, providers=providers, disabled_optimizers=_SLOWER_FUSED)
-        except Exception as error:  # the library's errors have no class in common
+        except Exception as error:  # the library's errors have no common class
             raise ExternalError(
                 escape_invisible(f"{path}: onnxruntime cannot open it ({error}); remove its folder and try again")
             ) from None
@@ -44,7 +44,7 @@ class OnnxSession:
         self.library = f"onnxruntime {onnxruntime.__version__}"
 
     def run(self, tokens: Encoding) -> Matrix:
-        """The output for one text, without the axis of the batch."""
+        """The output for one text, without the batch axis."""
         inputs = {"input_ids": np.array([tokens.ids], dtype=np.int64)}
         if self._typed:
             inputs["token_type_ids"] = np.array([tokens.types], dtype=np.int64)
@@ -56,13 +56,13 @@ class OnnxSession:
             ) from None
         if not np.isfinite(output).all():
             raise ExternalError(
-                "the model gives numbers that are not finite; its weights are damaged, or too large for their precision"
+                "the model returns values that are not finite; its weights are damaged, or too large for the precision: try fp32"
             )
         return output
 
 
 def map_threads(function: Callable[[_Item], _Result], items: Iterable[_Item], *, threads: int) -> list[_Result]:
-    """The function's results in the items' order, by so many threads, which change no bit of them."""
+    """The results of the function in the order of the items; the number of threads does not change them."""
     if threads == 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
@@ -70,7 +70,7 @@ def map_threads(function: Callable[[_Item], _Result], items: Iterable[_Item], *,
 
 
 class OnnxEncoder:
-    """A loaded encoder of the BERT family; a text's bits depend on nothing but the text."""
+    """A loaded encoder of the BERT family; a vector depends on its text only."""
 
     def __init__(
         self,
@@ -87,30 +87,30 @@ class OnnxEncoder:
         self._facts = facts
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text."""
+        """One row per text."""
         rows = np.zeros((len(texts), self._size), dtype=np.float32)
         for row, vector in zip(rows, map_threads(self._vector, self._tokens(texts), threads=self._threads), strict=True):
             row[:] = vector
         return read_only(rows)
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text one row a token, special tokens included."""
+        """For each text one row per token, special tokens included."""
         return map_threads(self._token_vectors, self._tokens(texts), threads=self._threads)
 
     def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than the model reads."""
+        """The number of truncated texts."""
         return sum(tokens.cut for tokens in self._tokens(texts))
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens of each text are read, special tokens included."""
+        """The number of tokens read of each text, special tokens included."""
         return [len(tokens.ids) for tokens in self._tokens(texts)]
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        """The numbers of unknown tokens and of all tokens."""
         return self._tokenizer.unknown(texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """What was told of the model."""
+        """Library, sizes, limits and source, as JSON."""
         return {"library": self._session.library, "dimensions": self._size, "pooling": self._pooling, **self._facts}
 
     def _tokens(self, texts: Sequence[str]) -> list[Encoding]:
@@ -129,9 +129,9 @@ class OnnxEncoder:
 
 
 class OnnxCrossEncoder:
-    """A loaded cross-encoder; a pair's bits depend on nothing but the pair.
+    """A loaded cross-encoder; a score depends on its pair only.
 
-    With one label the score is its logit; with two it is the second's less the first's, the log-odds of the second.
+    With one label the score is its logit; with two it is the second logit minus the first, the log-odds of the second label.
     """
 
     def __init__(self, session: OnnxSession, tokenizer: TokenizerFile, *, threads: int, facts: Mapping[str, Any]) -> None:
@@ -140,16 +140,16 @@ class OnnxCrossEncoder:
         self._facts = facts
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
-        """One score a passage."""
+        """One score per passage."""
         pairs = self._tokens(query, passages)
         return read_only(np.array(map_threads(self._score, pairs, threads=self._threads), dtype=np.float64))
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
-        """How many of the pairs are longer than the model reads."""
+        """The number of truncated pairs."""
         return sum(tokens.cut for tokens in self._tokens(query, passages))
 
     def facts(self) -> Mapping[str, Any]:
-        """What was told of the model."""
+        """Library, sizes, limits and source, as JSON."""
         return {"library": self._session.library, **self._facts}
 
     def _tokens(self, query: str, passages: Sequence[str]) -> list[Encoding]:

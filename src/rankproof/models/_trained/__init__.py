@@ -1,1 +1,1 @@
-"""Small encoders that differ in their tokenizer alone."""
+"""Encoders that `rankproof tokenizers train` trains, and their tokenizers."""

@@ -1,4 +1,4 @@
-"""TrainedEncoder, BpeEncoder."""
+"""Runs trained encoders."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def torch_device(name: str) -> Any:
 
 
 class LoadedTrainedEncoder:
-    """The net of a checkpoint."""
+    """The network of a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, facts: Mapping[str, Any]) -> None:
         with extra("torch"):
             import torch
 
         torch.set_num_threads(threads)
-        self._shape, self._tokenizer, self._card = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata
+        self._shape, self._tokenizer, self._metadata = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata
         self._device, self._facts = torch_device(device), facts
         self._net = load_network(checkpoint.shape, checkpoint.state).to(self._device)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row a text, zeros where it has no token; the batches follow from the list, so the same list gives the same bits."""
+        """One row per text, zeros for a text without tokens; the same list of texts gives the same bits."""
         with extra("torch"):
             import torch
 
@@ -74,17 +74,17 @@ class LoadedTrainedEncoder:
         rows = np.zeros((len(texts), self._shape.width), dtype=np.float32)
         with torch.inference_mode():
             for batch in batches_by_length([len(one) for one in ids]):
-                read = torch.from_numpy(pad_ids([ids[place] for place in batch])).to(self._device)
-                rows[batch] = self._net(read).cpu().numpy()
+                padded = torch.from_numpy(pad_ids([ids[at] for at in batch])).to(self._device)
+                rows[batch] = self._net(padded).cpu().numpy()
         return read_only(rows)
 
     def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts have more characters than are read."""
+        """The number of truncated texts."""
         return sum(len(text) > self._shape.characters for text in texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader should know; the length is one of characters, the same for each tokenizer."""
-        steps = self._card.get("steps")
+        """Library versions, sizes, training and source, as JSON; the limit is in characters for every tokenizer."""
+        steps = self._metadata.get("steps")
         return {
             "library": trained_versions(),
             "dimensions": self._shape.width,
@@ -94,27 +94,27 @@ class LoadedTrainedEncoder:
             "device": self._device.type,
             "tokenizer": self._shape.kind,
             "parameters": parameter_count(self._shape),
-            "training": f"contrastive, {steps} steps" if self._card.get("trained") is True else "none",
+            "training": f"contrastive, {steps} steps" if self._metadata.get("trained") is True else "none",
             **self._facts,
         }
 
 
 def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of the texts, the longest first, so many at a time that padded they stay within the bound; empty ones not."""
+    """Batches of text indices, longest first, within the token limit after padding; empty texts are left out."""
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if not lengths[place]:
+    for at in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        if not lengths[at]:
             break
         if batch and (len(batch) + 1) * lengths[batch[0]] > _TOKENS_PER_BATCH:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(at)
     if batch:
         yield batch
 
 
 def pad_ids(ids: Sequence[Ids]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The sequences as rows of one array, filled up with 0 to the longest."""
+    """The sequences as rows of one array, padded with 0."""
     found = np.zeros((len(ids), max(map(len, ids), default=0)), dtype=np.int64)
     for row, one in zip(found, ids, strict=True):
         row[: len(one)] = one
@@ -122,18 +122,18 @@ def pad_ids(ids: Sequence[Ids]) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def trained_versions() -> str:
-    """Which versions make the numbers."""
+    """The versions of the libraries."""
     return library_versions("torch", "tokenizers")
 
 
 DeviceName = Literal["cpu", "cuda"]
 _NUMBERS_VERSION = 1
-"""Rises when the net gives other numbers for the same weights."""
+"""Raised when the network gives other values for the same weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedEncoder:
-    """A checkpoint by its folder; where it lies is no part of what the model is, and where it runs is: the last bits differ."""
+    """A trained encoder by its folder; the device is part of its identity because the last bits differ, the folder is not."""
 
     source: Annotated[str, Option("a folder that rankproof tokenizers train wrote", role="source")] = field(
         metadata=NOT_IN_IDENTITY
@@ -143,34 +143,34 @@ class TrainedEncoder:
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source or "\0" in self.source:
-            raise UsageError(f"{self.source!r} is no checkpoint", fix="name a folder that rankproof tokenizers train wrote")
+            raise UsageError(f"{self.source!r} is not a checkpoint", fix="give a folder that rankproof tokenizers train wrote")
         check_options(self)
 
     def load(self, *, threads: int = 1) -> LoadedTrainedEncoder:
-        """The encoder on its device."""
+        """The loaded encoder, on its device."""
         checkpoint = self.checkpoint()
-        told = {"source": self.source, "revision": _checkpoint_digest(checkpoint)}
-        return LoadedTrainedEncoder(checkpoint, threads=threads, device=self.device, facts=told)
+        facts = {"source": self.source, "revision": _checkpoint_digest(checkpoint)}
+        return LoadedTrainedEncoder(checkpoint, threads=threads, device=self.device, facts=facts)
 
     def revision(self) -> str:
-        """A sha256 over the folder's files, and the libraries that run them."""
+        """A sha256 of the files in the folder, and the versions of the libraries that run them."""
         return f"{_checkpoint_digest(self.checkpoint())}, {trained_versions()}"
 
     def is_ready(self) -> bool:
-        """Whether it can be loaded."""
+        """Whether torch is installed and the checkpoint exists."""
         return find_spec("torch") is not None and (Path(self.source).expanduser() / METADATA_FILE).is_file()
 
     def checkpoint(self) -> Checkpoint:
-        """The folder, opened."""
+        """The opened checkpoint."""
         return open_checkpoint(self.source)
 
 
 @dataclass(frozen=True, slots=True)
 class BpeEncoder(TrainedEncoder):
-    """A checkpoint whose tokenizer is a BPE."""
+    """A trained encoder with a BPE tokenizer."""
 
     def checkpoint(self) -> Checkpoint:
-        """The folder, opened; one with another tokenizer is refused."""
+        """The opened checkpoint; another tokenizer is an error."""
         found = open_checkpoint(self.source)
         if parse_tokenizer_kind(found.shape.kind).family != "bpe":
             raise InputError(

@@ -1,4 +1,4 @@
-"""Sizes, parameters, FLOPs."""
+"""The shape of a trained network: sizes, tensors, parameters and FLOPs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ATTENTION_BLOCK = 128
 HASHES = 8
 BUCKETS = 2048
 SIZE_LIMITS = {"vocabulary": 1_200_000, "width": 8192, "depth": 64, "heads": 128, "hidden": 65_536, "characters": 100_000}
-"""The largest that each size may be."""
+"""The upper limit of each size."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetShape:
-    """What the net is made of.
+    """The sizes of a network.
 
-    Texts are cut at so many characters before they become tokens, so that each tokenizer reads the same. `hidden` is the width
-    between the two layers of a feed-forward part, or of an LSTM in one direction; `depth` counts the layers, two to each of the
-    LSTM's, which reads both ways. With a stride, the first layer attends within blocks of 128 tokens, and a convolution then
-    joins every `stride` positions. With hashes, a token has no row of its own but a part of a row in each of so many tables.
+    Texts are truncated at `characters` before tokenization, so that all tokenizers read the same text. `hidden` is the inner
+    width of a feed-forward layer, or the width of an LSTM in one direction; `depth` counts layers, two for each bidirectional
+    LSTM layer. With a stride, the first layer attends within blocks of 128 tokens, and a convolution then joins every `stride`
+    positions. With hashes, the embedding of a token is joined from parts in that many hash tables.
     """
 
     kind: str
@@ -61,28 +61,28 @@ class NetShape:
             raise UsageError(f"buckets is {self.buckets}", fix="choose a power of 2")
 
     def read(self, text: str) -> str:
-        """What is read of a text."""
+        """The part of a text that is encoded."""
         return normalise_input(text, self.characters)
 
 
 def check_layers(architecture: str, width: int, depth: int, heads: int) -> None:
-    """Refuses layers that no net here has, whatever its tokens."""
+    """Raises an error for sizes that no network can have."""
     checked_choice("architecture", architecture, ARCHITECTURES)
     for name, size in (("width", width), ("depth", depth), ("heads", heads)):
         checked_integer(name, size, 1, SIZE_LIMITS[name])
     if width % (2 * heads) or width % HASHES:
         raise UsageError(f"width {width} with {heads} heads", fix=f"choose a multiple of {HASHES} and of twice the heads")
     if architecture == "lstm" and depth % 2:
-        raise UsageError(f"depth is {depth}", fix="choose an even one for an lstm: it reads both ways")
+        raise UsageError(f"depth is {depth}", fix="choose an even depth for an lstm, which is bidirectional")
 
 
 def normalise_input(text: str, characters: int) -> str:
-    """Its first characters in lower case: every tokenizer reads the same text, and none gains by knowing of capitals."""
+    """The first characters in lower case, so that every tokenizer reads the same text."""
     return text[:characters].lower()
 
 
 def tensor_sizes(shape: NetShape) -> dict[str, tuple[int, ...]]:
-    """The size of every tensor of the net, by its name."""
+    """The size of every tensor of the network, by name."""
     width = shape.width
     rows = (HASHES, shape.buckets, width // HASHES) if shape.hashes else (shape.vocabulary, width)
     found: dict[str, tuple[int, ...]] = {"embedding.weight": rows}
@@ -117,15 +117,14 @@ def _lstm_tensors(shape: NetShape) -> dict[str, tuple[int, ...]]:
 
 
 def parameter_count(shape: NetShape) -> int:
-    """How many numbers the net learns."""
+    """The number of trained parameters."""
     return sum(math.prod(size) for size in tensor_sizes(shape).values())
 
 
 def forward_flops(shape: NetShape, lengths: IntArray) -> float:
-    """The floating-point operations of one forward pass over sequences of so many tokens.
+    """The FLOPs of one forward pass over sequences of these lengths.
 
-    Products of matrices count 2mnk, attention 4 times its pairs of positions times the width; padding, lookups, norms and
-    activations count nothing.
+    A matrix product counts 2mnk, attention 4 x pairs of positions x width; padding, lookups, norms and activations count 0.
     """
     tokens = np.asarray(lengths, dtype=np.float64)
     joined = np.ceil(tokens / shape.stride)
@@ -160,9 +159,9 @@ def fit_shape(
     heads: int = 4,
     characters: int = 512,
 ) -> NetShape:
-    """The shape whose hidden width brings the whole net to so many parameters, within 1 %.
+    """The shape whose hidden width gives the network this number of parameters, within 1%.
 
-    What a small vocabulary saves the layers get, as in ByT5 (Xue et al. 2022, TACL 10).
+    A smaller vocabulary gives larger layers, as in ByT5 (Xue et al. 2022, TACL 10).
     """
     narrow = _smallest_shape(kind, vocabulary, architecture, width, depth, heads, characters)
     for step in _WIDTH_STEPS:
@@ -183,7 +182,7 @@ def check_parameter_minimum(
     heads: int,
     characters: int,
 ) -> None:
-    """Refuses fewer parameters than any net with these layers and so many tokens has."""
+    """Raises an error for fewer parameters than the smallest network with these layers and tokens has."""
     narrow = _smallest_shape(kind, vocabulary, architecture, width, depth, heads, characters)
     if parameter_count(narrow) > parameters * (1 + PARAMETER_TOLERANCE):
         raise _no_fit_error(narrow, parameters)
@@ -198,7 +197,7 @@ def _smallest_shape(
 
 
 def _closest_hidden(narrow: NetShape, wanted: int, step: int) -> int:
-    """The multiple of the step whose net is nearest to the number wanted; the number rises with the width."""
+    """The multiple of the step whose number of parameters is closest to the wanted one."""
     low, high = 1, _MAX_HIDDEN // step
     while low < high:
         middle = (low + high) // 2
@@ -217,6 +216,6 @@ def _no_fit_error(nearest: NetShape, wanted: int) -> UsageError:
     if wanted > most:
         return UsageError(f"{what} has at most {most:,} parameters, not {wanted:,}", fix="choose fewer, or raise width or depth")
     if wanted >= least:
-        return UsageError(f"{what} cannot have {wanted:,} parameters within 1 %", fix=f"choose {parameter_count(nearest):,}")
+        return UsageError(f"{what} cannot have {wanted:,} parameters within 1%", fix=f"choose {parameter_count(nearest):,}")
     fix = f"raise the parameters to {least:,} or more, lower width or depth, or choose a smaller vocabulary"
-    return UsageError(f"{what} has at least {least:,} parameters, and {wanted:,} were asked for", fix=fix)
+    return UsageError(f"{what} has at least {least:,} parameters, not {wanted:,}", fix=fix)

@@ -1,4 +1,4 @@
-"""Byte, character, BPE, WordPiece."""
+"""Tokenizers of trained encoders: bytes, characters, BPE and WordPiece."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Ids = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class ByteTokenizer:
-    """A text's UTF-8 bytes, each plus 1, for 0 is padding."""
+    """The UTF-8 bytes of a text, each plus 1, because 0 is padding."""
 
     kind: str = "bytes"
 
@@ -38,23 +38,23 @@ class ByteTokenizer:
         return [np.frombuffer(replace_surrogates(text).encode(), dtype=np.uint8).astype(np.int32) + np.int32(1) for text in texts]
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Of all tokens none is unknown."""
+        """0 unknown tokens, and the number of all tokens."""
         return 0, sum(len(replace_surrogates(text).encode()) for text in texts)
 
     def files(self) -> Mapping[str, bytes]:
-        """Nothing has to be kept."""
+        """None: the tokenizer has no files."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterTokenizer:
-    """A text's code points as they are written, without normalisation, each plus 1, for 0 is padding."""
+    """The code points of a text without normalisation, each plus 1, because 0 is padding."""
 
     kind: str = "characters"
 
     @property
     def vocabulary(self) -> int:
-        """Every code point and padding; the net has no row for each but hashes them."""
+        """All code points and padding; the network hashes them."""
         return sys.maxunicode + 2
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
@@ -65,11 +65,11 @@ class CharacterTokenizer:
         ]
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Of all tokens none is unknown."""
+        """0 unknown tokens, and the number of all tokens."""
         return 0, sum(len(replace_surrogates(text)) for text in texts)
 
     def files(self) -> Mapping[str, bytes]:
-        """Nothing has to be kept."""
+        """None: the tokenizer has no files."""
         return {}
 
 
@@ -78,7 +78,7 @@ MIN_VOCABULARY, MAX_VOCABULARY = 300, 100_000
 
 
 class _FamilyTraits(NamedTuple):
-    """Whether a number of tokens belongs to the name, how many tokens the net joins, whether it hashes them."""
+    """Whether the name has a vocabulary size, how many tokens the network joins, and whether it hashes them."""
 
     sized: bool = False
     stride: int = 1
@@ -98,24 +98,24 @@ _NAME = re.compile(r"(.+)-([1-9][0-9]{0,8})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TokenizerKind:
-    """A name taken apart; `size` is the number of tokens asked for, 0 where nothing is trained."""
+    """A parsed name; `size` is the vocabulary size, 0 for a tokenizer without training."""
 
     family: TokenizerFamily
     size: int = 0
 
     @property
     def stride(self) -> int:
-        """How many tokens the net joins into one before its deep layers."""
+        """How many tokens the network joins into one after its first layer."""
         return _FAMILY_TRAITS[self.family].stride
 
     @property
     def hashed(self) -> bool:
-        """Whether a token has no row of its own in the net, but parts of rows in several tables."""
+        """Whether token embeddings are joined from hash tables."""
         return _FAMILY_TRAITS[self.family].hashed
 
 
 def parse_tokenizer_kind(kind: str) -> TokenizerKind:
-    """The name taken apart; another is refused."""
+    """The parsed name; an unknown name is an error."""
     found = _NAME.fullmatch(kind) if isinstance(kind, str) else None
     for family, traits in _FAMILY_TRAITS.items():
         if kind == family and not traits.sized:
@@ -140,7 +140,7 @@ _MODELS = {"bpe": "BPE", "wordpiece": "WordPiece"}
 
 @dataclass(frozen=True, slots=True)
 class SubwordTokenizer:
-    """What a tokenizer.json says, without special tokens; `content` is the file."""
+    """A tokenizer.json without special tokens; `content` is the file."""
 
     kind: str
     content: bytes = field(repr=False)
@@ -148,52 +148,52 @@ class SubwordTokenizer:
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are, padding included: fewer than the name asks for where the texts were few."""
+        """The number of tokens with padding; smaller than in the name if the training texts are few."""
         return int(self._inner.get_vocab_size())
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of each text; one text at a time, for the library's own threads do not survive a fork."""
+        """The ids of each text; one text at a time, because the library's threads do not survive a fork."""
         return [
             np.asarray(self._inner.encode(replace_surrogates(text), add_special_tokens=False).ids, dtype=np.int32)
             for text in texts
         ]
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many tokens are [UNK], which byte-level BPE has none of, and how many there are."""
-        row, found = self._inner.token_to_id(UNKNOWN_TOKEN), self.ids(texts)
-        missed = 0 if row is None else sum(int((ids == row).sum()) for ids in found)
-        return missed, sum(map(len, found))
+        """The numbers of [UNK] tokens, 0 for byte-level BPE, and of all tokens."""
+        unknown_id, found = self._inner.token_to_id(UNKNOWN_TOKEN), self.ids(texts)
+        unknown = 0 if unknown_id is None else sum(int((ids == unknown_id).sum()) for ids in found)
+        return unknown, sum(map(len, found))
 
     def files(self) -> Mapping[str, bytes]:
-        """The library's own file."""
+        """The tokenizer.json."""
         return {TOKENIZER_FILE: self.content}
 
 
 def open_subword_tokenizer(kind: str, files: Mapping[str, bytes]) -> SubwordTokenizer:
-    """The tokenizer of a file that was kept; one that is not of this kind is refused."""
+    """The tokenizer of a saved file; another kind is an error."""
     with extra("retrieval"):
         from tokenizers import Tokenizer
 
     if TOKENIZER_FILE not in files:
-        raise ExternalError(f"{TOKENIZER_FILE}: not there; get the checkpoint anew")
+        raise ExternalError(f"{TOKENIZER_FILE}: file not found; get the checkpoint again")
     try:
-        told = json.loads(files[TOKENIZER_FILE])
+        document = json.loads(files[TOKENIZER_FILE])
         inner = Tokenizer.from_str(files[TOKENIZER_FILE].decode())
-        model, added = str(told["model"]["type"]), told["added_tokens"]
-    except Exception as error:  # the library raises nothing more special
+        model, added = str(document["model"]["type"]), document["added_tokens"]
+    except Exception as error:  # the library raises a plain Exception
         raise ExternalError(
-            escape_invisible(f"{TOKENIZER_FILE}: no tokenizer ({for_message(str(error))}); get the checkpoint anew")
+            escape_invisible(f"{TOKENIZER_FILE}: not a tokenizer ({for_message(str(error))}); get the checkpoint again")
         ) from None
     named = parse_tokenizer_kind(kind)
     if model != _MODELS[named.family]:
         raise ExternalError(
             escape_invisible(
-                f"{TOKENIZER_FILE}: a {for_message(model)} tokenizer, and {kind} was wanted; do they belong together?"
+                f"{TOKENIZER_FILE}: a {for_message(model)} tokenizer, but {kind} is expected; get the checkpoint again"
             )
         )
     if added or not _has_contiguous_ids(inner, named):
         raise ExternalError(
-            f"{TOKENIZER_FILE}: its ids are not those of {kind}, with {PADDING_TOKEN} at 0; get the checkpoint anew"
+            f"{TOKENIZER_FILE}: its ids are not those of {kind}, with {PADDING_TOKEN} at 0; get the checkpoint again"
         )
     inner.no_padding()
     inner.no_truncation()
@@ -201,7 +201,7 @@ def open_subword_tokenizer(kind: str, files: Mapping[str, bytes]) -> SubwordToke
 
 
 def _has_contiguous_ids(inner: Any, named: TokenizerKind) -> bool:
-    """Whether the ids are 0, 1, 2 and so on, no more than were asked for, with all that is needed to write any text."""
+    """Whether the ids are 0, 1, 2 and so on, within the vocabulary size, with the tokens that every text needs."""
     with extra("retrieval"):
         from tokenizers.pre_tokenizers import ByteLevel
 
@@ -212,47 +212,45 @@ def _has_contiguous_ids(inner: Any, named: TokenizerKind) -> bool:
 
 
 class Tokenizer(Protocol):
-    """A frozen value that makes ids of texts; 0 is padding, and no token of any text."""
+    """Converts texts to ids; 0 is padding. A frozen value."""
 
     @property
     def kind(self) -> str:
-        """Its name, as the command line has it."""
+        """The name, as on the command line."""
         ...
 
     @property
     def vocabulary(self) -> int:
-        """How many ids there are, padding included."""
+        """The number of ids, padding included."""
         ...
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of each text, the same for a query and a document; none for an empty one."""
+        """The ids of each text, none for an empty text."""
         ...
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many tokens stand for something that is not in the vocabulary, and how many there are."""
+        """The numbers of unknown tokens and of all tokens."""
         ...
 
     def files(self) -> Mapping[str, bytes]:
-        """What has to be kept to open it again."""
+        """The files to save, by name."""
         ...
 
 
 def train_tokenizer(kind: str, texts: Iterable[str]) -> Tokenizer:
-    """The tokenizer of this name, trained on the texts where it is one to be trained."""
+    """The tokenizer of this name, trained on the texts if it needs training."""
     if parse_tokenizer_kind(kind).size:
-        # import dropped
-
         return train_subword_tokenizer(kind, list(texts))
     return _fixed_tokenizer(kind)
 
 
 def tokenizer_files(kind: str) -> tuple[str, ...]:
-    """The names of the files that a tokenizer of this name keeps."""
+    """The names of the files of a tokenizer of this name."""
     return (TOKENIZER_FILE,) if parse_tokenizer_kind(kind).size else ()
 
 
 def open_trained_tokenizer(kind: str, files: Mapping[str, bytes]) -> Tokenizer:
-    """The tokenizer of this name, from what was kept of it."""
+    """The tokenizer of this name, from its files."""
     return open_subword_tokenizer(kind, files) if parse_tokenizer_kind(kind).size else _fixed_tokenizer(kind)
 
 
@@ -267,20 +265,20 @@ _WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 
 
 def train_subword_tokenizer(kind: str, texts: Sequence[str]) -> SubwordTokenizer:
-    """A tokenizer of as many tokens as the name says, or fewer where the texts give no more."""
+    """A tokenizer with the vocabulary size in its name, or less if the texts give fewer tokens."""
     named = parse_tokenizer_kind(kind)
     train = {"bpe": _train_bpe, "wordpiece": _train_wordpiece}[named.family]
     with _without_library_threads():
-        told = json.loads(train([replace_surrogates(text) for text in texts], named.size).to_str())
-    # An added token is found in any text that spells it, and [PAD] in a document is no padding.
-    content = json.dumps({**told, "added_tokens": []}, ensure_ascii=False, indent=1)
+        document = json.loads(train([replace_surrogates(text) for text in texts], named.size).to_str())
+    # An added token would match in any text, and [PAD] in a document is not padding.
+    content = json.dumps({**document, "added_tokens": []}, ensure_ascii=False, indent=1)
     return open_subword_tokenizer(kind, {TOKENIZER_FILE: content.encode()})
 
 
 def _train_bpe(texts: Sequence[str], size: int) -> Any:
-    """All 256 bytes are tokens, so nothing is unknown; a blank is put before the first word, and marks stay with their letters.
+    """Byte-level BPE: no token is unknown; a space precedes the first word, and combining marks stay with their letters.
 
-    GPT-2's split, the library's own, parts a letter from the vowel signs that follow it, and so cuts every word of Hindi.
+    The library's default, the split of GPT-2, separates letters from vowel signs and so splits every Hindi word.
     """
     with extra("retrieval"):
         from tokenizers import Regex, Tokenizer, pre_tokenizers
@@ -300,7 +298,7 @@ def _train_bpe(texts: Sequence[str], size: int) -> Any:
 
 
 def _train_wordpiece(texts: Sequence[str], size: int) -> Any:
-    """As BERT's, accents kept: lower case, cut at blanks and marks; a word with a letter that is no token is [UNK] whole."""
+    """WordPiece as in BERT, with accents: lower case, split at spaces and punctuation; a word with an unknown letter is [UNK]."""
     with extra("retrieval"):
         from tokenizers import Tokenizer
         from tokenizers.models import WordPiece
@@ -331,7 +329,7 @@ def _bert_like(inner: Any) -> Any:
 
 
 def _letters(inner: Any, texts: Sequence[str], most: int) -> tuple[list[str], list[str]]:
-    """The most frequent letters in order of their code points, and those of them that are found inside of words."""
+    """The most frequent letters by code point, and those of them that occur inside words."""
     words: Counter[str] = Counter()
     for text in texts:
         words.update(word for word, _ in inner.pre_tokenizer.pre_tokenize_str(inner.normalizer.normalize_str(text)))
@@ -339,14 +337,14 @@ def _letters(inner: Any, texts: Sequence[str], most: int) -> tuple[list[str], li
     for word, times in words.items():
         for letter in word:
             counts[letter] += times
-    kept = sorted(sorted(counts, key=lambda letter: (-counts[letter], letter))[:most])
+    frequent = sorted(sorted(counts, key=lambda letter: (-counts[letter], letter))[:most])
     inside = set().union(*(word[1:] for word in words))
-    return kept, [letter for letter in kept if letter in inside]
+    return frequent, [letter for letter in frequent if letter in inside]
 
 
 @contextmanager
 def _without_library_threads() -> Iterator[None]:
-    """Without the library's own threads: once they have run, some of its versions warn of every fork of the process."""
+    """Turns the library's threads off: after they ran, some versions warn at every fork of the process."""
     before = os.environ.get(_PARALLELISM_VARIABLE)
     os.environ[_PARALLELISM_VARIABLE] = "false"
     try:

@@ -1,4 +1,4 @@
-"""The network."""
+"""The networks of trained encoders, in torch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Rotation = tuple[Tensor, Tensor]
 
 
 class HashedRows(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """A part of a row from each of eight tables, put side by side, as CANINE has it (Clark et al. 2022, TACL 10).
+    """Embeddings joined from eight hash tables, as in CANINE (Clark et al. 2022, TACL 10).
 
-    CANINE takes a multiple of the code point modulo the number of buckets. Where that number is a power of 2 such hashes agree on
-    all code points that are the same modulo it, so here the buckets are the high bits of the product (Knuth, volume 3, 6.4).
+    CANINE hashes by a multiple of the code point modulo the number of buckets. For a power of 2 such hashes collide for all code
+    points with the same remainder, so here the bucket is the high bits of the product (Knuth, volume 3, 6.4).
     """
 
     def __init__(self, buckets: int, width: int) -> None:
@@ -30,13 +30,13 @@ class HashedRows(nn.Module):  # type: ignore[misc]  # torch is not followed
         self.buckets = buckets
 
     def forward(self, ids: Tensor) -> Tensor:
-        """One row an id."""
+        """One row per id."""
         rows = nn.functional.embedding(hash_rows(ids, self.buckets), self.weight.flatten(0, 1))
         return rows.flatten(-2)
 
 
 def hash_rows(ids: Tensor, buckets: int) -> Tensor:
-    """For each id its row in each of the eight tables, where the tables lie one below the other."""
+    """The rows of each id in the eight concatenated tables."""
     shift = 32 - (buckets.bit_length() - 1)
     factors = torch.tensor(_HASH_FACTORS, device=ids.device)
     starts = torch.arange(HASHES, device=ids.device) * buckets
@@ -44,7 +44,7 @@ def hash_rows(ids: Tensor, buckets: int) -> Tensor:
 
 
 class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """Attention and a feed-forward part, each normed before and added after."""
+    """A pre-norm transformer layer: attention and feed-forward, each with a residual connection."""
 
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
@@ -54,12 +54,12 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
         self.widen, self.narrow = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
     def forward(self, states: Tensor, real: Tensor, turn: Rotation) -> Tensor:
-        """The states after the layer; no position looks at padding."""
+        """The states after the layer; padding is masked."""
         states = states + self.attended(self._attention(self.attention_norm(states), real, turn))
         return states + self.narrow(nn.functional.gelu(self.widen(self.forward_norm(states))))
 
     def local(self, states: Tensor, real: Tensor, turn: Rotation) -> Tensor:
-        """The same where each block of positions sees itself alone."""
+        """The layer with attention within blocks of positions."""
         sequences, length, width = states.shape
         if length <= ATTENTION_BLOCK:
             return self(states, real, turn)
@@ -72,14 +72,14 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed
     def _attention(self, states: Tensor, real: Tensor, turn: Rotation) -> Tensor:
         parts = self.attend(states).unflatten(-1, (3, self.heads, -1))
         query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
-        # A sequence with nothing real in it sees everything: its states do not count, but must be numbers.
+        # A sequence of padding attends to everything: its states are not used but must be finite.
         seen = (real | ~real.any(1, keepdim=True))[:, None, None, :]
         mixed = nn.functional.scaled_dot_product_attention(_rotate(query, turn), _rotate(key, turn), value, attn_mask=seen)
         return mixed.transpose(1, 2).flatten(2)
 
 
 def rotary_angles(length: int, size: int, device: torch.device) -> Rotation:
-    """The cosine and sine by which each position turns each pair of numbers (Su et al. 2021, RoFormer)."""
+    """The cosines and sines of the rotary position embedding (Su et al. 2021, RoFormer)."""
     speeds = _ROTARY_BASE ** (-torch.arange(0, size, 2, device=device, dtype=torch.float32) / size)
     turned = torch.arange(length, device=device, dtype=torch.float32)[:, None] * speeds
     return torch.cat((turned, turned), -1).cos(), torch.cat((turned, turned), -1).sin()
@@ -91,7 +91,7 @@ def _rotate(states: Tensor, turn: Rotation) -> Tensor:
 
 
 class TransformerNet(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """Rows of the ids, pre-norm layers with rotary positions, the mean over the tokens that are no padding."""
+    """Embeddings, pre-norm layers with rotary positions, and the mean over tokens without padding."""
 
     def __init__(self, shape: NetShape) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class TransformerNet(nn.Module):  # type: ignore[misc]  # torch is not followed
             self.join = nn.Conv1d(shape.width, shape.width, shape.stride, shape.stride)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """One row a sequence."""
+        """One row per sequence."""
         ids = _pad_to_strides(ids, self.shape.stride)
         real, states, deep = ids != 0, self.embedding(ids), iter(self.layers)
         turn = rotary_angles(ids.shape[1], self.shape.width // self.shape.heads, ids.device)
@@ -117,7 +117,7 @@ class TransformerNet(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 class LstmNet(nn.Module):  # type: ignore[misc]  # torch is not followed
-    """Rows of the ids, an LSTM that reads both ways, the mean over the tokens that are no padding, a projection."""
+    """Embeddings, a bidirectional LSTM, the mean over tokens without padding, and a projection."""
 
     def __init__(self, shape: NetShape) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class LstmNet(nn.Module):  # type: ignore[misc]  # torch is not followed
             self.join = nn.Conv1d(shape.width, shape.width, shape.stride, shape.stride)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """One row a sequence; an empty one is read as one padding token, and its row made zeros."""
+        """One row per sequence; an empty sequence gives zeros."""
         ids = _pad_to_strides(ids, self.shape.stride)
         real, states = ids != 0, self.embedding(ids)
         if self.shape.stride > 1:
@@ -142,7 +142,7 @@ class LstmNet(nn.Module):  # type: ignore[misc]  # torch is not followed
 
 
 def initialise_torch_network(shape: NetShape, seed: int) -> nn.Module:
-    """The net with weights drawn from a generator of its own."""
+    """A network with weights from its own random generator."""
     net, generator = _uninitialised_network(shape), torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, values in net.named_parameters():
@@ -151,21 +151,21 @@ def initialise_torch_network(shape: NetShape, seed: int) -> nn.Module:
 
 
 def load_torch_network(shape: NetShape, state: Mapping[str, Any]) -> nn.Module:
-    """The net with these weights."""
+    """The network with these weights."""
     net = _uninitialised_network(shape)
     net.load_state_dict({name: torch.from_numpy(values.copy()) for name, values in state.items()})
     return net.eval().requires_grad_(False)
 
 
 def _uninitialised_network(shape: NetShape) -> nn.Module:
-    """A net whose weights are not drawn, so that torch's own random numbers stay where they are."""
+    """A network without initial weights, so that torch's global random state does not change."""
     with torch.device("meta"):
         net = LstmNet(shape) if shape.architecture == "lstm" else TransformerNet(shape)
     return net.to_empty(device="cpu")
 
 
 def _initialise_tensor(name: str, values: Tensor, shape: NetShape, generator: torch.Generator) -> None:
-    """Norms pass on what they get; what is added to the residual stream starts smaller, the deeper the net is."""
+    """Norms start as the identity; layers that add to the residual stream start smaller in deeper networks."""
     if name.startswith("lstm."):
         values.uniform_(-1 / math.sqrt(shape.hidden), 1 / math.sqrt(shape.hidden), generator=generator)
     elif values.dim() == 1:
@@ -183,17 +183,17 @@ def _embedding_rows(shape: NetShape) -> nn.Module:
 
 
 def _pad_to_strides(ids: Tensor, stride: int) -> Tensor:
-    """The ids, padded to at least one position and to whole strides."""
+    """The ids, padded to whole strides and at least one position."""
     return nn.functional.pad(ids, (0, max(-ids.shape[1] % stride, 0 if ids.shape[1] else stride)))
 
 
 def _join_strides(join: nn.Module, states: Tensor, real: Tensor, stride: int) -> tuple[Tensor, Tensor]:
-    """One position for every `stride`; it counts where any of them does, and padding adds nothing to it."""
+    """Joins every `stride` positions; the result is real if one of them is, and padding adds 0."""
     whole = states * real.unsqueeze(-1)
     return join(whole.transpose(1, 2)).transpose(1, 2), real.unflatten(1, (-1, stride)).any(-1)
 
 
 def _masked_mean(states: Tensor, real: Tensor) -> Tensor:
-    """The mean over real positions, in float32 whatever the layers run in; zeros where there is none."""
+    """The mean over real positions, in float32; zeros if there are none."""
     counted = real.unsqueeze(-1)
     return (states.float() * counted).sum(1) / counted.sum(1).clamp(min=1)
