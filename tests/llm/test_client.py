@@ -50,7 +50,7 @@ def test_a_reply_is_read_and_its_cost_counted() -> None:
     assert model.log.loads == 1
 
 
-def test_a_reply_of_no_use_is_asked_for_again_under_another_attempt() -> None:
+def test_an_unusable_reply_is_requested_again_with_another_attempt() -> None:
     model, sums = ScriptedChat(("no", "hm", "yes")), CallTotals()
     with desk_of() as session:
         assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
@@ -58,7 +58,7 @@ def test_a_reply_of_no_use_is_asked_for_again_under_another_attempt() -> None:
     assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["calls"]) == (2, 0, 3)
 
 
-def test_a_model_is_told_what_was_wrong_with_its_last_reply() -> None:
+def test_the_next_attempt_says_what_was_wrong_with_the_last_reply() -> None:
     model = ScriptedChat(("no", "hm", "yes"))
     with LLMSession() as session:
         assert session.client(model, "u").read(ask_of("a"), yes, CallTotals())
@@ -69,14 +69,14 @@ def test_a_model_is_told_what_was_wrong_with_its_last_reply() -> None:
     assert third[-1].count("could not be used") == 1
 
 
-def test_after_every_attempt_an_ask_is_given_up_and_counted() -> None:
+def test_after_all_attempts_a_request_is_given_up_and_counted() -> None:
     sums = CallTotals()
     with desk_of() as session:
         assert session.client(ScriptedChat(("no", "hm")), "u").read(ask_of("a"), yes, sums, attempts=2) is None
     assert (sums.counts["unreadable"], sums.counts["given_up"], sums.counts["failed"]) == (2, 1, 0)
 
 
-def test_an_ask_without_a_reply_counts_as_failed_with_every_request() -> None:
+def test_a_request_without_a_reply_counts_as_failed_with_all_retries() -> None:
     sums = CallTotals()
     with desk_of(max_requests=3) as session:
         assert session.client(ScriptedChat((BUSY, BUSY, BUSY)), "u").read(ask_of("a"), yes, sums) is None
@@ -84,7 +84,7 @@ def test_an_ask_without_a_reply_counts_as_failed_with_every_request() -> None:
     assert (sums.counts["calls"], sums.counts["failed"], sums.counts["tokens_in"]) == (3, 1, 0)
 
 
-def test_an_attempt_is_a_key_of_its_own_and_so_is_every_part_of_an_ask() -> None:
+def test_the_cache_key_depends_on_the_attempt_and_on_every_part_of_a_request() -> None:
     asks = [ask_of("a"), ask_of("b"), ask_of("a", attempt=1), ask_of("a", logprobs=2), ask_of("a", schema="{}")]
     asks += [ask_of("a", max_tokens=11), ask_of("a", messages=(Message("system", "a"),))]
     assert len({request_key(request) for request in asks}) == len(asks)
@@ -98,7 +98,7 @@ def test_requests_that_failed_first_count_with_the_reply() -> None:
     assert pauses == [0.5, 1.0]
 
 
-def test_a_failure_that_may_not_pass_is_not_asked_again() -> None:
+def test_a_failure_that_is_not_retryable_is_not_retried() -> None:
     model = ScriptedChat((ChatRequestError("no"),))
     with desk_of() as session, pytest.raises(ChatRequestError):
         session.client(model, "u").request(ask_of("a"), CallTotals())
@@ -120,13 +120,13 @@ def test_a_failure_that_may_not_pass_is_not_asked_again() -> None:
         (3.5e8, 1, None),
     ],
 )
-def test_pauses_double_up_to_a_cap_and_keep_what_the_server_asks_for(
+def test_pauses_double_up_to_a_maximum_and_respect_the_server(
     wait: float | None, request_number: int, pause: float | None
 ) -> None:
     assert RetryPolicy(max_requests=99).pause(ChatRequestError("x", retryable=True, wait=wait), request_number) == pause
 
 
-def test_wishes_that_were_refused_are_dropped_once_and_that_is_remembered() -> None:
+def test_rejected_optional_parameters_are_dropped_for_good() -> None:
     def picky(request: ChatRequest) -> str | Exception:
         return ChatRequestError("no", optional_params=True) if request.logprobs else "yes"
 
@@ -140,7 +140,7 @@ def test_wishes_that_were_refused_are_dropped_once_and_that_is_remembered() -> N
     assert sums.counts["calls"] == 4
 
 
-def test_messages_that_were_refused_do_not_cost_others_their_wishes() -> None:
+def test_rejected_messages_do_not_turn_optional_parameters_off() -> None:
     def strict(request: ChatRequest) -> str | Exception:
         return (
             ChatRequestError("too long", optional_params=bool(request.logprobs)) if request.messages[0].text == "long" else "yes"
@@ -178,7 +178,7 @@ def test_a_reply_between_failures_keeps_the_run_going() -> None:
     assert (found.count("yes"), sums.counts["failed"]) == (6, 24)
 
 
-def test_requests_that_the_server_refuses_fail_one_by_one_and_never_end_the_run() -> None:
+def test_rejected_requests_fail_one_by_one_and_never_end_the_run() -> None:
     def short_only(request: ChatRequest) -> str | Exception:
         return "yes" if int(request.messages[0].text) >= 2 * MAX_CONSECUTIVE_FAILURES else ChatRequestError("status 413")
 
@@ -210,14 +210,14 @@ def test_a_refusal_between_failures_neither_counts_as_one_nor_as_a_reply() -> No
     assert sums.counts["refused"] == 1
 
 
-def test_an_ask_whose_last_attempt_brought_no_reply_has_failed_whatever_came_before() -> None:
+def test_a_request_whose_last_attempt_got_no_reply_has_failed() -> None:
     sums = CallTotals()
     with desk_of(max_requests=1) as session:
         assert session.client(ScriptedChat(("no", BUSY)), "u").read(ask_of("a"), yes, sums) is None
     assert (sums.counts["unreadable"], sums.counts["failed"], sums.counts["given_up"]) == (1, 1, 0)
 
 
-def test_the_same_ask_of_two_lanes_is_paid_for_once() -> None:
+def test_the_same_request_of_two_threads_is_paid_for_once() -> None:
     twice = threading.Event()
 
     def slow(request: ChatRequest) -> str:
@@ -235,7 +235,7 @@ def test_the_same_ask_of_two_lanes_is_paid_for_once() -> None:
     assert model.log.calls == 1
 
 
-def test_an_ask_that_failed_in_one_lane_is_asked_by_the_other_that_waited_for_it() -> None:
+def test_a_request_that_failed_in_one_thread_is_sent_by_the_other_that_waited_for_it() -> None:
     waiting, asked = threading.Event(), threading.Event()
 
     def script(request: ChatRequest) -> str | Exception:
@@ -258,7 +258,7 @@ def test_an_ask_that_failed_in_one_lane_is_asked_by_the_other_that_waited_for_it
         assert map_concurrent(session, one, range(2), 2) == [None, "yes"]
 
 
-def test_what_no_request_will_mend_goes_through() -> None:
+def test_an_unavailable_model_raises_at_once() -> None:
     with desk_of() as session, pytest.raises(ChatUnavailableError):
         session.client(ScriptedChat((ChatUnavailableError("wrong key"),)), "u").read(ask_of("a"), yes, CallTotals())
 
@@ -271,7 +271,7 @@ def test_what_no_request_will_mend_goes_through() -> None:
         (" money = 2 , tokens = 1_000 ", Budget(None, 1000, 2.0)),
     ],
 )
-def test_a_budget_is_read(text: str, budget: Budget) -> None:
+def test_a_budget_is_parsed(text: str, budget: Budget) -> None:
     assert parse_budget(text) == budget
 
 
@@ -279,7 +279,7 @@ UNCLEAR = ["", "500", "calls", "calls=", "calls=x", "calls=-1", "calls=1,calls=2
 
 
 @pytest.mark.parametrize("text", UNCLEAR)
-def test_a_budget_that_says_nothing_clear_is_refused(text: str) -> None:
+def test_an_ambiguous_budget_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_budget(text)
 
@@ -299,7 +299,7 @@ def test_a_server_never_sees_more_requests_than_the_budget_has(concurrency: int,
             assert len(server.requests) == calls
 
 
-def test_tokens_and_money_are_set_aside_before_a_call_and_settled_after_it() -> None:
+def test_tokens_and_money_are_reserved_before_a_call_and_settled_after_it() -> None:
     most = estimate_request(ask_of("a" * 40)).usage(1e6, 1e6)
     assert (most.tokens_in, most.tokens_out, most.money) == (18, 10, 28.0)
     meter = SpendMeter(Budget(tokens=30))
@@ -317,7 +317,7 @@ def test_tokens_and_money_are_set_aside_before_a_call_and_settled_after_it() -> 
     SpendMeter(Budget(money=28.0)).reserve(most)
 
 
-def test_no_language_takes_more_tokens_than_are_set_aside() -> None:
+def test_no_language_takes_more_tokens_than_are_reserved() -> None:
     text = "\u5b57" * 380
     assert estimate_request(ask_of(text)).tokens_in < len(text)
     said = reply("yes", tokens_in=len(text))
@@ -328,7 +328,7 @@ def test_no_language_takes_more_tokens_than_are_set_aside() -> None:
         assert session.meter.spent.tokens_in == len(text)
 
 
-def test_the_end_of_a_budget_tells_of_calls_under_way_and_whether_replies_are_kept() -> None:
+def test_the_budget_error_counts_calls_in_progress_and_says_whether_replies_are_cached() -> None:
     meter = SpendMeter(Budget(calls=1))
     meter.reserve(Usage(1, 20, 10))
     with pytest.raises(BudgetError, match="the budget of 1 call may not cover the next call") as found:
@@ -339,7 +339,7 @@ def test_the_end_of_a_budget_tells_of_calls_under_way_and_whether_replies_are_ke
     assert "go on" not in str(found.value)
 
 
-def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> None:
+def test_only_a_session_with_a_disk_cache_says_that_replies_are_cached(tmp_path: Path) -> None:
     for books, said in ((ResponseCaches(tmp_path), "all replies so far are cached"), (None, "replies are not cached")):
         with LLMSession(books, Budget(calls=0)) as session, pytest.raises(BudgetError, match=said):
             session.client(ScriptedChat(()), "u").request(ask_of("a"), CallTotals())
@@ -351,7 +351,7 @@ def test_only_a_desk_with_books_says_that_replies_are_kept(tmp_path: Path) -> No
                 client.read(ask_of("last"), yes, CallTotals())
 
 
-def test_a_budget_of_money_is_refused_where_a_model_that_can_cost_has_no_price(tmp_path: Path) -> None:
+def test_a_money_budget_is_refused_for_a_model_without_a_price(tmp_path: Path) -> None:
     with desk_of(Budget(money=1)) as session:
         with pytest.raises(UsageError, match="a language model has no price; set price_in and price_out"):
             session.client(ScriptedChat(()), "u")
@@ -360,7 +360,7 @@ def test_a_budget_of_money_is_refused_where_a_model_that_can_cost_has_no_price(t
         session.client(Llama(str(tmp_path / "m.gguf")), "u")
 
 
-def test_replies_whose_tokens_nobody_counted_are_counted() -> None:
+def test_replies_with_estimated_tokens_are_counted() -> None:
     sums = CallTotals()
     with desk_of() as session:
         client = session.client(ScriptedChat((reply("yes", estimated=True), "yes")), "u")
@@ -369,7 +369,7 @@ def test_replies_whose_tokens_nobody_counted_are_counted() -> None:
     assert sums.counts["estimated"] == 1
 
 
-def test_a_request_that_may_have_been_charged_counts_with_the_most_that_it_may_cost() -> None:
+def test_a_request_that_may_have_been_charged_counts_with_its_maximum_cost() -> None:
     charged = ChatRequestError("cut", retryable=True, charged=True)
     model = ScriptedChat((charged, BUSY, "yes"), price_in=1e6, price_out=1e6)
     with desk_of(Budget(money=60)) as session:
@@ -390,7 +390,7 @@ def test_a_server_that_answered_with_success_may_have_charged_for_it(answer: Sen
         assert bool(session.meter.spent.tokens_in) == bool(unsure)
 
 
-def test_a_server_that_nobody_reached_has_charged_nothing() -> None:
+def test_a_server_that_was_not_reached_has_charged_nothing() -> None:
     with ChatServer(lambda request: completion("yes")) as server:
         model = server.model()
     with desk_of(max_requests=1) as session:
@@ -398,7 +398,7 @@ def test_a_server_that_nobody_reached_has_charged_nothing() -> None:
         assert session.meter.spent == Usage(calls=1)
 
 
-def test_a_purse_counts_right_from_many_threads() -> None:
+def test_a_spend_meter_counts_correctly_over_many_threads() -> None:
     with ChatServer(lambda request: completion("yes")) as server, desk_of() as session:
         client, sums = session.client(server.model(concurrency=8), "u"), [CallTotals() for _ in range(64)]
         map_concurrent(session, lambda number: client.request(ask_of(str(number)), sums[number]), range(64), 8)
@@ -414,7 +414,7 @@ def _asked(home: Path, model: ScriptedChat, texts: str, use: str = "u") -> tuple
         return [client.request(ask_of(text), sums) for text in texts], session.meter.spent
 
 
-def test_a_reply_that_is_kept_is_never_asked_for_again(tmp_path: Path) -> None:
+def test_a_cached_reply_is_never_requested_again(tmp_path: Path) -> None:
     first = (("Yes", -0.5), ("\u202eNo", -1.0))
     said = reply("yes \x00 é \N{GRINNING FACE}", finish="length", model="m-1", first=first, seconds=1.25)
     model = ScriptedChat(lambda request: said)
@@ -426,7 +426,7 @@ def test_a_reply_that_is_kept_is_never_asked_for_again(tmp_path: Path) -> None:
     assert spent == Usage(1, 10, 2, 0.0, journaled=3)
 
 
-def test_every_attempt_is_kept_so_that_a_bad_reply_is_not_paid_for_twice(tmp_path: Path) -> None:
+def test_every_attempt_is_cached_so_that_a_bad_reply_is_not_paid_for_twice(tmp_path: Path) -> None:
     model = ScriptedChat(("no", "yes"))
     for _ in range(2):
         with LLMSession(ResponseCaches(tmp_path)) as session:
@@ -435,7 +435,7 @@ def test_every_attempt_is_kept_so_that_a_bad_reply_is_not_paid_for_twice(tmp_pat
             assert (sums.counts["unreadable"], sums.counts["calls"]) == (1, 2)
 
 
-def test_uses_and_models_have_books_of_their_own(tmp_path: Path) -> None:
+def test_each_use_and_model_has_its_own_cache(tmp_path: Path) -> None:
     model = ScriptedChat(lambda request: "yes")
     other = ScriptedChat(lambda request: "yes", name="other")
     _asked(tmp_path, model, "a", "rerank")
@@ -445,14 +445,14 @@ def test_uses_and_models_have_books_of_their_own(tmp_path: Path) -> None:
     assert len(list((tmp_path / "responses").iterdir())) == 3
 
 
-def test_a_failed_ask_is_not_kept(tmp_path: Path) -> None:
+def test_a_failed_request_is_not_cached(tmp_path: Path) -> None:
     model = ScriptedChat((ChatRequestError("down"), "yes"))
     with LLMSession(ResponseCaches(tmp_path)) as session, pytest.raises(ChatRequestError):
         session.client(model, "u").request(ask_of("a"), CallTotals())
     assert _asked(tmp_path, model, "a")[0][0].text == "yes"
 
 
-def test_a_journal_cut_anywhere_keeps_every_whole_reply(tmp_path: Path) -> None:
+def test_a_journal_truncated_anywhere_keeps_every_complete_reply(tmp_path: Path) -> None:
     path = tmp_path / "book.journal"
     book = DiskResponseCache(path)
     ends = [0]
@@ -473,7 +473,7 @@ def test_a_journal_cut_anywhere_keeps_every_whole_reply(tmp_path: Path) -> None:
         book.close()
 
 
-def test_a_damaged_journal_is_told_and_keeps_what_stands_before(tmp_path: Path) -> None:
+def test_a_damaged_journal_is_reported_and_keeps_the_records_before(tmp_path: Path) -> None:
     path = tmp_path / "book.journal"
     book = DiskResponseCache(path)
     book.put("a", reply("first"))
@@ -492,14 +492,14 @@ def test_a_damaged_journal_is_told_and_keeps_what_stands_before(tmp_path: Path) 
     book.close()
 
 
-def test_a_book_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
+def test_a_response_cache_that_another_process_has_open_is_refused(tmp_path: Path) -> None:
     book = DiskResponseCache(tmp_path / "book.journal")
     with pytest.raises(ExternalError, match="another rankproof is calling the same model for the same use"):
         DiskResponseCache(tmp_path / "book.journal")
     book.close()
 
 
-def test_lanes_keep_the_order_of_the_items() -> None:
+def test_concurrent_results_keep_the_order_of_the_items() -> None:
     turn = [threading.Event() for _ in range(4)]
     turn[3].set()
 
@@ -514,7 +514,7 @@ def test_lanes_keep_the_order_of_the_items() -> None:
         assert map_concurrent(session, backwards, range(4), 1) == [0, 1, 2, 3]
 
 
-def test_lanes_go_on_while_the_first_results_are_taken() -> None:
+def test_threads_continue_while_the_first_results_are_read() -> None:
     done = [threading.Event() for _ in range(6)]
 
     def work(number: int) -> int:
@@ -528,7 +528,7 @@ def test_lanes_go_on_while_the_first_results_are_taken() -> None:
         session.client(ScriptedChat(("yes",)), "u").request(ask_of("a"), CallTotals())
 
 
-def test_lanes_that_are_closed_half_way_send_nothing_more() -> None:
+def test_a_closed_iterator_sends_nothing_more() -> None:
     begun, closed = threading.Event(), threading.Event()
 
     def script(request: ChatRequest) -> str:
@@ -576,7 +576,7 @@ def _stopped_by(
     return met
 
 
-def test_a_pause_ends_when_asking_is_stopped() -> None:
+def test_a_pause_ends_when_the_session_is_stopped() -> None:
     begun = threading.Event()
 
     def busy(request: ChatRequest) -> Exception:
@@ -590,7 +590,7 @@ def test_a_pause_ends_when_asking_is_stopped() -> None:
     assert model.log.calls == 1
 
 
-def test_the_first_failure_ends_the_pauses_of_all_lanes_and_is_the_one_that_is_told() -> None:
+def test_the_first_failure_ends_the_pauses_of_all_threads_and_is_raised() -> None:
     pausing = threading.Event()
 
     def script(request: ChatRequest) -> Exception:

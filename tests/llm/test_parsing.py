@@ -1,4 +1,4 @@
-"""Replies are read strictly: exactly what was asked for, or of no use."""
+"""Replies are parsed strictly: they have the requested form or are errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HUGE = 10**6
         '{"grade": 2} and once more { "grade":2 }',
     ],
 )
-def test_one_object_is_found_in_fences_prose_and_after_thoughts(text: str) -> None:
+def test_one_object_is_found_in_code_blocks_in_prose_and_after_reasoning(text: str) -> None:
     assert parse_json(text) == {"grade": 2}
 
 
@@ -65,7 +65,7 @@ def test_one_object_is_found_in_fences_prose_and_after_thoughts(text: str) -> No
         "I'm sorry, I cannot do that.",
     ],
 )
-def test_json_that_is_broken_doubtful_or_missing_is_of_no_use(text: str) -> None:
+def test_broken_ambiguous_or_missing_json_is_unusable(text: str) -> None:
     with pytest.raises(ReplyParseError):
         parse_json(text)
 
@@ -78,7 +78,7 @@ def test_every_object_is_read_as_it_was_written(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [True, 4, -1, 2.0, "2", None, [2], math.nan])
-def test_only_a_whole_number_within_bounds_is_one(value: object) -> None:
+def test_only_an_integer_within_bounds_is_accepted(value: object) -> None:
     assert parse_int(3, 0, 3) == 3
     with pytest.raises(ReplyParseError):
         parse_int(value, 0, 3)
@@ -122,7 +122,7 @@ def test_an_order_is_read_from_either_form(text: str) -> None:
         "[" + "1" * 5000 + "] > [2] > [3]",
     ],
 )
-def test_an_order_with_anything_lost_repeated_strange_or_doubtful_is_of_no_use(text: str) -> None:
+def test_an_incomplete_repeated_or_ambiguous_order_is_unusable(text: str) -> None:
     with pytest.raises(ReplyParseError):
         parse_order(text, 3)
 
@@ -134,7 +134,7 @@ def test_every_permutation_is_read_as_it_was_written(order: list[int], form: str
 
 
 @given(st.text(st.sampled_from("[]>,0123456789 \n")), st.integers(1, 4))
-def test_whatever_is_read_is_a_permutation(text: str, count: int) -> None:
+def test_every_parsed_order_is_a_permutation(text: str, count: int) -> None:
     try:
         order = parse_order(text, count)
     except ReplyParseError:
@@ -143,7 +143,7 @@ def test_whatever_is_read_is_a_permutation(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("piece", ["[1] > ", "1 > ", "[1, ", "{", "{x", "<think>", "</think>", "[1] ", " ", "!", "passage "])
-def test_a_reply_without_end_is_of_no_use_in_any_form(piece: str) -> None:
+def test_a_reply_without_an_end_is_unusable(piece: str) -> None:
     text = piece * (HUGE // len(piece))
     with pytest.raises(ReplyParseError):
         parse_json(text)
@@ -153,14 +153,14 @@ def test_a_reply_without_end_is_of_no_use_in_any_form(piece: str) -> None:
         parse_choice(text, ("A", "B"), before="passage")
 
 
-def test_a_cut_reply_and_a_refusal_are_of_no_use() -> None:
+def test_a_truncated_reply_and_a_refusal_are_unusable() -> None:
     assert reply_text(reply(" [1] > [2] ")) == "[1] > [2]"
     for finish in ("length", "refusal"):
         with pytest.raises(ReplyParseError):
             reply_text(reply("[1] > [2]", finish=finish))
 
 
-def test_a_first_line_is_whole_although_what_follows_it_is_cut() -> None:
+def test_a_first_line_is_complete_although_the_text_after_it_is_truncated() -> None:
     assert reply_first_line(reply("Passage A\n\nBecause it", finish="length")) == "Passage A"
     assert reply_first_line(reply("A\nBecause it does.")) == "A"
     for cut in (reply("A", finish="length"), reply("A\nNo.", finish="refusal"), reply("\n", finish="stop")):
@@ -178,7 +178,7 @@ def test_yes_and_no_are_summed_over_spellings() -> None:
     assert yes_no_score(marked) == (2.0, False)
 
 
-def test_the_one_that_is_not_listed_is_bounded_by_the_least_that_is() -> None:
+def test_the_unlisted_word_gets_the_smallest_listed_probability() -> None:
     assert yes_no_score(first(Yes=0.6, Well=0.3, So=0.01))[0] == pytest.approx(math.log(0.6 / 0.01))
     assert yes_no_score(first(No=0.6, Well=0.3, So=0.01))[0] == pytest.approx(math.log(0.01 / 0.6))
 
@@ -200,7 +200,7 @@ def test_without_log_probabilities_the_start_of_the_text_decides(text: str, wort
 @pytest.mark.parametrize(
     "text", ["", "Maybe", "Not at all", "Yes and no", "no idea", "The answer is Yes", "Yesterday", "I cannot say"]
 )
-def test_a_text_that_says_neither_is_of_no_use(text: str) -> None:
+def test_a_text_with_neither_yes_nor_no_is_unusable(text: str) -> None:
     for read in (yes_no_score, parse_yes):
         with pytest.raises(ReplyParseError):
             read(reply(text))
@@ -221,6 +221,6 @@ def test_one_of_the_choices_stands_alone_or_behind_its_word() -> None:
 @pytest.mark.parametrize(
     "text", ["", "C", "A B", "A or B", "not A", "Passage A is better", "AB", "A passage", '{"a": [{}]}', "-A"]
 )
-def test_anything_more_than_a_choice_is_of_no_use(text: str) -> None:
+def test_more_than_a_choice_is_unusable(text: str) -> None:
     with pytest.raises(ReplyParseError):
         parse_choice(text, ("A", "B"), before="passage")

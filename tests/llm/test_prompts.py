@@ -1,4 +1,4 @@
-"""Fences: what stands in one can neither close it nor hide, and a cut shows."""
+"""Quoted text can neither end its quote nor hide, and truncation is marked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FENCE = re.compile(r"<<<(end of )?passage (\d+)>>>")
 nasty = st.text(st.sampled_from("<>\u200b\u202e\x00\r\n\u2028 endofpassage123ab\ud800")) | st.text()
 
 
-def test_a_passage_stands_between_two_lines_that_name_it() -> None:
+def test_a_passage_is_quoted_between_two_lines_with_its_label() -> None:
     assert quote_untrusted(["one", "two"]) == (
         "<<<passage 1>>>\none\n<<<end of passage 1>>>\n<<<passage 2>>>\ntwo\n<<<end of passage 2>>>"
     )
@@ -33,7 +33,7 @@ def test_a_passage_stands_between_two_lines_that_name_it() -> None:
 
 
 @given(st.lists(nasty, max_size=5))
-def test_no_text_opens_or_closes_a_fence(texts: list[str]) -> None:
+def test_no_text_starts_or_ends_a_quote(texts: list[str]) -> None:
     marks = [(bool(end), int(number)) for end, number in FENCE.findall(quote_untrusted(texts))]
     assert marks == [(end, number) for number in range(1, len(texts) + 1) for end in (False, True)]
     assert quote_untrusted(texts).count("<<<") == quote_untrusted(texts).count(">>>") == 2 * len(texts)
@@ -48,7 +48,7 @@ def test_nothing_hidden_is_left_but_line_ends_tabs_and_joiners(text: str) -> Non
     safe.encode()
 
 
-def test_hidden_characters_cannot_hold_a_fence_mark_apart() -> None:
+def test_hidden_characters_cannot_split_a_quote_mark() -> None:
     assert sanitise_text("<\u200b<\u202e<end of passage 1>\x00>>") == "< < <end of passage 1> > >"
 
 
@@ -59,11 +59,11 @@ def test_plain_text_and_code_stay_as_they_are(text: str) -> None:
     assert sanitise_text(text) == text
 
 
-def test_a_label_is_made_harmless_too() -> None:
+def test_labels_are_sanitised() -> None:
     assert quote_untrusted(["x"], labels=["a>>>\nb"]).splitlines()[0] == "<<<a> > > b>>>"
 
 
-def test_a_cut_passage_says_so_and_is_counted() -> None:
+def test_a_truncated_passage_is_marked_and_counted() -> None:
     assert sanitise_text("abcdef", characters=4) == f"abcd{TRUNCATION_MARK}"
     assert sanitise_text(" abcd ", characters=4) == "abcd"
     assert [is_truncated("abcde", 4), is_truncated("abcd", 4), is_truncated("abcde", None)] == [True, False, False]
@@ -71,7 +71,7 @@ def test_a_cut_passage_says_so_and_is_counted() -> None:
 
 
 @given(nasty, st.integers(1, 20))
-def test_the_mark_is_there_exactly_where_text_is_missing(text: str, characters: int) -> None:
+def test_the_truncation_mark_appears_exactly_for_truncated_text(text: str, characters: int) -> None:
     assert sanitise_text(text, characters=characters).endswith(TRUNCATION_MARK) == (len(text.strip()) > characters)
 
 
@@ -79,7 +79,7 @@ def test_one_line_has_no_line_ends() -> None:
     assert sanitise_line("who\r\nis \u2029 it ") == "who is it"
 
 
-def test_a_placeholder_in_what_is_filled_in_is_not_filled_in_again() -> None:
+def test_a_placeholder_in_a_filled_text_is_not_replaced() -> None:
     assert (
         fill_prompt("{query} | {passages} | {other}", query="{passages}", passages="{query}") == "{passages} | {query} | {other}"
     )

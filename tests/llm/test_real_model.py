@@ -99,7 +99,7 @@ def docs_of(system_run: SystemRun, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["pointwise", "listwise", "pairwise"])
-def test_a_climb_reranks_by_it_and_loses_nothing(name: str, run_systems: ExperimentResult) -> None:
+def test_an_experiment_reranks_and_loses_no_document(name: str, run_systems: ExperimentResult) -> None:
     system_run, below = run_systems.system_run(name), run_systems.system_run("bm25")
     for query in run_systems.queries:
         assert sorted(docs_of(system_run, query)) == sorted(docs_of(below, query))
@@ -109,7 +109,7 @@ def test_a_climb_reranks_by_it_and_loses_nothing(name: str, run_systems: Experim
     assert system_run.total("tokens_out") >= system_run.total("calls")
 
 
-def test_pointwise_asks_once_a_document_and_reads_log_probabilities(run_systems: ExperimentResult) -> None:
+def test_pointwise_sends_one_request_per_document_and_reads_log_probabilities(run_systems: ExperimentResult) -> None:
     system_run = run_systems.system_run("pointwise")
     assert system_run.total("calls") == system_run.total("graded") == TOP * len(run_systems.queries)
     assert system_run.total("by_text") == system_run.total("given_up") == 0
@@ -121,7 +121,7 @@ def test_a_window_is_put_in_order_or_counted_as_given_up(run_systems: Experiment
     assert system_run.total("given_up") == system_run.total("unreadable") <= system_run.total("windows")
 
 
-def test_a_climb_has_an_answer_of_it_for_every_query(run_systems: ExperimentResult) -> None:
+def test_an_experiment_has_an_answer_for_every_query(run_systems: ExperimentResult) -> None:
     system_run = run_systems.system_run("answer")
     assert system_run.answers is not None
     assert set(system_run.answers) == set(run_systems.queries)
@@ -133,7 +133,7 @@ def test_a_climb_has_an_answer_of_it_for_every_query(run_systems: ExperimentResu
     assert all(system_run.times["generate"] > 0)
 
 
-def test_a_climb_asks_what_it_made_of_the_queries(run_systems: ExperimentResult) -> None:
+def test_an_experiment_searches_with_the_rewritten_queries(run_systems: ExperimentResult) -> None:
     system_run = run_systems.system_run("rewrite")
     assert system_run.total("calls") == len(run_systems.queries)
     assert system_run.total("failed") == 0
@@ -154,7 +154,7 @@ def test_it_judges_by_the_rubric(smollm2: Llama) -> None:
     assert judge.judge_label.startswith("llm:")
 
 
-def test_it_makes_a_query_or_is_said_to_have_failed(smollm2: Llama) -> None:
+def test_it_generates_a_query_or_reports_a_failure(smollm2: Llama) -> None:
     corpus, source = small_corpus(), SourceDocument("question", ("dough",))
     with LLMSession() as session:
         maker = LLMGenerator(

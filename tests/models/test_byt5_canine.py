@@ -1,4 +1,4 @@
-"""ByT5 and CANINE: what transformers gives, whatever the text, in any store; and never taken for a finding about tokenization."""
+"""ByT5 and CANINE give the hidden states of transformers, for any text and in any store."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def test_ids_are_those_of_the_libraries_own_tokenizers(text: str) -> None:
         assert ids(text, 8) == theirs(text, truncation=True, max_length=8)["input_ids"]
 
 
-def test_a_mark_that_is_written_out_is_read_as_letters() -> None:
+def test_a_special_token_in_a_text_is_read_as_plain_text() -> None:
     assert byte_ids("</s>", 9) == [ord(letter) + 3 for letter in "</s>"] + [1]
     assert byte_ids("\ud83c\udf72", 9) == byte_ids("🍲", 9)
     assert character_ids("\ud800", 9) == [0xE000, 0xFFFD, 0xE001]
 
 
 @pytest.mark.torch
-def test_strange_texts_have_vectors_and_leave_the_others_alone(made: Made) -> None:
+def test_unusual_texts_have_vectors_and_do_not_change_others(made: Made) -> None:
     encoder = made().load()
     rows = encoder.encode([*STRANGE, *TEXTS, "long " * 200_000])
     assert np.isfinite(rows).all()
@@ -127,7 +127,7 @@ def test_neither_order_nor_neighbours_nor_threads_change_a_bit(made: Made) -> No
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("model", "longest"), [(ByT5, "köö12"), (Canine, "köö123")])
-def test_texts_longer_than_is_read_are_counted(model: Made, longest: str, tmp_path: Path) -> None:
+def test_truncated_texts_are_counted(model: Made, longest: str, tmp_path: Path) -> None:
     kind, settings = ("t5", TINY_BYT5) if model is ByT5 else ("canine", TINY_CANINE)
     encoder = model(str(write_net(tmp_path / "m", kind, settings)), 8).load()
     assert encoder.cut([longest, f"{longest}!", "", "x" * 9]) == 2
@@ -162,7 +162,7 @@ def trained(folder: Path) -> Path:
 
 
 @pytest.mark.torch
-def test_weights_that_were_trained_are_a_language_models_or_made_for_sentences(made: Made) -> None:
+def test_trained_weights_are_from_a_language_model_or_from_sentence_transformers(made: Made) -> None:
     model = made()
     folder = trained(Path(model.source))
     assert model.load().facts()["training"] == "language model"
@@ -186,7 +186,7 @@ def test_a_whole_byt5_with_its_decoder_gives_what_its_encoder_gives(tmp_path: Pa
 
 
 @pytest.mark.torch
-def test_where_the_weights_lie_is_no_part_of_the_model(made: Made, tmp_path: Path) -> None:
+def test_the_place_of_the_weights_is_not_part_of_the_identity(made: Made, tmp_path: Path) -> None:
     model = made()
     (tmp_path / "m").rename(tmp_path / "other")
     moved = made(source=tmp_path / "other")
@@ -227,7 +227,7 @@ DAMAGES = {
 
 @pytest.mark.torch
 @pytest.mark.parametrize("how", DAMAGES)
-def test_weights_that_are_not_whole_are_refused(made: Made, how: str) -> None:
+def test_incomplete_weights_are_refused(made: Made, how: str) -> None:
     model = made()
     damaged(Path(model.source), how)
     with pytest.raises(ExternalError, match=DAMAGES[how]):
@@ -235,7 +235,7 @@ def test_weights_that_are_not_whole_are_refused(made: Made, how: str) -> None:
 
 
 @pytest.mark.torch
-def test_weights_that_are_no_numbers_are_refused_at_the_first_text(made: Made) -> None:
+def test_weights_that_are_not_finite_are_refused_at_the_first_text(made: Made) -> None:
     model = made()
     damaged(Path(model.source), "not finite")
     with pytest.raises(ExternalError, match="not finite"):
@@ -282,7 +282,7 @@ def test_another_architecture_is_refused(made: Made, text: str) -> None:
 
 
 @pytest.mark.torch
-def test_a_folder_without_a_config_is_told(made: Made) -> None:
+def test_a_folder_without_a_config_is_an_error(made: Made) -> None:
     model = made()
     (Path(model.source) / "config.json").unlink()
     with pytest.raises(ExternalError, match=r"no config\.json; a model's folder has config\.json and model\.safetensors"):
@@ -290,7 +290,7 @@ def test_a_folder_without_a_config_is_told(made: Made) -> None:
 
 
 @pytest.mark.torch
-def test_a_t5_that_reads_words_is_no_byt5(tmp_path: Path) -> None:
+def test_a_t5_that_reads_words_is_not_byt5(tmp_path: Path) -> None:
     folder = write_net(tmp_path / "m", "t5", {**TINY_BYT5, "vocab_size": 32128})
     with pytest.raises(ExternalError, match="vocab_size 32128, and a ByT5 has 384: this T5 reads no bytes"):
         ByT5(str(folder)).load()
@@ -309,7 +309,7 @@ def test_more_characters_than_there_are_positions_for_are_refused(tmp_path: Path
     ("source", "said"),
     [("./nowhere", r"^\./nowhere: no such folder; name"), ("acme/nothing/here", "transformers cannot load it")],
 )
-def test_a_source_that_leads_nowhere_is_told(source: str, said: str) -> None:
+def test_a_source_that_does_not_exist_is_an_error(source: str, said: str) -> None:
     oracle("transformers")
     with pytest.raises(ExternalError, match=said):
         ByT5(source).load()
@@ -369,7 +369,7 @@ def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str
 
 
 @pytest.mark.torch
-def test_untrained_weights_rank_the_sample_alike_in_any_store_and_the_doctor_names_them(made: Made, dsn: str) -> None:
+def test_untrained_weights_rank_the_sample_alike_in_any_store_and_doctor_reports_them(made: Made, dsn: str) -> None:
     found = in_both_stores(made(), read_dataset_or_sample("sample"), dsn)
     table = run_checks(doctor_input_from_analysis(input_from_results(found)))
     said = {one["check"]: one["sentence"] for one in table.facts["findings"]}
@@ -393,7 +393,7 @@ def test_an_experiment_file_names_folder_and_length(made: Made, tmp_path: Path) 
 
 
 @pytest.mark.torch
-def test_a_run_by_a_file_keeps_what_the_doctor_asks_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_by_a_file_saves_what_doctor_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_net(tmp_path / "m", "t5", TINY_BYT5)
     stage = '[systems.own]\nstage = "dense"\nmodel = {name = "byt5", source = "./m", max_tokens = 16}\n'
     (tmp_path / "e.toml").write_text(f'dataset = "sample"\n{stage}')

@@ -1,4 +1,4 @@
-"""The cache of models: whole or not at all, checked when opened, and what a bad disk or a bad file leads to."""
+"""The model cache: written atomically, verified when opened, with clear errors for disks and files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ DAMAGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_graph_is_told_set_aside_and_written_anew(damage: str, model: Bert, tmp_path: Path) -> None:
+def test_a_damaged_graph_is_reported_renamed_and_written_again(damage: str, model: Bert, tmp_path: Path) -> None:
     first = model.load().encode(["a pan"])
     DAMAGES[damage](graph_folder(tmp_path))
     with pytest.raises(
@@ -94,14 +94,14 @@ except ExternalError as error:
 """
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(model: Bert, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_nothing(model: Bert, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FULL_DISK, model.source], capture_output=True, text=True, check=True)
     assert "cannot be written" in done.stdout
     assert list((tmp_path / "cache" / "models").iterdir()) == []
     assert model.load().encode(["a pan"]).shape == (1, 32)
 
 
-def test_what_killed_makers_left_is_swept_after_a_day(tmp_path: Path) -> None:
+def test_unfinished_folders_are_removed_after_a_day(tmp_path: Path) -> None:
     old, young = tmp_path / ".unfinished-x-1", tmp_path / ".unfinished-x-2"
     for left in (old, young):
         left.mkdir()
@@ -111,7 +111,7 @@ def test_what_killed_makers_left_is_swept_after_a_day(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [young.name, "x"]
 
 
-def test_where_another_process_was_first_its_folder_stays(tmp_path: Path) -> None:
+def test_the_folder_of_the_first_process_stays(tmp_path: Path) -> None:
     def make(folder: Path) -> dict[str, Any]:
         (folder / "mine").write_text("mine")
         if not (tmp_path / "x").exists():
@@ -122,7 +122,7 @@ def test_where_another_process_was_first_its_folder_stays(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_maker_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_make_leaves_nothing(tmp_path: Path) -> None:
     def make(folder: Path) -> dict[str, Any]:
         (folder / "part").write_text("x")
         raise KeyboardInterrupt
@@ -145,7 +145,7 @@ def test_a_manifest_covers_folders_inside(tmp_path: Path) -> None:
         checked_folder(folder)
 
 
-def test_the_inventory_tells_what_is_kept_and_no_wreck(model: Bert, tmp_path: Path) -> None:
+def test_the_list_has_complete_folders_only(model: Bert, tmp_path: Path) -> None:
     model.load()
     DAMAGES["a flipped bit"](graph_folder(tmp_path))
     with pytest.raises(ExternalError):

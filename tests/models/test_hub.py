@@ -1,4 +1,4 @@
-"""The hub, played by a real server on loopback that also cuts, hangs, lies and redirects."""
+"""Downloads from the hub, with a real server on loopback that also truncates, hangs and redirects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.hub_server import COMMIT, TOKEN, Hub, serving
 from support.tiny_bert import write_bert
 
 
-def test_a_hub_name_is_fetched_once_and_gives_what_the_folder_gives(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_name_is_downloaded_once_and_gives_the_same_as_its_folder(hub: Hub, tmp_path: Path) -> None:
     model = Bert("acme/tiny")
     assert not model.is_ready()
     rows = model.load().encode(["a pan"])
@@ -30,7 +30,7 @@ def test_a_hub_name_is_fetched_once_and_gives_what_the_folder_gives(hub: Hub, tm
     assert CrossEncoder("acme/tiny", max_tokens=32).load().scores("a pan", ["steel"]).shape == (1,)
 
 
-def test_everything_comes_from_the_commit_of_the_first_answer(hub: Hub) -> None:
+def test_all_files_come_from_the_commit_of_the_first_response(hub: Hub) -> None:
     folder = download_model("acme/tiny")
     assert folder_facts(folder) == {"kind": "weights", "model": "acme/tiny", "revision": COMMIT}
     first, *others = [path for path, _ in hub.requests]
@@ -39,7 +39,7 @@ def test_everything_comes_from_the_commit_of_the_first_answer(hub: Hub) -> None:
     assert (folder / "1_Pooling" / "config.json").is_file()
 
 
-def test_progress_is_told_in_bytes(hub: Hub, tmp_path: Path) -> None:
+def test_progress_is_reported_in_bytes(hub: Hub, tmp_path: Path) -> None:
     heard: list[tuple[int, int | None]] = []
     download_model("acme/tiny", progress=lambda done, total: heard.append((done, total)))
     size = (tmp_path / "served" / "model.safetensors").stat().st_size
@@ -63,7 +63,7 @@ PATIENCE: dict[str, dict[str, Any]] = {"hang": {"first_response_timeout": 0.3, "
 
 
 @pytest.mark.parametrize(("file", "fault"), FAULTS)
-def test_a_hub_that_misbehaves_is_told_of_and_nothing_is_kept(file: str, fault: str, hub: Hub) -> None:
+def test_a_misbehaving_hub_is_an_error_and_nothing_is_cached(file: str, fault: str, hub: Hub) -> None:
     hub.faults[file] = fault
     client = HubClient(hub.address, **PATIENCE.get(fault, {}))
     with pytest.raises(ExternalError, match=FAULTS[file, fault]):
@@ -73,14 +73,14 @@ def test_a_hub_that_misbehaves_is_told_of_and_nothing_is_kept(file: str, fault: 
     assert download_model("acme/tiny").is_dir()
 
 
-def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_fetched(hub: Hub, tmp_path: Path) -> None:
+def test_an_unsupported_model_is_refused_before_its_weights_are_downloaded(hub: Hub, tmp_path: Path) -> None:
     write_bert(tmp_path / "served", model_type="llama")
     with pytest.raises(ExternalError, match="acme/tiny on the hub: model_type llama is not of the BERT family"):
         download_model("acme/tiny")
     assert len(hub.requests) == 1
 
 
-def test_the_token_goes_to_the_hub_alone_and_is_never_written(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_is_sent_to_the_hub_only_and_never_written(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.faults["model.safetensors"] = "redirect"
     with serving(tmp_path / "served") as other:
@@ -92,7 +92,7 @@ def test_the_token_goes_to_the_hub_alone_and_is_never_written(hub: Hub, tmp_path
     assert not [path for path in folder.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
 
 
-def test_the_token_stays_on_the_way_within_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_follows_redirects_within_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.faults["tokenizer.json"] = f"redirect {hub.address}/moved"
     (hub.folder / "moved").mkdir()
@@ -101,7 +101,7 @@ def test_the_token_stays_on_the_way_within_the_hub(hub: Hub, monkeypatch: pytest
     assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.requests
 
 
-def test_the_token_is_kept_from_an_address_without_https() -> None:
+def test_the_token_is_not_sent_to_an_address_without_https() -> None:
     asked: list[str] = []
     with socket.create_server(("127.0.0.2", 0)) as server:
         server.settimeout(5)
@@ -115,7 +115,7 @@ def test_the_token_is_kept_from_an_address_without_https() -> None:
     assert TOKEN not in asked[0]
 
 
-def test_no_server_at_all_is_told_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_is_reported_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
@@ -124,9 +124,7 @@ def test_no_server_at_all_is_told_at_once(hub: Hub, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("endpoint", ["ftp://x", "huggingface.co", "https://", "https://me:secret@hub.example"])
-def test_an_endpoint_that_is_no_plain_address_is_refused_without_showing_it(
-    endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endpoint_that_is_not_a_plain_address_is_refused_and_not_shown(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
     with pytest.raises(UsageError, match="HF_ENDPOINT is not a plain address") as refusal:
         HubClient.of_environment()

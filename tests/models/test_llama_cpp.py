@@ -1,4 +1,4 @@
-"""A gguf file on this machine: what is refused, what ends with whom, and that no ask changes the reply to another."""
+"""Models run by llama.cpp: errors, processes, and replies that do not depend on other requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def said(reply: ChatReply) -> tuple[object, ...]:
     return reply.text, reply.first, reply.finish, reply.tokens_in, reply.tokens_out
 
 
-def test_neither_order_nor_company_nor_a_restart_nor_threads_change_a_reply(smollm2: Llama) -> None:
+def test_neither_order_nor_other_requests_nor_a_restart_nor_threads_change_a_reply(smollm2: Llama) -> None:
     chat = smollm2.load()
     alone = [said(chat.reply(request)) for request in ASKS]
     assert [said(chat.reply(request)) for request in reversed(ASKS)] == alone[::-1]
@@ -46,7 +46,7 @@ def test_neither_order_nor_company_nor_a_restart_nor_threads_change_a_reply(smol
     again.close()
 
 
-def test_what_is_asked_again_is_another_ask_with_a_reply_of_its_own_that_stays_the_same(smollm2: Llama) -> None:
+def test_another_attempt_has_its_own_reproducible_reply(smollm2: Llama) -> None:
     asks = [
         ChatRequest((Message("user", "Tell me a story of a baker."),), max_tokens=24, attempt=attempt) for attempt in range(3)
     ]
@@ -81,7 +81,7 @@ def server_of(chat: object) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_closing_ends_the_process_and_may_be_done_twice(smollm2: Llama) -> None:
+def test_closing_ends_the_process_and_can_be_repeated(smollm2: Llama) -> None:
     chat = smollm2.load()
     process = server_of(chat)
     assert running(process.pid)
@@ -90,7 +90,7 @@ def test_closing_ends_the_process_and_may_be_done_twice(smollm2: Llama) -> None:
     assert process.returncode == 0
 
 
-def test_a_server_that_is_gone_ends_the_run(smollm2: Llama) -> None:
+def test_a_stopped_server_ends_the_run(smollm2: Llama) -> None:
     chat = smollm2.load()
     process = server_of(chat)
     process.kill()
@@ -127,7 +127,7 @@ def test_nothing_of_llama_cpp_reaches_standard_error(smollm2_weights: Path) -> N
     assert subprocess.run(command, capture_output=True, timeout=60, check=True).stderr == b""
 
 
-def test_a_cut_file_is_an_error_and_ends_no_process_of_ours(smollm2_weights: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error_and_does_not_end_this_process(smollm2_weights: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.gguf"
     for size in (24, 5_000, 5_000_000):
         with open(smollm2_weights, "rb") as whole:
@@ -136,7 +136,7 @@ def test_a_cut_file_is_an_error_and_ends_no_process_of_ours(smollm2_weights: Pat
             Llama(str(cut)).load()
 
 
-def test_a_native_crash_is_told(smollm2_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_native_crash_is_reported(smollm2_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashing = tmp_path / "crashing.py"
     crashing.write_text("import os; os.abort()")
     monkeypatch.setattr(llama_cpp, "_SCRIPT", crashing)
@@ -145,7 +145,7 @@ def test_a_native_crash_is_told(smollm2_weights: Path, tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF", b"GGML" + bytes(100), b"<html>not found</html>" * 3])
-def test_what_is_no_gguf_file_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_gguf_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"model\.gguf: not a gguf file"):
@@ -180,7 +180,7 @@ def test_wrong_settings_are_refused(settings: dict[str, object]) -> None:
         Llama(**{"path": "model.gguf", **settings})  # type: ignore[arg-type]
 
 
-def test_a_model_is_what_its_file_holds_wherever_that_lies(tmp_path: Path) -> None:
+def test_the_identity_of_a_model_is_its_file_and_not_its_place(tmp_path: Path) -> None:
     first, second, other = (tmp_path / name for name in ("a.gguf", "b.gguf", "c.gguf"))
     first.write_bytes(b"GGUF one")
     shutil.copy(first, second)

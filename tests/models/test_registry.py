@@ -1,4 +1,4 @@
-"""Names at the door become values."""
+"""Models by name."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Outside:
         ("torch:acme/any", {"max_tokens": 9}, SentenceTransformer("acme/any", max_tokens=9)),
     ],
 )
-def test_an_encoders_name_becomes_its_value(name: str, settings: dict[str, Any], value: object) -> None:
+def test_an_encoder_is_found_by_name(name: str, settings: dict[str, Any], value: object) -> None:
     assert encoder_by_name(name, **settings) == value
     assert hash(encoder_by_name(name, **settings)) == hash(value)
 
 
-def test_a_pair_scorers_name_becomes_its_value() -> None:
+def test_a_cross_encoder_is_found_by_name() -> None:
     assert cross_encoder_by_name("acme/cross", precision="int8") == CrossEncoder("acme/cross", "int8")
     assert cross_encoder_by_name("torch:acme/cross") == TorchCrossEncoder("acme/cross")
 
@@ -78,7 +78,7 @@ def test_a_pair_scorers_name_becomes_its_value() -> None:
         (3, {}, "3 is not a model's name"),
     ],
 )
-def test_a_name_or_setting_that_nobody_knows_is_refused(name: Any, settings: dict[str, Any], words: str) -> None:
+def test_an_unknown_name_or_setting_is_refused(name: Any, settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         encoder_by_name(name, **settings)
 
@@ -92,7 +92,7 @@ def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.Monkey
         cross_encoder_by_name("mine")
 
 
-def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_package_affects_only_its_own_model(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", "no_such_package_anywhere:Model", "rankproof.models")
     mine = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken, mine]).select(group=group))
@@ -108,7 +108,7 @@ def test_a_broken_package_hurts_only_those_who_name_its_model(monkeypatch: pytes
         encoder_by_name("nobody")
 
 
-def test_what_is_ready_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ready_model_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     write_bert(tmp_path / "m", labels=1)
     assert not is_ready(WordLlama())

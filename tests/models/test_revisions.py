@@ -1,4 +1,4 @@
-"""What decides the numbers is part of a value's key: the versions of the libraries too."""
+"""The key of a model or store depends on the versions of its libraries."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def test_another_version_of_a_library_is_another_key(
     assert len({before, changed, identity_key(value)}) == 3
 
 
-def test_a_library_that_is_missing_is_said_to_be() -> None:
+def test_a_missing_library_is_reported_as_not_installed() -> None:
     assert library_versions("no-such-library", "numpy").startswith("no-such-library not installed, numpy ")

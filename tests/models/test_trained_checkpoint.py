@@ -49,7 +49,7 @@ def saved(
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_comes_back_from_a_folder_gives_the_same_vectors(kind: str, architecture: Architecture, tmp_path: Path) -> None:
+def test_a_loaded_checkpoint_gives_the_same_vectors(kind: str, architecture: Architecture, tmp_path: Path) -> None:
     opened = open_checkpoint(saved(tmp_path / "one", kind, architecture))
     assert (opened.shape, opened.tokenizer, opened.metadata) == (shape_of(kind, architecture), tokenizer_of(kind), CARD)
     rows = TrainedEncoder(str(tmp_path / "one")).load().encode(TEXTS)
@@ -78,7 +78,7 @@ def test_batches_have_every_text_that_has_tokens_once_and_stay_within_the_bound(
     assert all(len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= 16_384 for batch in found)
 
 
-def test_the_facts_say_what_a_reader_should_know(tmp_path: Path) -> None:
+def test_the_facts_describe_the_model(tmp_path: Path) -> None:
     model = BpeEncoder(str(saved(tmp_path / "one", "bpe-300")))
     facts = model.load().facts()
     assert {name: facts[name] for name in ("dimensions", "max_characters", "precision", "tokenizer", "training")} == {
@@ -94,7 +94,7 @@ def test_the_facts_say_what_a_reader_should_know(tmp_path: Path) -> None:
     assert model.load().cut(["y" * 512, "y" * 513, ""]) == 1
 
 
-def test_untrained_weights_say_so(tmp_path: Path) -> None:
+def test_untrained_weights_are_reported(tmp_path: Path) -> None:
     assert TrainedEncoder(str(saved(tmp_path / "one", metadata={"trained": False}))).load().facts()["training"] == "none"
 
 
@@ -112,7 +112,7 @@ def test_a_bpe_model_refuses_another_tokenizers_folder(tmp_path: Path) -> None:
             use()
 
 
-def test_a_model_is_ready_where_its_folder_is(tmp_path: Path) -> None:
+def test_a_model_is_ready_if_its_folder_exists(tmp_path: Path) -> None:
     assert TrainedEncoder(str(saved(tmp_path / "one"))).is_ready()
     assert not TrainedEncoder(str(tmp_path / "none")).is_ready()
     for source in ("", "a\0b", 7):
@@ -127,7 +127,7 @@ def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pyte
         model.load()
 
 
-def test_a_checkpoint_that_is_there_is_never_replaced(tmp_path: Path) -> None:
+def test_an_existing_checkpoint_is_never_replaced(tmp_path: Path) -> None:
     before = TrainedEncoder(str(saved(tmp_path / "one", "bpe-300"))).revision()
     with pytest.raises(UsageError, match="already exists; name another folder, or remove it"):
         saved(tmp_path / "one", "bytes")
@@ -164,7 +164,7 @@ def test_a_disk_that_fails_at_any_step_leaves_nothing(failing: int, tmp_path: Pa
 
 
 @pytest.mark.parametrize("after", range(1, 4))
-def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_writing_is_whole(
+def test_a_kill_at_any_file_leaves_no_checkpoint_and_the_next_write_is_complete(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process ends as by SIGKILL: nothing is tidied up; only with the last file, the card, is there a checkpoint."""
@@ -204,7 +204,7 @@ saved(Path({folder!r}), "bpe-300")
 """
 
 
-def test_an_interrupt_after_the_card_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_after_the_metadata_file_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(folder: str) -> None:
         raise KeyboardInterrupt
 
@@ -225,7 +225,7 @@ def test_a_folder_with_other_things_in_it_is_not_written_to(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "thesis.tex"]
 
 
-def test_weights_that_are_not_finite_and_cards_that_are_no_json_are_not_written(tmp_path: Path) -> None:
+def test_weights_that_are_not_finite_and_metadata_that_is_not_json_are_not_written(tmp_path: Path) -> None:
     shape = shape_of("bytes")
     net = initialise_network(shape, 0)
     for card in ({"losses": [[1, math.nan]]}, {"path": tmp_path}):
@@ -386,7 +386,7 @@ def test_a_checkpoint_is_complete_when_its_metadata_file_exists(tmp_path: Path) 
     assert not is_complete_checkpoint(folder)
 
 
-def test_the_weights_are_not_read_before_they_are_asked_for(tmp_path: Path) -> None:
+def test_the_weights_are_read_on_first_use(tmp_path: Path) -> None:
     folder = saved(tmp_path / "one")
     _cut(folder / "model.safetensors", 0.5)
     opened = open_checkpoint(folder)

@@ -1,4 +1,4 @@
-"""Laws of every net of the trial."""
+"""Laws for the network of every trained encoder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_parameters_are_counted_exactly_and_named_as_the_table_has_them(kind
 @EVERY
 @pytest.mark.parametrize("length", [64, 384])
 @pytest.mark.filterwarnings("ignore:TF32 acceleration:UserWarning")
-def test_the_operations_are_those_that_torch_counts(kind: str, body: Architecture, length: int) -> None:
+def test_the_flops_equal_those_that_torch_counts(kind: str, body: Architecture, length: int) -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -59,7 +59,7 @@ def test_padding_and_the_texts_beside_it_do_not_change_a_row(kind: str, body: Ar
 
 @pytest.mark.parametrize("body", ARCHITECTURES)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "characters"])
-def test_what_stands_for_padding_has_no_say(kind: str, body: Architecture) -> None:
+def test_padding_does_not_change_the_result(kind: str, body: Architecture) -> None:
     net = initialise_network(shape_of(kind, body), 1)
     before = rows_of(net, kind, TEXTS)
     net.embedding.weight.data[0] = 5.0
@@ -93,7 +93,7 @@ def test_a_seed_gives_the_same_bits_and_another_seed_others(kind: str, body: Arc
     assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
 
 
-def test_making_a_net_leaves_the_random_numbers_of_torch_alone() -> None:
+def test_initialising_a_network_does_not_change_the_random_state_of_torch() -> None:
     before = torch.get_rng_state()
     for body in ARCHITECTURES:
         initialise_network(shape_of("characters", body), 3)

@@ -1,4 +1,4 @@
-"""The arithmetic of the trial's nets; nothing here needs torch."""
+"""Shapes of trained networks; no test needs torch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VOCABULARIES = {
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("width", [64, 128, 256])
 @pytest.mark.parametrize("budget", [1_000_000, 4_000_000, 8_000_000])
-def test_a_net_has_the_parameters_asked_for_within_one_percent_or_is_refused(
+def test_a_network_has_the_given_parameters_within_one_percent_or_is_refused(
     kind: str, architecture: Architecture, width: int, budget: int
 ) -> None:
     least = parameter_count(NetShape(kind, VOCABULARIES[kind], architecture, width, 4, 4, 8, *_hashes(kind)))
@@ -51,24 +51,24 @@ def _hashes(kind: str) -> tuple[int, ...]:
     return {"characters": (4, 8, 2048), "bytes-4": (4,)}.get(kind, ())
 
 
-def test_what_a_small_vocabulary_saves_the_layers_get() -> None:
+def test_a_smaller_vocabulary_gives_larger_layers() -> None:
     hidden = [fit_shape(kind, VOCABULARIES[kind], parameters=4_000_000).hidden for kind in ("bytes", "bpe-1000", "bpe-8000")]
     assert hidden == sorted(hidden, reverse=True)
     assert len(set(hidden)) == 3
     assert all(one % 8 == 0 for one in hidden)
 
 
-def test_a_vocabulary_that_alone_exceeds_the_budget_is_refused_with_what_would_do() -> None:
+def test_a_vocabulary_that_exceeds_the_parameters_is_refused_with_a_fix() -> None:
     with pytest.raises(UsageError, match=r"at least .+ parameters, and 4,000,000 were asked for; raise the parameters"):
         fit_shape("wordpiece-30000", 30_000, parameters=4_000_000)
 
 
-def test_more_parameters_than_any_net_of_that_width_has_are_refused() -> None:
+def test_more_parameters_than_any_network_of_that_width_has_are_refused() -> None:
     with pytest.raises(UsageError, match="raise width or depth"):
         fit_shape("bytes", 257, parameters=10**12)
 
 
-def test_a_number_between_the_steps_of_a_small_net_is_refused_with_the_nearest_that_can_be() -> None:
+def test_a_number_of_parameters_that_does_not_fit_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"cannot have 150,000 parameters within 1%; choose 1[0-9]{2},[0-9]{3}$") as refused:
         fit_shape("wordpiece-300", 105, parameters=150_000, architecture="lstm", width=32, heads=2)
     nearest = int(refused.value.fix.removeprefix("choose ").replace(",", ""))
@@ -100,14 +100,14 @@ WRONG: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
-def test_sizes_that_no_net_has_are_refused(wrong: dict[str, Any]) -> None:
+def test_sizes_that_no_network_has_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         NetShape(**{"kind": "bytes", "vocabulary": 257, **wrong})
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", ["bytes", "bytes-4", "characters"])
-def test_the_operations_of_sequences_are_the_sum_of_each_ones(kind: str, architecture: Architecture) -> None:
+def test_the_flops_of_sequences_are_the_sum_of_each(kind: str, architecture: Architecture) -> None:
     shape, lengths = (
         fit_shape(kind, VOCABULARIES[kind], parameters=4_000_000, architecture=architecture),
         np.array([1, 5, 128, 129, 400]),
@@ -124,7 +124,7 @@ def test_joining_four_positions_makes_a_pass_over_as_many_tokens_cheaper() -> No
     assert joined < 0.55 * whole
 
 
-def test_a_text_is_cut_at_its_characters_whatever_the_tokens() -> None:
+def test_a_text_is_truncated_by_characters_for_every_tokenizer() -> None:
     assert fit_shape("bytes", 257, parameters=4_000_000, characters=3).read("äöü and more") == "äöü"
 
 
@@ -138,7 +138,7 @@ def test_a_text_is_read_in_lower_case_by_every_tokenizer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
-def test_too_few_parameters_are_refused_before_the_net_is_fitted_and_enough_are_not(kind: str) -> None:
+def test_too_few_parameters_are_refused_before_the_network_is_fitted(kind: str) -> None:
     sizes: dict[str, Any] = {"architecture": "transformer", "width": 64, "depth": 2, "heads": 4, "characters": 512}
     least = parameter_count(NetShape(kind, VOCABULARIES[kind], "transformer", 64, 2, 4, 1, *_hashes(kind)))
     check_parameter_minimum(kind, VOCABULARIES[kind], parameters=least, **sizes)

@@ -1,4 +1,4 @@
-"""Laws of every tokenizer of the trial."""
+"""Laws for every tokenizer of trained encoders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_no_token_has_the_id_of_padding_and_none_is_beyond_the_vocabulary(kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_text_passes_and_alone_is_what_it_is_among_others(kind: str, name: str) -> None:
+def test_every_text_has_the_same_ids_alone_and_among_others(kind: str, name: str) -> None:
     tokenizer, text = tokenizer_of(kind), HOSTILE[name]
     (alone,) = tokenizer.ids([text])
     assert [alone.tolist()] * 2 == [ids.tolist() for ids in tokenizer.ids([text, ENGLISH[0], text])[::2]]
@@ -81,7 +81,7 @@ def test_the_tokens_of_a_bpe_put_together_are_the_text_with_a_blank_before_it(te
     assert whole == (f" {text}" if text else "")
 
 
-def test_half_a_surrogate_pair_is_read_as_the_replacement_character_by_every_tokenizer() -> None:
+def test_a_lone_surrogate_is_read_as_the_replacement_character_by_every_tokenizer() -> None:
     for kind in KINDS:
         broken, replaced, whole, pair = tokenizer_of(kind).ids(["a\ud800b", "a\ufffdb", "\U0001f600", "\ud83d\ude00"])
         assert (broken.tolist(), whole.tolist()) == (replaced.tolist(), pair.tolist())
@@ -109,14 +109,14 @@ def test_training_joins_what_is_often_together() -> None:
         assert tokens < 0.6 * letters
 
 
-def test_few_texts_give_fewer_tokens_than_were_asked_for_and_the_vocabulary_says_so() -> None:
+def test_few_texts_give_a_smaller_vocabulary() -> None:
     assert train_tokenizer("bpe-1000", ["aaaa"]).vocabulary < 300
     assert train_tokenizer("bpe-300", []).vocabulary == 257
     assert train_tokenizer("wordpiece-300", []).vocabulary == 2
     assert train_tokenizer("bpe-300", ENGLISH).vocabulary == 300
 
 
-def test_a_wordpiece_never_has_more_tokens_than_asked_for_however_many_letters_there_are() -> None:
+def test_a_wordpiece_never_exceeds_its_vocabulary_size() -> None:
     texts = [chr(letter) * 2 + " " for letter in range(0x0E01, 0x0E2F)] + [chr(letter) for letter in range(0x4E00, 0x4E00 + 2000)]
     assert train_tokenizer("wordpiece-300", texts).vocabulary <= 300
 
@@ -186,12 +186,12 @@ def test_a_tokenizer_opened_from_its_files_is_the_one_that_was_trained(kind: str
     "kind",
     ["", "byte", "bpe", "bpe-", "bpe-299", "bpe-100001", "bpe-0300", "bpe--300", "bpe-3e3", "wordpiece-10", "BPE-300", "bpe-٣٠٠"],
 )
-def test_a_name_that_is_no_tokenizers_is_refused_with_those_that_are(kind: str) -> None:
+def test_an_unknown_tokenizer_is_refused_with_the_known_ones(kind: str) -> None:
     with pytest.raises(UsageError, match=r"known: bytes, bytes-4|choose from 300 to 100,000"):
         parse_tokenizer_kind(kind)
 
 
-def test_every_name_in_the_list_is_a_tokenizers_and_is_tested_here() -> None:
+def test_every_known_tokenizer_is_tested_here() -> None:
     assert {parse_tokenizer_kind(name.replace("-N", f"-{MIN_VOCABULARY}")) for name in NAMES} == {
         parse_tokenizer_kind(kind) for kind in KINDS
     }

@@ -1,4 +1,4 @@
-"""Static vectors: the bits of the package wordllama, whatever the batch, and the files they come from."""
+"""WordLlama: the vectors of the package wordllama in any batch, and the download of its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FROZEN = {
 """The bits of the first six of 256 numbers, as from the files of the package wordllama 0.4.0.post1."""
 
 
-def test_the_bits_are_those_of_the_package() -> None:
+def test_the_vectors_equal_those_of_the_package() -> None:
     rows = WordLlama().load().encode(list(FROZEN))
     assert rows[:, :6].view(np.uint32).tolist() == list(FROZEN.values())
 
@@ -61,7 +61,7 @@ def test_dimensions_that_were_not_trained_are_refused(wrong: object) -> None:
         WordLlama(wrong)  # type: ignore[arg-type]
 
 
-def test_half_a_surrogate_pair_is_read_as_the_replacement_character() -> None:
+def test_a_lone_surrogate_is_read_as_the_replacement_character() -> None:
     encoder = WordLlama().load()
     assert (encoder.encode(["pan \ud800"]) == encoder.encode(["pan \ufffd"])).all()
 
@@ -76,9 +76,7 @@ def test_its_facts_name_library_and_weights() -> None:
     assert PINNED[WEIGHTS][:16] in model.revision()
 
 
-def test_weights_that_are_not_here_are_named_with_the_command_that_gets_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_weights_are_reported_with_the_command_that_gets_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path))
     assert not WordLlama().is_ready()
     with pytest.raises(ExternalError, match=r"wordllama is not in .*; run: rankproof models get wordllama"):

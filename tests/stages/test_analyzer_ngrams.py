@@ -1,4 +1,4 @@
-"""Texts cut into n-grams of characters and of bytes, and into the pieces of a byte-pair encoding."""
+"""Tokenization into character and byte n-grams and BPE tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_byte_n_grams_cut_characters_of_several_bytes_and_show_the_rest_as_escap
     assert [grams.display(token) for token in grams.tokenize("né")] == ["␣n", "n\\xc3", "é", "\\xa9␣"]
 
 
-def test_thai_is_cut_into_n_grams_where_it_has_no_blank() -> None:
+def test_thai_without_spaces_is_split_into_n_grams() -> None:
     found = ranking_of(
         BM25(tokens="characters-3"), context_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก", "d2": "กรุงเทพมหานคร"})), "ภาษาไทย"
     )
@@ -45,7 +45,7 @@ def test_thai_is_cut_into_n_grams_where_it_has_no_blank() -> None:
     assert ranking_of(BM25(), context_of(corpus_of({"d1": "ฉันชอบภาษาไทยมาก"})), "ภาษาไทย")[0] == []
 
 
-def test_pieces_are_learnt_from_the_documents_and_lie_within_words() -> None:
+def test_bpe_tokens_are_learned_from_the_documents_and_lie_within_words() -> None:
     pieces = train_bpe_analyzer("bpe-300", ["low lower lowest"] * 9 + ["été"])
     shown = [pieces.display(token) for token in pieces.tokenize("Lowest low Été q")]
     assert shown[-1] == "q"
@@ -54,7 +54,7 @@ def test_pieces_are_learnt_from_the_documents_and_lie_within_words() -> None:
     assert [pieces.display(token) for token in pieces.tokenize("字")] == ["␣", "\\xe5", "\\xad", "\\x97"]
 
 
-def test_the_same_documents_give_the_same_pieces_in_any_order_of_asking() -> None:
+def test_the_same_documents_give_the_same_bpe_tokens() -> None:
     texts = ["alpha beta gamma", "beta gamma delta", "epsilon zeta"] * 5
     one, two = (train_bpe_analyzer("bpe-320", texts) for _ in range(2))
     two.tokenize("zeta epsilon")
@@ -69,7 +69,7 @@ def learnt() -> BpeAnalyzer:
 @examples(60)
 @given(first=st.text(max_size=30), second=st.text(max_size=30))
 @example(first="It's 3.5 a_b", second="x²  y")
-def test_the_pieces_of_words_together_are_those_of_each_word(first: str, second: str) -> None:
+def test_the_bpe_tokens_of_a_text_are_those_of_its_words(first: str, second: str) -> None:
     """The library reads a whole text as it reads its words one by one, so that words may be kept."""
     pieces = learnt()
     text = words_with_blanks(f"{first} {second}").strip()

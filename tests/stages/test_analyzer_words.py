@@ -1,4 +1,4 @@
-"""Words and terms: what counts as a word, in which form, and which languages there are."""
+"""Tokenization into words: word boundaries, stemming, stop words and languages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_without_stemming_and_stop_words_every_word_stays_as_it_is() -> None:
     assert WordAnalyzer("english", stemming=False, stop_words=False).tokenize("The cats") == ["the", "cats"]
 
 
-def test_own_stop_words_are_left_out_in_any_case_and_before_stemming() -> None:
+def test_custom_stop_words_are_removed_in_any_case_and_before_stemming() -> None:
     assert WordAnalyzer("english", stemming=True, stop_words=("CATS", "l'a")).tokenize("Cats cat l a dog") == ["cat", "dog"]
 
 

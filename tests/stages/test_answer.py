@@ -1,4 +1,4 @@
-"""Answering: what a model is asked, how its replies are read, and the baseline that needs none."""
+"""Answers: requests, parsing of replies, and the baseline without a language model."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "said"), READ)
-def test_a_reply_is_read_as_what_it_says(text: str, said: ParsedAnswer) -> None:
+def test_a_reply_is_parsed(text: str, said: ParsedAnswer) -> None:
     assert parse_answer(reply(text), count=2, abstention="NO ANSWER") == said
 
 
@@ -108,19 +108,19 @@ def test_a_reply_is_read_as_what_it_says(text: str, said: ParsedAnswer) -> None:
     ],
     ids=str,
 )
-def test_a_reply_without_an_answer_is_of_no_use(unread: str | ChatReply) -> None:
+def test_a_reply_without_an_answer_is_unusable(unread: str | ChatReply) -> None:
     with pytest.raises(ReplyParseError):
         parse_answer(unread if isinstance(unread, ChatReply) else reply(unread), count=2, abstention="NO ANSWER")
 
 
-def test_a_reply_of_no_use_is_asked_for_again() -> None:
+def test_an_unusable_reply_is_requested_again() -> None:
     found, clock, model = answered("", '{"answer": "Paris", "sources": [1]}')
     assert found.text == "Paris"
     assert [request.attempt for request in model.log.requests] == [0, 1]
     assert (clock.counts["unreadable"], clock.counts["given_up"], clock.counts["calls"]) == (1, 0, 2)
 
 
-def test_without_a_reply_of_use_the_answer_has_failed_and_is_no_empty_text_passed_off_as_one() -> None:
+def test_without_a_usable_reply_the_answer_has_failed() -> None:
     found, clock, _ = answered("", '{"answer": ""}')
     assert found == Given("", (), ("d1", "d2"), "failed")
     assert clock.counts["given_up"] == 1
@@ -135,21 +135,21 @@ def test_the_phrase_of_the_prompt_abstains() -> None:
     assert "Ich weiß es nicht!" in model.log.requests[0].messages[1].text
 
 
-def test_nobody_is_asked_where_there_is_nothing_to_answer_from() -> None:
+def test_without_passages_no_request_is_sent() -> None:
     for query in (Query("q", "zebra"), Query("q", " ")):
         found, clock, model = answered(query=query)
         assert found.state == "abstained"
         assert model.log.calls == clock.counts["calls"] == 0
 
 
-def test_passages_are_cut_after_so_many_characters_and_that_is_counted() -> None:
+def test_passages_are_truncated_and_counted() -> None:
     _, clock, model = answered('{"answer": "x", "sources": []}', passage_characters=10)
     assert clock.cut == 2
     assert "Paris is t [… cut]" in model.log.requests[0].messages[1].text
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared folder")
-def test_hostile_text_stays_in_its_fence_and_in_its_answer() -> None:
+def test_hostile_text_stays_quoted_and_in_its_answer() -> None:
     path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
     payloads = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
     for payload in payloads:
@@ -162,7 +162,7 @@ def test_hostile_text_stays_in_its_fence_and_in_its_answer() -> None:
         assert found.cited == ("d1",)
 
 
-def test_it_says_beforehand_what_it_may_cost() -> None:
+def test_the_cost_is_estimated_before_the_run() -> None:
     stage = GenerateAnswer(BM25(), ScriptedChat(()), top=2, max_tokens=50)
     assert isinstance(stage, EstimatesCost)
     found = stage.estimate([QUESTION, QUESTION], context_of(corpus_of(DOCS)))
@@ -171,7 +171,7 @@ def test_it_says_beforehand_what_it_may_cost() -> None:
     assert stage.estimate([], context_of(corpus_of(DOCS))).calls == 0
 
 
-def test_its_searcher_is_one_that_asks_and_answers() -> None:
+def test_its_searcher_calls_a_model_and_answers() -> None:
     searcher = GenerateAnswer(BM25(), ScriptedChat((), concurrency=4)).build(context_of(corpus_of(DOCS)))
     assert isinstance(searcher, AnsweringSearcher)
     assert isinstance(searcher, LLMSearcher)
@@ -187,12 +187,12 @@ def test_its_searcher_is_one_that_asks_and_answers() -> None:
         ({"abstention": 3}, "abstention is a int"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], why: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
         GenerateAnswer(BM25(), ScriptedChat(()), **settings).build(context_of(corpus_of(DOCS)))
 
 
-def test_an_encoder_is_no_model_that_answers() -> None:
+def test_an_encoder_is_not_a_language_model() -> None:
     with pytest.raises(UsageError, match="model is a HashedWords, not a language model"):
         GenerateAnswer(BM25(), HashedWords())  # type: ignore[arg-type]
 
@@ -236,7 +236,7 @@ def say(request: ChatRequest) -> str:
     return '{"answer": "Paris", "sources": [1, 9]}' if "France?" in text else "NO ANSWER"
 
 
-def test_answers_are_part_of_a_climb_and_asked_once(tmp_path: Any) -> None:
+def test_answers_are_part_of_an_experiment_and_requested_once(tmp_path: Any) -> None:
     model = ScriptedChat(say, price_in=1e6, price_out=0.0)
     experiment = Experiment({"bm25": BM25(), "says": GenerateAnswer(BM25(), model)}, tiny())
     found = run_experiment(experiment, RunOptions(cache=tmp_path))
@@ -272,7 +272,7 @@ def test_chunks_that_are_cited_count_as_their_documents() -> None:
     assert found.answers.per_query("chunks")["CiteP"] == {"q1": 1.0, "q2": 1.0}
 
 
-def test_measures_of_answers_and_of_rankings_are_each_asked_of_their_own() -> None:
+def test_measures_of_answers_and_of_rankings_are_computed_separately() -> None:
     systems: dict[str, Stage] = {"bm25": BM25(), "extract": ExtractAnswer(BM25())}
     found = run_experiment(Experiment(systems, tiny(), measures=["EM", "RR@10"]), RunOptions(cache=None))
     assert list(found.result.systems[0].measures) == ["RR@10"]

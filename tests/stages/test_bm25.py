@@ -1,4 +1,4 @@
-"""BM25: the worked example, a plain formula as oracle, ties, batches, and what it says of itself."""
+"""BM25: a worked example, the plain formula as oracle, ties, batches and facts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_batch_gives_the_same_bits_as_one_by_one(docs: dict[str, str], queries
     assert [(docs, scores.tolist()) for docs, scores in batch] == [(docs, scores.tolist()) for docs, scores in single]
 
 
-def test_without_numba_a_batch_is_asked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_a_batch_is_searched_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankproof.stages._bm25.is_numba_installed", lambda: False)
     searcher = PLAIN.build(context_of(corpus_of({"d1": "a a b", "d2": "b c"})))
     assert [docs for docs, _ in searcher.search_all([Query("q1", "a"), Query("q2", "c")])] == [["d1"], ["d2"]]
@@ -85,7 +85,7 @@ def test_the_best_rows_are_the_head_of_a_full_sort(document_scores: list[float],
 
 
 @given(documents=st.lists(st.lists(st.sampled_from("abc"), max_size=3), min_size=1, max_size=30), depth=st.integers(1, 35))
-def test_compiled_search_settles_ties_as_the_plain_one_does(documents: list[list[str]], depth: int) -> None:
+def test_compiled_search_breaks_ties_like_the_plain_search(documents: list[list[str]], depth: int) -> None:
     index = build_inverted_index(documents, 1.5, 0.75)
     queries = [index.term_ids(list(query)) for query in ("", "a", "ab", "cba", "aab")]
     rows, scores, lengths = search_compiled(index, queries, depth)

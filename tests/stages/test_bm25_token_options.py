@@ -1,4 +1,4 @@
-"""The setting `tokens` of BM25: what it goes with, what is refused, how a file names it."""
+"""The setting `tokens` of BM25: valid combinations, errors and experiment files."""
 
 from __future__ import annotations
 

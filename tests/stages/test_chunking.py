@@ -1,4 +1,4 @@
-"""Cutting documents into chunks: laws over every unit, tables for sentences, and the collapse of a ranking."""
+"""Chunks: laws for every unit, tables of sentences, and the collapse of rankings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_neighbours_share_exactly_the_overlap_and_none_is_too_long(unit: str, te
         ("no mark at all", ["no mark at all"]),
     ],
 )
-def test_sentences_end_where_a_reader_would_end_them(text: str, wanted: list[str]) -> None:
+def test_sentences_end_where_expected(text: str, wanted: list[str]) -> None:
     assert sentences(text) == wanted
 
 
@@ -112,7 +112,7 @@ def test_a_document_with_a_title_alone_has_one_chunk_and_an_empty_one_has_none()
 
 
 @given(st.lists(st.sampled_from(["a", "a#", "a#c1", "a#c1#c2", "a##c1", "a##c12", "b#cx", "c1"]), unique=True, min_size=1))
-def test_no_chunk_is_called_like_a_document_and_each_leads_to_its_own(ids: list[str]) -> None:
+def test_no_chunk_has_the_id_of_a_document_and_each_names_its_own(ids: list[str]) -> None:
     corpus = corpus_of(dict.fromkeys(ids, "one two three"))
     chunks = chunk_corpus(corpus, Chunking(1, 0, "words", "wordllama"))
     mark = chunk_separator(corpus)
@@ -147,12 +147,12 @@ def test_a_document_has_the_score_of_its_best_chunk_in_the_pool(scores: dict[str
         {"stage": "bm25"},
     ],
 )
-def test_settings_that_cut_nothing_are_refused(wrong: dict[str, object]) -> None:
+def test_settings_without_valid_chunks_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Chunked(**{"stage": BM25(), **wrong})  # type: ignore[arg-type]
 
 
-def test_an_overlap_that_nobody_wrote_follows_the_size() -> None:
+def test_the_default_overlap_follows_the_size() -> None:
     assert [Chunked(BM25(), size=size).overlap for size in (1, 2, 10, 200)] == [0, 0, 2, 40]
     assert Chunked(BM25(), size=10) == Chunked(BM25(), size=10, overlap=2)
 
@@ -162,7 +162,7 @@ def test_a_pool_that_keeps_every_chunk_is_none() -> None:
     assert Chunked(BM25(depth=50), pool=49) != Chunked(BM25(depth=50))
 
 
-def test_the_chunks_have_a_key_that_follows_from_how_they_are_cut_alone() -> None:
+def test_the_key_of_the_chunks_depends_on_the_chunking_only() -> None:
     context = context_of(corpus_of({"d": "one two"}))
     key = Chunked(BM25(), size=9, overlap=1).input_context(context).corpus_key
     assert key == Chunked(Dense(WordLlama()), size=9, overlap=1, pool=3, depth=7).input_context(context).corpus_key
@@ -171,7 +171,7 @@ def test_the_chunks_have_a_key_that_follows_from_how_they_are_cut_alone() -> Non
     assert len(keys | {key, context.corpus_key}) == 6
 
 
-def test_the_stage_below_searches_chunks_and_the_pool_counts_them() -> None:
+def test_the_input_stage_searches_chunks_and_the_pool_counts_them() -> None:
     corpus = corpus_of({"long": "Cat cat. Cat. Cat sat.", "short": "Cat sat down here and there and everywhere."})
     context = context_of(corpus)
     for pool, wanted in ((None, {"long", "short"}), (3, {"long"})):
@@ -189,7 +189,7 @@ def test_a_chunked_system_is_written_to_toml_and_read_back(tmp_path: Path) -> No
     assert read_experiment(path) == experiment
 
 
-def test_systems_on_the_same_chunks_share_what_they_rest_on() -> None:
+def test_systems_on_the_same_chunks_share_the_cache() -> None:
     labels: list[str] = []
     systems = {
         "one": Chunked(BM25(), size=20, overlap=5),

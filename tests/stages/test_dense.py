@@ -1,4 +1,4 @@
-"""Dense retrieval: shared vectors, prompts, empty passages, and what is said of models and stores."""
+"""Dense retrieval: shared vectors, prompts, empty passages, facts and notes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_cached_vectors_of_another_version_or_block_size_are_not_used(
     assert len(keep.kept) == 2
 
 
-def test_a_folder_is_made_for_those_stores_alone_that_need_one() -> None:
+def test_a_folder_is_created_only_for_stores_that_need_one() -> None:
     keep = PlainBlockCache()
     Dense(MODEL, store=Memory()).build(context_of(corpus_of(TEXTS), keep))
     assert keep.folders == 0
@@ -89,7 +89,7 @@ def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> 
     assert lengths == sorted(lengths)
 
 
-def test_passages_that_are_cut_or_empty_are_noted_also_when_the_vectors_are_remembered() -> None:
+def test_truncated_and_empty_passages_are_noted_also_for_cached_vectors() -> None:
     stage = Dense(HashedWords(max_words=2))
     context = context_of(corpus_of(TEXTS))
     for _ in range(2):
@@ -119,7 +119,7 @@ def test_the_recall_of_an_approximate_store_is_a_fact() -> None:
     assert "recall_of_exact" not in Dense(MODEL).build(context_of(corpus)).facts()
 
 
-def test_the_clock_tells_embedding_from_searching() -> None:
+def test_the_timer_separates_embedding_from_searching() -> None:
     clock = QueryTimer()
     Dense(MODEL).build(context_of(corpus_of(TEXTS))).search(Query("q", "apple"), (), clock)
     assert clock.milliseconds["embed"] > 0
@@ -146,7 +146,7 @@ def test_a_query_without_a_word_finds_nothing_with_and_without_a_prompt() -> Non
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t"])
-def test_a_blank_query_finds_nothing_and_a_blank_passage_scores_zero_also_where_marks_are_tokens(
+def test_a_blank_query_finds_nothing_and_a_blank_passage_scores_zero_even_with_special_tokens(
     blank: str,
 ) -> None:
     stage = Dense(HashedWords(always_marks=True), query_prompt="query: ")
@@ -169,7 +169,7 @@ def test_an_empty_text_has_a_vector_of_zeros_under_minilm_too(minilm_cache: Path
 
 
 @pytest.mark.parametrize(("text", "cut"), [("apple pie", 0), ("red apple pie", 1)])
-def test_a_query_that_the_model_cuts_is_told_with_its_prompt(text: str, cut: int) -> None:
+def test_a_query_that_is_too_long_with_its_prompt_is_counted_as_truncated(text: str, cut: int) -> None:
     searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(context_of(corpus_of(TEXTS)))
     clock = QueryTimer()
     searcher.search(Query("q", text), (), clock)
@@ -177,7 +177,7 @@ def test_a_query_that_the_model_cuts_is_told_with_its_prompt(text: str, cut: int
 
 
 @pytest.mark.parametrize("made", [BiEncoderScorer(MODEL), MaxSim(MODEL)])
-def test_progress_is_told_in_passages(made: BiEncoderScorer | MaxSim) -> None:
+def test_progress_is_reported_in_passages(made: BiEncoderScorer | MaxSim) -> None:
     told: list[tuple[str, int, int]] = []
     corpus = corpus_of({f"d{at}": f"w{at}" for at in range(PASSAGES_PER_BLOCK + 44)})
     with MemoryBlockCache(lambda label, done, total: told.append((label, done, total))) as keep:

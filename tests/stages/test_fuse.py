@@ -1,4 +1,4 @@
-"""The fusing stage gives what fusing the runs gives."""
+"""The fuse stage gives the same ranking as `rankproof fuse`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_short_name_is_reciprocal_ranks() -> None:
     assert RRF(STAGES, k=10, weights=[2, 1], depth=5) == Fuse(STAGES, k=10, weights=(2.0, 1.0), depth=5)
 
 
-def test_it_says_how_it_fuses() -> None:
+def test_the_facts_have_method_and_weights() -> None:
     assert RRF(STAGES).build(GROUND).facts() == {"method": "rrf", "weights": [1.0, 1.0], "k": 60.0}
     assert Fuse(STAGES, "combsum").build(GROUND).facts() == {"method": "combsum", "weights": [1.0, 1.0], "norm": "min-max"}
 

@@ -1,4 +1,4 @@
-"""Reranking by a language model: windows, log-probabilities and pairs, and what becomes of replies that are of no use."""
+"""Reranking by a language model: windows, log-probabilities, pairs and unusable replies."""
 
 from __future__ import annotations
 
@@ -151,18 +151,18 @@ def test_scores_are_the_difference_of_the_log_probabilities() -> None:
     assert (sums.counts["graded"], sums.counts["by_text"], sums.counts["calls"]) == (3, 0, 3)
 
 
-def test_a_document_is_never_thought_irrelevant_because_no_is_likelier() -> None:
+def test_a_document_is_never_dropped_because_no_is_likelier() -> None:
     assert ordered(Pointwise(ScriptedChat(leaning)), [-40, -5, -90]) == [-5, -40, -90]
 
 
-def test_by_the_text_yes_stands_above_no_and_equals_keep_the_order_below() -> None:
+def test_by_the_text_yes_ranks_above_no_and_ties_keep_their_order() -> None:
     model = ScriptedChat(lambda request: "Yes" if worth(passages(request)[0]) % 2 else "No")
     scores, sums = scored(Pointwise(model), [2, 1, 4, 3])
     assert scores == [0, 1, 0, 1]
     assert sums.counts["by_text"] == 4
 
 
-def test_the_two_ways_are_never_mixed_within_a_query() -> None:
+def test_log_probabilities_and_text_are_never_mixed_within_a_query() -> None:
     def partly(request: ChatRequest) -> ScriptedReply:
         return "No" if worth(passages(request)[0]) == 3 else leaning(request)
 
@@ -171,14 +171,14 @@ def test_the_two_ways_are_never_mixed_within_a_query() -> None:
     assert sums.counts["by_text"] == 3
 
 
-def test_a_document_whose_text_says_nothing_keeps_its_place_when_the_text_decides() -> None:
+def test_a_document_with_an_unusable_reply_text_keeps_its_rank() -> None:
     said: tuple[ScriptedReply, ...] = ("No", reply("Hm", first=(("Yes", -0.1), ("No", -3.0))), "Yes")
     scores, sums = scored(Pointwise(ScriptedChat(said)), [1, 2, 3])
     assert order_of(scores) == [2, 1, 0]
     assert (sums.counts["by_text"], sums.counts["given_up"]) == (2, 1)
 
 
-def test_a_document_without_a_reply_of_use_keeps_its_place_and_the_others_are_sorted_around_it() -> None:
+def test_a_document_without_a_usable_reply_keeps_its_rank_and_the_others_are_sorted_around_it() -> None:
     def silent(request: ChatRequest) -> ScriptedReply:
         return "Perhaps" if worth(passages(request)[0]) == 0 else leaning(request)
 
@@ -187,7 +187,7 @@ def test_a_document_without_a_reply_of_use_keeps_its_place_and_the_others_are_so
     assert (sums.counts["given_up"], sums.counts["unreadable"]) == (1, 2)
 
 
-def test_a_window_without_a_permutation_is_asked_again_and_then_keeps_its_order() -> None:
+def test_a_window_without_a_permutation_is_requested_again_and_then_keeps_its_order() -> None:
     whole = "[3] > [2] > [1]"
     again = ScriptedChat(("[3] > [2]", whole))
     scores, sums = scored(Listwise(again), [1, 2, 3])
@@ -207,7 +207,7 @@ def test_only_the_window_that_failed_keeps_its_order() -> None:
     assert (sums.counts["windows"], sums.counts["failed"]) == (2, 1)
 
 
-def test_a_model_that_goes_by_position_leaves_the_order_below_and_is_caught() -> None:
+def test_a_model_that_prefers_a_position_keeps_the_order_and_is_reported() -> None:
     for always in ("A", "B"):
         scores, sums = scored(Pairwise(ScriptedChat((always,) * 12)), [1, 3, 2, 0])
         assert order_of(scores) == [0, 1, 2, 3]
@@ -215,7 +215,7 @@ def test_a_model_that_goes_by_position_leaves_the_order_below_and_is_caught() ->
         assert "6 of 6 compared pairs (100%) are ties: the model chose by position" in notes_of(sums)
 
 
-def test_a_pair_without_two_replies_of_use_is_a_tie_that_gives_nobody_a_win() -> None:
+def test_a_pair_without_two_usable_replies_is_a_tie() -> None:
     def shy(request: ChatRequest) -> str:
         return "Both are fine" if passages(request) == ["apple 3", "apple 1"] else comparing(request)
 
@@ -232,18 +232,18 @@ def test_a_comparison_is_read_as_json_or_from_its_first_line(form: str) -> None:
 
 
 @pytest.mark.parametrize("said", ['{"better": ["A"]}', '{"better": "C"}', '{"worse": "A"}', '{"better": "A"', "A is best"])
-def test_a_comparison_that_names_no_passage_is_of_no_use(said: str) -> None:
+def test_a_comparison_that_names_no_passage_is_unusable(said: str) -> None:
     assert scored(Pairwise(ScriptedChat(lambda request: said), attempts=1), [1, 2])[1].counts["given_up"] == 2
 
 
 @pytest.mark.parametrize("count", range(2, 11))
-def test_a_model_that_copies_the_example_of_an_order_is_found_out(count: int) -> None:
+def test_a_copy_of_the_example_order_is_not_accepted(count: int) -> None:
     copying = ScriptedChat(lambda request: request.messages[1].text.rpartition("written like ")[2])
     scores, sums = scored(Listwise(copying, attempts=1), list(range(count)))
     assert (order_of(scores), sums.counts["given_up"]) == (list(range(count)), 1)
 
 
-def test_each_way_asks_for_the_form_that_it_reads() -> None:
+def test_each_method_requests_the_form_that_it_parses() -> None:
     for value, schema, likeliest in ((Listwise, "", 0), (Pointwise, "", 20), (Pairwise, '"better"', 0)):
         model = ScriptedChat(lambda request: "?")
         scored(value(model, attempts=1), [1, 2])
@@ -255,7 +255,7 @@ def notes_of(*sums: CallTotals) -> tuple[str, ...]:
     return call_count_notes({name: np.array([each.counts[name] for each in sums]) for name in COUNT_NAMES})
 
 
-def test_what_came_to_nothing_is_said_in_words() -> None:
+def test_failures_are_described_in_notes() -> None:
     def lame(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("down") if "apple 8" in request.messages[1].text else "no"
 
@@ -267,7 +267,7 @@ def test_what_came_to_nothing_is_said_in_words() -> None:
     assert notes_of(scored(Listwise(ScriptedChat(sorting)), [1, 2])[1]) == ()
 
 
-def test_the_way_that_ranked_each_query_is_always_said() -> None:
+def test_it_is_always_reported_how_each_query_was_ranked() -> None:
     scripts = (leaning, lambda request: "No", lambda request: reply("No", first=(("Maybe", -0.1),)), lambda request: "perhaps")
     by_odds, by_text, other, lost = (scored(Pointwise(ScriptedChat(script)), [1, 2])[1] for script in scripts)
     assert (by_odds.counts["by_odds"], by_odds.counts["by_text"], lost.counts["by_odds"]) == (2, 0, 0)
@@ -281,7 +281,7 @@ def test_the_way_that_ranked_each_query_is_always_said() -> None:
     )
 
 
-def test_counts_that_were_kept_say_what_they_said_when_they_were_new() -> None:
+def test_cached_counts_equal_the_original_ones() -> None:
     clock = QueryTimer()
     context = ground_with([1, 2, 3])
     value = Pairwise(ScriptedChat(lambda request: "A"))
@@ -323,7 +323,7 @@ def test_what_a_passage_says_stays_data() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_estimate_is_exactly_the_number_of_asks(way: type[LLMScorer]) -> None:
+def test_the_estimate_is_the_exact_number_of_requests(way: type[LLMScorer]) -> None:
     script: Script = {Listwise: sorting, Pointwise: leaning, Pairwise: comparing}[way]
     model = ScriptedChat(script)
     context = ground_with(range(30, 0, -1))
@@ -339,7 +339,7 @@ def test_the_estimate_is_exactly_the_number_of_asks(way: type[LLMScorer]) -> Non
     assert estimate.tokens_out == sum(request.max_tokens for request in model.log.requests)
 
 
-def test_the_estimate_counts_documents_that_there_are_and_cuts_long_ones() -> None:
+def test_the_estimate_counts_existing_documents_and_truncates_long_ones() -> None:
     context = ground_with([1, 2, 3])
     assert Rerank(BM25(), Pointwise(ScriptedChat(leaning)), top=50).estimate([QUERY] * 2, context).calls == 6
     assert Rerank(BM25(depth=2), Pointwise(ScriptedChat(leaning)), top=50).estimate([QUERY], context).calls == 2
@@ -355,7 +355,7 @@ def test_the_estimate_counts_documents_that_there_are_and_cuts_long_ones() -> No
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_scorer_tells_what_it_is_and_what_it_cut(way: type[LLMScorer]) -> None:
+def test_a_scorer_has_facts_and_counts_truncations(way: type[LLMScorer]) -> None:
     model = ScriptedChat(sorting, concurrency=3)
     scorer = way(model, passage_characters=6).build(ground_with([1, 22]))  # type: ignore[attr-defined]
     assert isinstance(scorer, LLMQueryScorer)
@@ -367,7 +367,7 @@ def test_a_scorer_tells_what_it_is_and_what_it_cut(way: type[LLMScorer]) -> None
     assert model.log.loads == 0
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_scorer_settings_are_refused() -> None:
     model = ScriptedChat(sorting)
     for wrong in ({"window": 1}, {"step": 10}, {"step": 0}, {"attempts": 0}, {"prompt": "no place for {query}"}, {"fields": ()}):
         with pytest.raises(UsageError):
@@ -395,7 +395,7 @@ def test_the_example_of_the_page_is_an_experiment_that_reads_back_as_it_was(tmp_
     assert dict(read_experiment(str(tmp_path / "again.toml")).systems) == expected
 
 
-def test_a_climb_that_is_repeated_asks_nothing_and_says_the_same(tmp_path: Path) -> None:
+def test_a_repeated_experiment_sends_no_request_and_gives_the_same_result(tmp_path: Path) -> None:
     model = ScriptedChat(lambda request: "A")
     experiment = Experiment({"pairs": Rerank(BM25(), Pairwise(model), top=3)}, limit=3)
     first = run_experiment(experiment, RunOptions(cache=tmp_path))
@@ -409,7 +409,7 @@ def test_a_climb_that_is_repeated_asks_nothing_and_says_the_same(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("said", "told"), [("[3] > [1] > [2]", True), ("[1] > [2] > [3]", False)])
-def test_an_order_that_comes_back_whatever_the_passages_is_told(said: str, told: bool) -> None:
+def test_the_same_order_for_most_windows_is_noted(said: str, told: bool) -> None:
     value = Listwise(ScriptedChat(lambda request: said), window=3, step=2)
     scorer = value.build(ground_with([1, 2, 3]))
     for at in range(10):

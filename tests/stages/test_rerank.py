@@ -1,4 +1,4 @@
-"""Reranking: re-sorts, blends, what stays below the top, and each scorer's sums."""
+"""Reranking: order, blending, documents below the top, and the formula of each scorer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Listening(LoadedKeywordScorer):
         return super().scores(query, docs)
 
 
-def test_weight_zero_leaves_the_ranking_below_as_it_is() -> None:
+def test_weight_zero_keeps_the_input_ranking() -> None:
     below, above = ranking_of(FIRST, GROUND, QUERY), ranking_of(Rerank(FIRST, KeywordScorer(), weight=0), GROUND, QUERY)
     assert (above[0], above[1].tolist()) == (below[0], below[1].tolist())
 
@@ -90,7 +90,7 @@ def test_what_is_below_the_top_is_not_scored() -> None:
     assert listening.asked == below[0][:2]
 
 
-def test_similarity_is_the_dense_stages_score() -> None:
+def test_the_bi_encoder_score_is_that_of_the_dense_stage() -> None:
     dense = dict(zip(*ranking_of(Dense(HashedWords()), GROUND, QUERY), strict=True))
     docs, scores = ranking_of(Rerank(FIRST, BiEncoderScorer(HashedWords())), GROUND, QUERY)
     assert scores == pytest.approx([dense[doc] for doc in docs], rel=1e-6)
@@ -106,7 +106,7 @@ def test_late_interaction_is_the_mean_of_the_best_matches_of_the_querys_tokens()
     assert docs[0] == "d2"
 
 
-def test_late_interaction_keeps_its_vectors_in_a_byte_a_number_and_needs_token_vectors() -> None:
+def test_late_interaction_stores_int8_vectors_and_needs_token_vectors() -> None:
     keep = PlainBlockCache()
     context = context_of(corpus_of({**TEXTS, "d6": ""}), keep)
     for _ in range(2):
@@ -123,18 +123,18 @@ def test_late_interaction_keeps_its_vectors_in_a_byte_a_number_and_needs_token_v
         silent.build(context)
 
 
-def test_keywords_counts_the_distinct_words_of_the_query_that_stand_in_the_passage() -> None:
+def test_the_keyword_scorer_counts_the_distinct_query_words_in_the_passage() -> None:
     scorer = KeywordScorer().build(GROUND)
     assert scorer.scores(Query("q", "Apple apple, a PIE"), ["d1", "d2", "d3"]).tolist() == [1.0, 2.0, 1.0]
 
 
-def test_a_model_that_gives_no_number_is_an_error_of_the_world() -> None:
+def test_a_model_that_gives_no_number_is_an_external_error() -> None:
     with pytest.raises(ExternalError, match="not a finite number"):
         ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords(broken=True))), GROUND, QUERY)
 
 
 @pytest.mark.parametrize(("reads", "top", "cut"), [(50, 50, 0), (2, 50, 2), (2, 1, 1), (1, 50, 5)])
-def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut: int) -> None:
+def test_truncated_pairs_are_counted_query_by_query(reads: int, top: int, cut: int) -> None:
     searcher = Rerank(FIRST, CrossEncoderScorer(SharedWords(max_words=reads)), top=top).build(GROUND)
     for _ in range(2):
         clock = QueryTimer()
@@ -144,7 +144,7 @@ def test_pairs_that_are_cut_are_counted_query_by_query(reads: int, top: int, cut
 
 @pytest.mark.parametrize("scorer", [MaxSim, BiEncoderScorer])
 @pytest.mark.parametrize(("reads", "cut"), [(2, 0), (1, 1)])
-def test_a_query_that_a_scorer_cuts_is_told(scorer: Any, reads: int, cut: int) -> None:
+def test_a_query_that_a_scorer_truncates_is_counted(scorer: Any, reads: int, cut: int) -> None:
     clock = QueryTimer()
     searcher = Rerank(FIRST, scorer(HashedWords(max_words=reads))).build(GROUND)
     searcher.search(Query("q", QUERY), [ranking_of(FIRST, GROUND, QUERY)], clock)
@@ -159,14 +159,14 @@ def test_the_prompt_counts_towards_what_a_scorer_reads_of_a_query() -> None:
 
 
 @pytest.mark.parametrize("scorer", [MaxSim, BiEncoderScorer])
-def test_a_blank_query_or_passage_scores_zero_whatever_the_model_makes_of_its_own_marks(scorer: Any) -> None:
+def test_a_blank_query_or_passage_scores_zero_even_with_special_tokens(scorer: Any) -> None:
     context = context_of(corpus_of({"d1": "apple", "d2": "", "d3": " \n"}))
     ready = scorer(HashedWords(always_marks=True)).build(context)
     assert ready.scores(Query("q", "apple"), ["d1", "d2", "d3"]) == pytest.approx([1, 0, 0], abs=0.01)
     assert ready.scores(Query("q", " "), ["d1", "d2"]).tolist() == [0, 0]
 
 
-def test_a_scorer_that_gives_too_few_scores_is_an_error_of_the_world() -> None:
+def test_a_scorer_that_gives_too_few_scores_is_an_external_error() -> None:
     class Short(Listening):
         def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
             return super().scores(query, docs)[1:]
@@ -175,7 +175,7 @@ def test_a_scorer_that_gives_too_few_scores_is_an_error_of_the_world() -> None:
         ranking_of(Rerank(FIRST, Short()), GROUND, QUERY)
 
 
-def test_a_document_lost_on_the_way_is_told_also_where_python_leaves_out_its_asserts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_document_is_an_error_even_without_asserts(monkeypatch: pytest.MonkeyPatch) -> None:
     def losing(docs: list[str], scores: FloatArray, top: int) -> Any:
         return docs[1:], scores[1:]
 
@@ -206,6 +206,6 @@ def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None
 
 
 @pytest.mark.parametrize("scorer", [KeywordScorer, lambda **more: CrossEncoderScorer(SharedWords(), **more)])
-def test_scorers_refuse_fields_that_nobody_has(scorer: Any) -> None:
+def test_scorers_refuse_unknown_fields(scorer: Any) -> None:
     with pytest.raises(UsageError, match="no document has a text field called colour"):
         scorer(fields=("colour",)).build(GROUND)

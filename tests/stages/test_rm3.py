@@ -1,4 +1,4 @@
-"""RM3: a worked example, the law of weight 1, an independent reckoning as oracle, and what it says of itself."""
+"""RM3: a worked example, the law of weight 1, an independent computation as oracle, and facts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_of_equal_weights_the_first_by_its_letters_stays() -> None:
 
 @examples(60)
 @given(docs=texts, query=letters, count=st.integers(1, 4), terms=st.integers(1, 4))
-def test_weight_one_is_the_ranking_below_to_the_last_bit(docs: dict[str, str], query: str, count: int, terms: int) -> None:
+def test_weight_one_is_the_input_ranking_to_the_last_bit(docs: dict[str, str], query: str, count: int, terms: int) -> None:
     context = context_of(corpus_of(docs))
     below, above = (
         ranking_of(PLAIN, context, query),
@@ -128,7 +128,7 @@ def test_a_batch_gives_the_same_bits_and_the_first_queries_are_shown() -> None:
     assert json.loads(json.dumps(searcher.facts())) == searcher.facts()
 
 
-def test_queries_without_feedback_are_asked_as_they_are_and_counted() -> None:
+def test_queries_without_feedback_are_unchanged_and_counted() -> None:
     corpus = corpus_of({"d1": "a b", "d2": "b"})
     searcher = _searcher(OPEN, corpus)
     below = ranking_of(PLAIN, context_of(corpus), "b")
@@ -137,7 +137,7 @@ def test_queries_without_feedback_are_asked_as_they_are_and_counted() -> None:
     assert searcher.notes() == ["1 query has no feedback terms and was not expanded"]
 
 
-def test_the_index_is_counted_once_and_the_rung_is_a_rewrite_over_bm25() -> None:
+def test_the_index_is_counted_once_and_the_system_is_a_rewrite_of_bm25() -> None:
     system_runs = run_experiment(
         Experiment({"bm25": BM25(), "rm3": RM3(BM25())}, dataset=small_dataset()), RunOptions(cache=None)
     ).system_runs

@@ -1,4 +1,4 @@
-"""Exact search in memory: one answer, to the bit, whatever computes it."""
+"""Exact search in memory: every kernel gives the same bits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_kernel_gives_the_defined_rows_and_bits(count: int, width: int, qu
 
 
 @pytest.mark.parametrize("products", [1, 40, 1000])
-def test_how_the_product_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch, products: int) -> None:
+def test_the_size_of_the_batches_changes_nothing(monkeypatch: pytest.MonkeyPatch, products: int) -> None:
     vectors, queries = like_text(700, 48, 1), like_text(6, 48, 2)
     whole = nearest(VectorRows.of(vectors), queries, 30, "native")
     monkeypatch.setattr(module, "PRODUCTS_PER_BATCH", products)
@@ -75,7 +75,7 @@ def test_a_query_scores_the_same_alone_and_in_a_batch() -> None:
     assert all(np.array_equal(mine[1], theirs[1]) for mine, theirs in zip(together, alone, strict=True))
 
 
-def test_copies_of_a_vector_tie_wherever_they_stand() -> None:
+def test_copies_of_a_vector_tie_at_any_position() -> None:
     vectors, places = like_text(1001, 77, 5), [0, 1, 15, 16, 500, 999, 1000]
     vectors[places] = vectors[500]
     with Memory().open("x", 77, "") as held:
@@ -95,7 +95,7 @@ def test_very_long_and_very_short_vectors_keep_their_order() -> None:
         _assert_one_answer(like_text(400, 9, 6) * scale, like_text(3, 9, 7) * scale, 20)
 
 
-def test_what_was_added_does_not_follow_the_callers_array() -> None:
+def test_added_vectors_are_copies() -> None:
     vectors = np.eye(2, dtype=np.float32)
     with Memory().open("x", 2, "") as held:
         held.add(["a", "b"], vectors)

@@ -1,4 +1,4 @@
-"""The native sieve refuses what it would have to read or write out of bounds."""
+"""The native top-k kernel refuses arguments that are out of bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _floats(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize(("k", "capacity"), [(0, 100), (-1, 100), (1, 1), (10, 25), (1, -1), (1, 2**40)])
-def test_a_sieve_without_room_is_refused(k: int, capacity: int) -> None:
+def test_a_kernel_without_capacity_is_refused(k: int, capacity: int) -> None:
     with pytest.raises(ValueError, match="capacity"):
         _topk.batch(_floats(2), k, capacity)
 
@@ -32,19 +32,19 @@ def test_vectors_and_queries_of_different_widths_are_refused(vectors: tuple[int,
         _topk.settle(_topk.batch(_floats(2), 1, 32), _floats(*vectors), _floats(*queries))
 
 
-def test_rows_that_are_none_of_the_vectors_are_not_settled() -> None:
+def test_rows_out_of_range_are_not_final() -> None:
     batch = _topk.batch(_floats(2), 1, 32)
     _topk.sieve(batch, _floats(2, 5), 100)
     assert _topk.settle(batch, _floats(5, 3), _floats(2, 3))[2] == b"\0\0"
 
 
-def test_fewer_candidates_than_asked_for_are_not_settled() -> None:
+def test_fewer_candidates_than_requested_are_not_final() -> None:
     batch = _topk.batch(_floats(1), 10, 32)
     _topk.sieve(batch, _floats(1, 5), 0)
     assert _topk.settle(batch, _floats(5, 3), _floats(1, 3))[2] == b"\0"
 
 
-def test_a_sieve_that_runs_over_says_so() -> None:
+def test_an_overflowing_kernel_reports_it() -> None:
     batch = _topk.batch(_floats(1), 2, 32)
     _topk.sieve(batch, _floats(1, 500), 0)
     assert _topk.settle(batch, _floats(500, 3), _floats(1, 3))[2] == b"\0"
@@ -56,7 +56,7 @@ def test_no_queries_and_no_products_are_nothing() -> None:
     assert _topk.settle(batch, _floats(0, 3), _floats(0, 3)) == (b"", b"", b"")
 
 
-def test_what_is_no_batch_is_refused() -> None:
+def test_an_invalid_batch_is_refused() -> None:
     with pytest.raises(ValueError, match="PyCapsule"):
         _topk.sieve(object(), _floats(1), 0)
     with pytest.raises(ValueError, match="PyCapsule"):

@@ -1,4 +1,4 @@
-"""PostgreSQL: what is ours and what is not, what a password must never meet, and servers that go away."""
+"""PostgreSQL: foreign tables, masked passwords, and servers that stop."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def test_an_error_inside_leaves_no_table_either(dsn: str, query: Query) -> None:
     assert _tables(query) == []
 
 
-def test_names_too_long_for_postgresql_stay_apart(dsn: str) -> None:
+def test_names_too_long_for_postgresql_stay_distinct(dsn: str) -> None:
     with PgVector(dsn=dsn).open("n" * 80 + "1", 3, "") as one, PgVector(dsn=dsn).open("n" * 80 + "2", 3, "") as other:
         one.add(["a"], AXES[:1])
         assert other.search(AXES[:1], 1)[0][0] == []
 
 
-def test_a_table_of_somebody_else_is_left_alone(dsn: str, query: Query) -> None:
+def test_a_foreign_table_is_not_changed(dsn: str, query: Query) -> None:
     query("CREATE TABLE rankproof_theirs (treasure text)")
     with pytest.raises(ExternalError, match="did not make"):
         PgVector(dsn=dsn).open("theirs", 3, "")
@@ -86,7 +86,7 @@ def test_a_table_of_somebody_else_is_left_alone(dsn: str, query: Query) -> None:
     query("DROP TABLE rankproof_theirs")
 
 
-def test_what_a_killed_run_left_behind_is_replaced_whatever_its_dimensions(dsn: str, query: Query) -> None:
+def test_a_table_of_a_killed_run_is_replaced_whatever_its_dimensions(dsn: str, query: Query) -> None:
     query("CREATE EXTENSION IF NOT EXISTS vector")
     query("CREATE TABLE rankproof_left (vector vector(7))")
     query(f"COMMENT ON TABLE rankproof_left IS '{_pgvector.TABLE_COMMENT}'")
@@ -119,7 +119,7 @@ def test_rows_that_went_missing_are_noticed(dsn: str, query: Query) -> None:
             held.search(AXES[:1], 1)
 
 
-def test_hnsw_gives_as_many_as_are_asked_for(dsn: str) -> None:
+def test_hnsw_gives_as_many_results_as_requested(dsn: str) -> None:
     vectors = like_text(1_500, 24, 1)
     with PgVector(dsn=dsn, index="hnsw", ef_search=1).open("deep", 24, "") as held:
         held.add([str(at) for at in range(1_500)], vectors)
@@ -136,7 +136,7 @@ def test_vectors_added_after_the_index_are_found(dsn: str) -> None:
         assert held.search(AXES[:2], 1)[1][0] == ["a"]
 
 
-def test_each_server_has_a_key_of_its_own_whatever_the_password_is() -> None:
+def test_each_server_has_its_own_key_whatever_the_password() -> None:
     value = PgVector(dsn="postgresql://u:secret@host/d")
     others = [
         *(PgVector(), PgVector(index="hnsw"), PgVector(dsn="postgresql://u:secret@other/d")),
@@ -149,7 +149,7 @@ def test_each_server_has_a_key_of_its_own_whatever_the_password_is() -> None:
     assert "host" not in told
 
 
-def test_the_server_that_a_variable_names_is_the_one_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_in_the_environment_variable_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     value = PgVector(dsn_env="STORE_DSN")
     keys = set()
     for where in ("one", "two"):
@@ -162,7 +162,7 @@ def test_the_server_that_a_variable_names_is_the_one_that_counts(monkeypatch: py
         identity_key(value)
 
 
-def test_a_password_that_is_wrong_is_not_shown(home: Path, query: Query) -> None:
+def test_a_wrong_password_is_not_shown(home: Path, query: Query) -> None:
     rules = home / "pg_hba.conf"
     rules.write_text(f"local all locked scram-sha-256\n{rules.read_text()}")
     query("CREATE ROLE locked LOGIN PASSWORD 'another'")
@@ -190,7 +190,7 @@ def test_a_password_that_is_wrong_is_not_shown(home: Path, query: Query) -> None
         "canary",
     ],
 )
-def test_a_server_that_is_not_there_is_told_without_the_password(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_reported_without_the_password(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     require("pgvector")
     monkeypatch.setenv("STORE_DSN", where)
     with pytest.raises((ExternalError, UsageError)) as caught:
@@ -225,12 +225,12 @@ def test_the_connection_string_comes_from_one_place(monkeypatch: pytest.MonkeyPa
     "wrong",
     [{"index": "ivf"}, {"m": 1}, {"m": True}, {"m": 60}, {"ef_search": 2_000}, {"batch": 0}, {"batch": "9"}, {"dsn": 5}],
 )
-def test_settings_that_pgvector_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+def test_settings_that_pgvector_does_not_accept_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         PgVector(**wrong)
 
 
-def test_more_dimensions_than_pgvector_takes_are_refused(tmp_path: Path) -> None:
+def test_more_dimensions_than_pgvector_allows_are_refused(tmp_path: Path) -> None:
     for index, widest in (("exact", 16_000), ("hnsw", 2_000)):
         with pytest.raises(UsageError, match=f"{widest:,}"):
             PgVector(index=index).open("x", widest + 1, str(tmp_path))  # type: ignore[arg-type]
@@ -295,7 +295,7 @@ os.kill(os.getpid(), signal.SIGKILL)
         PgVector(dsn=dsn).open("x", 3, "")
 
 
-def test_two_programs_on_one_cache_have_a_server_each_and_neither_stops_the_others(tmp_path: Path) -> None:
+def test_two_processes_on_one_cache_have_their_own_servers(tmp_path: Path) -> None:
     require("pgvector")
     code = """
 import sys
@@ -333,7 +333,7 @@ def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:
         value.open("x", 3, "")
 
 
-def test_a_folder_whose_name_a_shell_would_read_is_not_given_to_one(tmp_path: Path) -> None:
+def test_a_folder_with_shell_characters_is_not_passed_to_a_shell(tmp_path: Path) -> None:
     require("pgvector")
     odd = tmp_path / "$(touch hacked) 'a b"
     odd.mkdir()

@@ -1,4 +1,4 @@
-"""Stores by name, how much an approximate one finds, and Chroma's own manners."""
+"""Stores by name, recall of approximate stores, and Chroma."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_another_package_can_offer_a_store(monkeypatch: pytest.MonkeyPatch) -> N
         store_by_name("nobody")
 
 
-def test_a_broken_package_hurts_only_those_who_name_its_store(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_package_affects_only_its_own_store(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", "no_such_package_anywhere:Store", "rankproof.stores")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([broken]))
     assert store_by_name("memory") == Memory()
@@ -64,7 +64,7 @@ def test_a_broken_package_hurts_only_those_who_name_its_store(monkeypatch: pytes
         store_by_name("nobody")
 
 
-def test_chroma_on_another_disk_has_a_key_of_its_own_that_names_no_folder() -> None:
+def test_chroma_on_another_disk_has_another_key_without_the_folder_name() -> None:
     keys = {identity_key(Chroma()), identity_key(Chroma(folder="/fast")), identity_key(Chroma(folder="/slow"))}
     assert len(keys) == 3
     assert "fast" not in str(identity(Chroma(folder="/fast")))
@@ -81,14 +81,14 @@ def test_chroma_on_another_disk_has_a_key_of_its_own_that_names_no_folder() -> N
         ([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2)], 1.0),
     ],
 )
-def test_recall_is_the_share_of_the_exact_answer(found: list[Any], exact: list[Any], share: float) -> None:
+def test_recall_is_the_share_of_the_exact_result(found: list[Any], exact: list[Any], share: float) -> None:
     rankings = [([name for name, _ in one], np.array([score for _, score in one], float)) for one in (found, exact)]
     assert ann_recall(rankings[:1], rankings[1:]) == share
     assert np.isnan(ann_recall([], []))
 
 
 @pytest.mark.parametrize("wrong", [{"ef": 0}, {"ef": "many"}, {"m": 1}, {"ef_construction": True}, {"folder": 3}])
-def test_settings_that_chroma_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+def test_settings_that_chroma_does_not_accept_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Chroma(**wrong)
 
@@ -126,7 +126,7 @@ def test_chroma_whose_folder_goes_away_is_an_error(tmp_path: Path) -> None:
         held.add(["a"], AXES[:1])
 
 
-def test_chroma_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chroma_opens_no_network_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("chroma")
 
     def refuse(*_: object) -> None:
