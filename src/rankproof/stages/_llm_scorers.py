@@ -151,7 +151,7 @@ class Pairwise(LLMScorer):
         return PairwiseScorer(self, context)
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
-        """Two asks a pair: top x (top - 1) a query."""
+        """Two requests per pair: top x (top - 1) per query."""
         count = min(top, len(context.corpus))
         return self.estimate_requests(queries, context, {2: count * (count - 1)})
 

@@ -84,14 +84,14 @@ def table_name(name: str) -> str:
 
 
 def _existing_schema(database: Postgres, schema: str) -> str:
-    found = schema or database.rows("asking for the schema", "SELECT current_schema()")[0][0]
+    found = schema or database.rows("reading the schema", "SELECT current_schema()")[0][0]
     if not found:
         raise ExternalError("the connection has no schema for tables; set schema")
     return str(found)
 
 
 def _require_utf8(database: Postgres) -> None:
-    encoding = database.rows("asking for the encoding", "SHOW server_encoding")[0][0]
+    encoding = database.rows("reading the encoding", "SHOW server_encoding")[0][0]
     if encoding != "UTF8":
         raise ExternalError(f"the database has the encoding {encoding}, which cannot store every id; use a database in UTF8")
 
@@ -102,7 +102,7 @@ def _extension_version(database: Postgres) -> str:
         database.do("adding the extension", "SELECT pg_advisory_xact_lock(hashtextextended('rankproof vector', 0))")
         database.do("adding the extension", "CREATE EXTENSION IF NOT EXISTS vector")
     database.register_vectors()
-    return str(database.rows("asking for versions", "SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0])
+    return str(database.rows("reading the version", "SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0])
 
 
 MIN_EF_SEARCH, MAX_EF_SEARCH = 200, 1_000
@@ -163,7 +163,7 @@ class OpenPgVector:
     def size(self) -> int:
         """The bytes of table and indexes; a missing index is built first."""
         self._make_ready()
-        return int(self._database.rows("asking for the size", SIZE, [self._table[1], self._table[0]])[0][0])
+        return int(self._database.rows("reading the size", SIZE, [self._table[1], self._table[0]])[0][0])
 
     def __enter__(self) -> Self:
         return self

@@ -29,7 +29,7 @@ ADVICE = {
     "28": "check the user and the password",
     "3D": "create the database, or name another one in the connection string",
     "3F": "create the schema, or name another one",
-    "42501": "ask the owner of the database for the right to do this",
+    "42501": "ask the owner of the database for this permission",
     "0A": "install the pgvector extension on the server",
     "58P01": "install the pgvector extension on the server",
     "53100": "free disk space on the server",
