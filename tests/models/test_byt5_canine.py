@@ -169,7 +169,7 @@ def test_trained_weights_are_from_a_language_model_or_from_sentence_transformers
     write_modules(folder, pooling=MEAN)
     assert model.load().facts()["training"] == "sentence-transformers"
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_cls_token": True})
-    with pytest.raises(ExternalError, match="its vectors are no means; write torch: before the name"):
+    with pytest.raises(ExternalError, match="its pooling is not the mean; write torch: before its name"):
         model.load()
 
 
@@ -220,7 +220,7 @@ def damaged(folder: Path, how: str) -> None:
 DAMAGES = {
     "cut": "transformers cannot load it",
     "no weights": "transformers cannot load it",
-    "lacks": r"by config.json the weights lack \d tensors, such as .*; do they belong together",
+    "lacks": r"compared with config.json, the weights lack \d tensors, such as .*; use weights and config.json",
     "pickle": "transformers cannot load it",
 }
 
@@ -252,7 +252,7 @@ def deeper_or_wider(model: TransformersModel, key: str) -> str:
     ("key", "value", "words"),
     [
         ("layers", 3, "the weights lack"),
-        ("layers", 1, "the weights have besides"),
+        ("layers", 1, "the weights have in addition"),
         ("width", 64, "transformers cannot load it"),
     ],
 )
@@ -264,11 +264,11 @@ def test_a_config_of_other_weights_is_refused(made: Made, key: str, value: int, 
 
 
 CONFIGS = {
-    '{"model_type": "bert"}': "model_type bert, and .* has .*; write torch: before the name",
+    '{"model_type": "bert"}': "model_type bert, but .* has .*; write torch: before the name",
     '{"model_type": "evil", "auto_map": {"AutoModel": "evil.Model"}}': "model_type evil",
     "{}": "model_type None",
-    "[]": "no JSON object",
-    "{": "no JSON",
+    "[]": "not a JSON object",
+    "{": "not JSON",
 }
 
 
@@ -292,14 +292,14 @@ def test_a_folder_without_a_config_is_an_error(made: Made) -> None:
 @pytest.mark.torch
 def test_a_t5_that_reads_words_is_not_byt5(tmp_path: Path) -> None:
     folder = write_net(tmp_path / "m", "t5", {**TINY_BYT5, "vocab_size": 32128})
-    with pytest.raises(ExternalError, match="vocab_size 32128, and a ByT5 has 384: this T5 reads no bytes"):
+    with pytest.raises(ExternalError, match="vocab_size 32128, but ByT5 has 384: this T5 does not read bytes"):
         ByT5(str(folder)).load()
 
 
 @pytest.mark.torch
 def test_more_characters_than_there_are_positions_for_are_refused(tmp_path: Path) -> None:
     folder = write_net(tmp_path / "m", "canine", TINY_CANINE)
-    with pytest.raises(UsageError, match="has 512 positions, and max_tokens 512 takes 520 of them; lower it to 504"):
+    with pytest.raises(UsageError, match="has 512 positions, but max_tokens 512 takes 520; lower it to 504"):
         Canine(str(folder), 512).load()
     assert Canine(str(folder), 504).load().encode(["x" * 900]).shape == (1, 32)
 
@@ -307,7 +307,7 @@ def test_more_characters_than_there_are_positions_for_are_refused(tmp_path: Path
 @pytest.mark.torch
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("./nowhere", r"^\./nowhere: no such folder; name"), ("acme/nothing/here", "transformers cannot load it")],
+    [("./nowhere", r"^\./nowhere: folder not found; give"), ("acme/nothing/here", "transformers cannot load it")],
 )
 def test_a_source_that_does_not_exist_is_an_error(source: str, said: str) -> None:
     oracle("transformers")

@@ -48,12 +48,12 @@ def test_progress_is_reported_in_bytes(hub: Hub, tmp_path: Path) -> None:
 
 FAULTS = {
     ("config.json", "404"): r"acme/tiny on the hub has no config\.json; check the name",
-    ("config.json", "401"): r"the hub refuses it \(401\); check the name, or set HF_TOKEN",
+    ("config.json", "401"): r"the hub denies access \(401\); check the name, or set HF_TOKEN",
     ("config.json", "500"): r"download failed \(status 500\); check the network",
     ("config.json", "hang"): r"download failed \(no response within 0\.3 s\)",
     ("tokenizer.json", "404"): r"acme/tiny on the hub has no tokenizer\.json",
     ("model.safetensors", "404"): r"no model\.safetensors: only safetensors are read, for \.bin files are pickles",
-    ("model.safetensors", "403"): r"the hub refuses it \(403\)",
+    ("model.safetensors", "403"): r"the hub denies access \(403\)",
     ("model.safetensors", "cut"): r"model\.safetensors: download failed \((after )?\d+ (of \d+ )?bytes",
     ("model.safetensors", "stall"): r"model\.safetensors: download failed \((after )?\d+ .*bytes.*timed out",
     ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum differs from that of the hub; try again",
@@ -119,7 +119,7 @@ def test_a_missing_server_is_reported_at_once(hub: Hub, monkeypatch: pytest.Monk
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
-    with pytest.raises(ExternalError, match="check the network, or copy the model's folder here and name that"):
+    with pytest.raises(ExternalError, match="check the network, or copy the model's folder here and give its path"):
         download_model("acme/tiny")
 
 

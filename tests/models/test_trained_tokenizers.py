@@ -208,7 +208,7 @@ BPE = json.loads(tokenizer_of("bpe-300").files()["tokenizer.json"])["model"]
 WRONG_FILES = {
     "nothing": {},
     "empty": {"tokenizer.json": b""},
-    "no JSON": {"tokenizer.json": b"\xff\xfe{"},
+    "not JSON": {"tokenizer.json": b"\xff\xfe{"},
     "a list": {"tokenizer.json": b"[]"},
     "deep": {"tokenizer.json": b"[" * 100_000},
     "cut": {"tokenizer.json": tokenizer_of("bpe-300").files()["tokenizer.json"][:-20]},

@@ -80,7 +80,7 @@ def test_names_too_long_for_postgresql_stay_distinct(dsn: str) -> None:
 
 def test_a_foreign_table_is_not_changed(dsn: str, query: Query) -> None:
     query("CREATE TABLE rankproof_theirs (treasure text)")
-    with pytest.raises(ExternalError, match="did not make"):
+    with pytest.raises(ExternalError, match="was not created by rankproof"):
         PgVector(dsn=dsn).open("theirs", 3, "")
     assert query("SELECT count(*) FROM rankproof_theirs") == [(0,)]
     query("DROP TABLE rankproof_theirs")
@@ -107,7 +107,7 @@ def test_a_schema_is_used_and_a_missing_one_is_an_error(dsn: str, query: Query) 
         held.add(["a"], AXES[:1])
         assert query('SELECT id FROM "odd ""schema".rankproof_x') == [("a",)]
         assert held.size() > 0
-    with pytest.raises(ExternalError, match="make the schema"):
+    with pytest.raises(ExternalError, match="create the schema"):
         PgVector(dsn=dsn, schema="nowhere").open("x", 3, "")
 
 
@@ -115,7 +115,7 @@ def test_rows_that_went_missing_are_noticed(dsn: str, query: Query) -> None:
     with PgVector(dsn=dsn).open("robbed", 3, "") as held:
         held.add(["a", "b"], AXES[:2])
         query("DELETE FROM rankproof_robbed WHERE id = 'a'")
-        with pytest.raises(ExternalError, match="1 rows where 2 documents were added"):
+        with pytest.raises(ExternalError, match="1 rows, but 2 documents were added"):
             held.search(AXES[:1], 1)
 
 
@@ -171,7 +171,7 @@ def test_a_wrong_password_is_not_shown(home: Path, query: Query) -> None:
     with pytest.raises(ExternalError, match="check the user and the password") as caught:
         PgVector(dsn=where).open("x", 3, "")
     assert "canary" not in str(caught.value)
-    with pytest.raises(ExternalError, match="make the database") as caught:
+    with pytest.raises(ExternalError, match="create the database") as caught:
         PgVector(dsn=where.replace("locked", "postgres")).open("x", 3, "")
     assert "canary" not in str(caught.value)
 
