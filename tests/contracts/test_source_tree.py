@@ -34,7 +34,6 @@ SUBJECTS = {
     "rankproof._tokenizer_lab.train": "training of one encoder, which needs PyTorch",
     "rankproof.models._trained.torch_net": "imports PyTorch",
     "rankproof._tokenizer_lab.typos": "the model of typing errors",
-    "rankproof.models._trained.torch_net": "subclasses of torch classes: importing it imports torch",
 }
 ALONE = PARTS | SUBJECTS
 """Module to the reason why it stays apart from the one sibling that uses it."""
