@@ -57,8 +57,8 @@ def test_answers_have_their_own_table_beside_that_of_the_rankings(
 ) -> None:
     (tmp_path / "e.toml").write_text(LADDER)
     out = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", "--quiet", capsys=capsys)
-    assert "Answers, over the 78 queries whose answer is known" in out
-    assert "extract answers from the ranking of bm25, which stays as it is" in out.replace("\n", " ")
+    assert "Answers, over 78 queries with a reference answer" in out
+    assert "extract generates answers from the unchanged ranking of bm25" in out.replace("\n", " ")
     assert "extract adds nothing" not in out
 
 

@@ -35,8 +35,8 @@ def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, caps
     first = [one for one in told["systems"] if (one["language"], one["edits"]) == ("own", 0)]
     repeats = {one["system"]: len(one["measures"]["RR"]["repeats"]) for one in first}
     assert repeats == {"bpe-300": 1, "bytes": 2, "characters": 1, "BM25 words": 1}
-    assert "bpe-300: untrained: its numbers say nothing about tokenization" in captured.err
-    assert "1 query that a trial was trained on" in captured.err
+    assert "bpe-300: untrained: not evidence about tokenization" in captured.err
+    assert "1 query is excluded because an encoder was trained on" in captured.err
     rows = rows_of((output / "queries.csv").read_text())
     assert {row["query"] for row in rows} == {"q2", "q3", "q4"}
     assert {(row["language"], row["edits"]) for row in rows} == {("own", "0"), ("own", "2"), ("xx", "0"), ("xx", "2")}
@@ -52,7 +52,7 @@ def test_a_checkpoint_named_as_a_model_may_have_been_trained_on_the_queries(fold
     told = json.loads(captured.out)
     assert (told["queries"], told["left_out"]) == (2, 2)
     assert [(one["system"], one["sources"]) for one in told["systems"]] == [("bpe:one", [str(trained)]), ("BM25 words", [])]
-    assert "2 queries that a trial was trained on" in captured.err
+    assert "2 queries are excluded because an encoder was trained on" in captured.err
 
 
 def test_a_device_that_is_not_there_is_refused_for_a_named_checkpoint_too(
