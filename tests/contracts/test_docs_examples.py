@@ -48,7 +48,7 @@ def test_a_page_shows_what_its_examples_give(group: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_command_with_a_prompt_stands_where_it_is_run_or_says_why_not(page: Path) -> None:
+def test_every_command_with_a_prompt_is_run_or_has_a_reason_why_not(page: Path) -> None:
     assert [piece.line for piece in fences(page) if piece.language != "console" and "$ rankproof" in piece.text] == []
 
 
@@ -73,8 +73,8 @@ def test_every_command_that_is_shown_is_one_that_the_program_takes(page: Path) -
 )
 def test_every_decimal_number_in_a_sentence_is_computed(page: Path) -> None:
     prose = "".join(piece.text for piece in pieces_of(page.read_text(encoding="utf-8")) if piece.is_prose)
-    told = re.sub(r"<!--table .*?-->\n(\|.*\n)*|`[^`\n]*`|\]\([^)]*\)", "", prose)
-    bare = re.sub(r"(?<=<!--)[=~] .*?(?= -->)", "=", told)
+    text = re.sub(r"<!--table .*?-->\n(\|.*\n)*|`[^`\n]*`|\]\([^)]*\)", "", prose)
+    bare = re.sub(r"(?<=<!--)[=~] .*?(?= -->)", "=", text)
     assert _DECIMAL.findall(bare.replace("Python 3.11", "Python")) == []
 
 
@@ -109,13 +109,13 @@ def test_output_numbers_and_tables_are_put_in_place() -> None:
     assert differs(page, fresh(page))
 
 
-def test_a_command_is_run_and_its_exit_code_told() -> None:
+def test_a_command_is_run_and_its_exit_code_shown() -> None:
     page = "```console\n$ rankproof measures nothing\nold\n$ echo $?\n0\n```\n"
     assert "unknown" in fresh(page) or "no measure" in fresh(page)
     assert "\n2\n```" in fresh(page)
 
 
-def test_a_command_that_fails_unseen_fails_the_page() -> None:
+def test_a_failing_command_without_an_exit_code_fails_the_page() -> None:
     with pytest.raises(ExampleError, match="exit code 2"):
         fresh("text\n\n```console\n$ rankproof measures nothing\n```\n")
 
@@ -125,10 +125,10 @@ def test_an_example_that_raises_fails_the_page_with_its_line() -> None:
         fresh("text\n\n```python\n1 / 0\n```\n")
 
 
-LADDER = """\
+SYSTEMS_TABLE = """\
 3 documents, 4 queries
 
-rung   nDCG@10   pp (over)   ms p50/p95   index s   queries/s
+system nDCG@10     pp (vs)   ms p50/p95   index s   queries/s
 ─────────────────────────────────────────────────────────────
 1 a     0.6126           –    0.04/0.16      0.10         900
 2 b    *0.6406    +2.8 (1)    1.24/10.2     12.00       12345
@@ -154,10 +154,10 @@ took 0.2 s, p = 0.027, n = 124
     ],
 )
 def test_a_block_of_times_may_differ_in_times_and_in_nothing_else(old: str, new: str, same: bool) -> None:
-    assert LADDER.count(old) == 1
-    assert (settled(LADDER) == settled(LADDER.replace(old, new))) is same
-    block = f"```console times\n$ printf '{LADDER}'\n{{}}```\n".replace("%", "%%")
-    assert differs(block.format(LADDER), block.format(LADDER.replace(old, new))) is not same
+    assert SYSTEMS_TABLE.count(old) == 1
+    assert (settled(SYSTEMS_TABLE) == settled(SYSTEMS_TABLE.replace(old, new))) is same
+    block = f"```console times\n$ printf '{SYSTEMS_TABLE}'\n{{}}```\n".replace("%", "%%")
+    assert differs(block.format(SYSTEMS_TABLE), block.format(SYSTEMS_TABLE.replace(old, new))) is not same
 
 
 def test_a_row_of_latex_may_differ_under_a_header_of_times() -> None:
@@ -197,12 +197,12 @@ def test_a_measured_number_in_a_sentence_may_differ_but_not_without_bound() -> N
         "```text\nbm25  .613\n```\n",
     ],
 )
-def test_what_the_checker_does_not_understand_is_refused(page: str) -> None:
+def test_unknown_directives_and_fences_are_rejected(page: str) -> None:
     with pytest.raises(ExampleError, match="line 1"):
         fresh(page)
 
 
-def test_a_block_that_says_why_is_not_run() -> None:
+def test_a_block_with_a_reason_is_not_run() -> None:
     page = "<!-- not run: it would take a day -->\n```console\n$ false\nold\n```\n"
     assert fresh(page) == page
 
@@ -264,13 +264,13 @@ def test_the_very_command_of_make_docs_fails_on_a_changed_number_and_on_a_dead_l
     assert "nowhere.md" in dead.stderr
 
 
-def test_what_is_typed_stands_apart_from_what_is_written_so_that_it_can_be_copied() -> None:
+def test_commands_and_output_are_separate_blocks_so_that_commands_can_be_copied() -> None:
     page = "```console times\n$ a \\\n  b\nout\n(c)\n$ d\n```\n"
     typed, written, last = "```console\n$ a \\\n  b\n```\n", f"{OUTPUT}out\n(c)\n```\n", "```console\n$ d\n```\n"
     assert built_page("page.md", page) == f"{typed}\n{written}\n{last}"
 
 
-def test_the_site_keeps_the_tabs_of_a_file_that_is_to_be_copied() -> None:
+def test_the_site_keeps_the_tabs_of_a_file() -> None:
     extensions = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "pymdownx.superfences:\n      preserve_tabs: true" in extensions
     markdown = pytest.importorskip("markdown")
@@ -279,7 +279,7 @@ def test_the_site_keeps_the_tabs_of_a_file_that_is_to_be_copied() -> None:
     assert "query-id\tcorpus-id" in markdown.markdown(fence, extensions=["pymdownx.superfences"], extension_configs=options)
 
 
-def test_the_site_shows_no_directive_and_no_unseen_code() -> None:
+def test_the_site_shows_no_directive_and_no_hidden_code() -> None:
     code = "<!--python\nx = 1\n-->\n<!-- not run: why -->\n```console times\n$ a\n```\n"
     page = code + "1.0<!--= x --> **2<!--~ x -->**\n<!--table x -->\n| a |\n"
     assert built_page("page.md", page) == "```console\n$ a\n```\n1.0 **2**\n| a |\n"
@@ -287,17 +287,17 @@ def test_the_site_shows_no_directive_and_no_unseen_code() -> None:
 
 def test_a_link_out_of_the_documents_becomes_a_path() -> None:
     text = (
-        "[rules.py](../src/rankproof/analysis/diagnose/rules.py), [it](../CHANGELOG.md#one), [here](stages.md), ![p](img/x.png)"
+        "[rules.py](../src/rankproof/_analysis/diagnose/rules.py), [it](../CHANGELOG.md#one), [here](stages.md), ![p](img/x.png)"
     )
-    shown = "`src/rankproof/analysis/diagnose/rules.py`, it (`CHANGELOG.md`), [here](stages.md), ![p](img/x.png)"
+    shown = "`src/rankproof/_analysis/diagnose/rules.py`, it (`CHANGELOG.md`), [here](stages.md), ![p](img/x.png)"
     assert built_page("page.md", text) == shown
 
 
-def test_the_command_tells_when_to_use_a_measure_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_when_to_use_a_named_measure(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measures", "RR"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
     assert RR.advice is not None
-    assert f"use it where {RR.advice.use}" in told
-    assert f"not where {RR.advice.avoid}" in told
+    assert f"use it where {RR.advice.use}" in shown
+    assert f"not where {RR.advice.avoid}" in shown
     assert main(["measures", "RR", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["RR"]["stage"] == "ordering"

@@ -1,4 +1,4 @@
-"""The worked rows of the pages of the measures are what other tools give, or what the formula gives by hand."""
+"""The worked examples on the measure pages equal the values of other tools, or of the formula."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SHOWN = shown()
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", REFERENCE_TOOLS)
-def test_a_worked_row_is_what_the_other_tool_gives(name: str) -> None:
+def test_a_worked_row_equals_the_value_of_the_other_tool(name: str) -> None:
     tool, theirs = REFERENCE_TOOLS[name]
     for ranking in RANKINGS:
         decimals = len(SHOWN[name, ranking].partition(".")[2])
@@ -114,17 +114,17 @@ HAND: dict[str, Callable[[str], float]] = {
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_a_worked_row_that_no_tool_gives_is_what_the_formula_gives(name: str) -> None:
+def test_a_worked_row_without_a_tool_equals_the_formula(name: str) -> None:
     assert {ranking: f"{HAND[name](ranking):.4f}" for ranking in RANKINGS} == {
         ranking: SHOWN[name, ranking] for ranking in RANKINGS
     }
 
 
-def test_every_worked_row_has_an_oracle() -> None:
+def test_every_worked_row_has_a_reference() -> None:
     assert {name for name, _ in SHOWN} == {*REFERENCE_TOOLS, *HAND}
 
 
-def test_what_the_advice_says_of_values_is_so() -> None:
+def test_the_values_in_the_advice_are_right() -> None:
     def value(measure: str, qrels: dict[str, int], ranking: str) -> float:
         return rp.evaluate({"q1": qrels}, run_of(ranking), [measure]).means["run"][measure]
 
