@@ -63,7 +63,7 @@ def said(chart: Chart) -> str:
 
 @pytest.mark.parametrize("kind", PLOT_KINDS)
 @pytest.mark.parametrize("case", CASES)
-def test_no_text_leaves_the_picture_and_none_is_taken_for_a_formula(kind: str, case: str) -> None:
+def test_no_text_leaves_the_chart_and_none_is_parsed_as_a_formula(kind: str, case: str) -> None:
     for chart in drawn(kind, CASES[case]):
         figure = figure_drawn(chart)
         width, height = figure.bbox.width, figure.bbox.height
@@ -106,13 +106,13 @@ def test_a_chart_without_times_says_so() -> None:
     inputs = replace(wide_input(2, 4), system_runs=())
     for kind in ("pareto", "latency"):
         (chart,) = drawn(kind, inputs)
-        assert "No times are known" in chart.missing
-        assert "No times are known" in said(chart)
+        assert "Run files have no times" in chart.missing
+        assert "Run files have no times" in said(chart)
 
 
 def test_one_system_has_no_differences_and_the_chart_says_so() -> None:
     (chart,) = drawn("differences", wide_input(1, 4))
-    assert "There is one system only" in said(chart)
+    assert "There is only one system" in said(chart)
 
 
 def test_measures_that_are_no_means_have_bars_and_no_differences() -> None:
@@ -123,7 +123,7 @@ def test_measures_that_are_no_means_have_bars_and_no_differences() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
-def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple[int, int]]) -> None:
+def test_exactly_the_nondominated_systems_are_on_the_front(points: list[tuple[int, int]]) -> None:
     times = {str(at): float(time) for at, (time, _) in enumerate(points)}
     values = {str(at): float(value) for at, (_, value) in enumerate(points)}
     best = set(pareto_front(times, values))
@@ -136,8 +136,8 @@ def test_exactly_the_systems_that_none_beats_are_on_the_front(points: list[tuple
         assert (name in best) is not beaten
 
 
-@pytest.mark.parametrize(("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "less is better, better upwards")])
-def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str, label: str) -> None:
+@pytest.mark.parametrize(("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "lower is better, better upwards")])
+def test_the_best_is_on_top_in_both_directions(measure: str, label: str) -> None:
     inputs = input_from_results(wide_results(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
     (chart,) = drawn("pareto", inputs)
     panel = chart.panels[0]
@@ -148,7 +148,7 @@ def test_the_best_is_on_top_whichever_end_of_the_measure_is_better(measure: str,
     assert panel.y.name == f"{measure} ({label})"
 
 
-def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
+def test_an_answering_system_is_not_on_the_front() -> None:
     results = wide_results(["bm25", "says"], [f"q{at}" for at in range(5)])
     first, second = results.system_runs
     (chart,) = drawn("pareto", input_from_results(replace(results, system_runs=(first, replace(second, kind="answer")))))
@@ -156,7 +156,7 @@ def test_a_system_that_only_answers_is_no_rival_on_the_front() -> None:
     assert "says" not in said(chart)
 
 
-def test_intervals_of_many_queries_say_how_often_they_were_drawn_again() -> None:
+def test_intervals_name_the_number_of_resamples() -> None:
     inputs = wide_input(2, 1250)
     assert "bootstrap, BCa, 8,000 resamples" in said(drawn("bars", inputs)[0])
     assert "bootstrap, BCa, 8,000 resamples" in said(drawn("differences", inputs)[0])
@@ -198,7 +198,7 @@ def test_differences_fall_and_their_counts_are_all_queries() -> None:
     assert (gaps.one, gaps.other) == (inputs.systems[0], inputs.systems[2])
 
 
-def test_the_best_is_held_against_what_it_is_measured_against() -> None:
+def test_the_best_system_is_compared_with_its_baseline() -> None:
     inputs = wide_input(3, 25)
     gaps = query_differences(inputs, "nDCG@10", PlotSettings())
     system_run = next(system_run for system_run in inputs.system_runs if system_run.name == gaps.one)
@@ -206,10 +206,10 @@ def test_the_best_is_held_against_what_it_is_measured_against() -> None:
     assert (gaps.one, gaps.other) == (best[0], system_run.baseline)
 
 
-def test_a_system_is_not_held_against_itself() -> None:
+def test_a_system_is_not_compared_with_itself() -> None:
     inputs = wide_input(3, 4)
     name = inputs.systems[1]
-    with pytest.raises(UsageError, match="against itself"):
+    with pytest.raises(UsageError, match="compared with itself"):
         query_differences(inputs, "nDCG@10", PlotSettings(system=name, against=name))
 
 
@@ -237,7 +237,7 @@ def test_of_very_many_segments_the_largest_are_drawn() -> None:
     assert "50 (n = 10)" in said(chart)
 
 
-def test_the_stages_of_a_bar_add_up_to_the_whole() -> None:
+def test_the_stages_of_a_bar_add_up_to_the_total() -> None:
     for system_run in wide_input(5, 9).system_runs:
         assert sum(stage_means(system_run).values()) == pytest.approx(system_run.time_of("total")["mean"])
 
@@ -257,7 +257,7 @@ def test_names_keep_their_room_and_both_their_ends(text: str) -> None:
 
 @pytest.mark.parametrize("text", [*HOSTILE, "Größe naïve Ångström", "Привет, мир", "ΑΒΓ αβγ", "→ ≤ 95% … —", "mmmWWW@%"])
 @pytest.mark.parametrize("weight", ["normal", "bold"])
-def test_no_text_is_wider_than_it_is_taken_for(text: str, weight: str) -> None:
+def test_no_text_is_wider_than_estimated(text: str, weight: str) -> None:
     font = FontProperties(family=[FONT], size=8.5, weight=weight)
     width = text_to_path.get_text_width_height_descent(drawable(text), font, ismath=False)[0]
     assert width <= text_width(drawable(text), 8.5, bold=weight == "bold")
@@ -271,7 +271,7 @@ def test_text_in_a_heat_map_has_the_colour_of_more_contrast() -> None:
         assert abs(luminance - 0.179) < 0.003 or (level >= DARK_TEXT_FROM) == (luminance > 0.179)
 
 
-def test_names_that_would_look_alike_when_cut_are_told_apart() -> None:
+def test_names_that_would_be_equal_when_shortened_get_numbers() -> None:
     names = [f"{'the same beginning ' * 3}{middle}{' and the same end' * 3}" for middle in "ba"]
     short = fitted_names([*names, "other"], 108, 8.5)
     assert all(text_width(name, 8.5) <= 108 for name in short)

@@ -145,9 +145,9 @@ def test_the_encoder_is_wordllama_elsewhere() -> None:
         (lambda: run_systems(QUERIES, CORPUS, "bm25", 3), "list of modes"),
         (lambda: run_system({}, CORPUS, "bm25", 3), "there are no queries"),
         (lambda: ndcg_at_k(["d1"], {"d1": 1}, None), "k is None"),  # type: ignore[arg-type]
-        (lambda: evaluate_retrieval([{}], SimpleNamespace(retrieve=3)), "no retriever"),
+        (lambda: evaluate_retrieval([{}], SimpleNamespace(retrieve=3)), "not a retriever"),
         (lambda: BM25Retriever().fit([*LETTERS, LETTERS[0]]), "corpus:3: "),
-        (lambda: KeywordJudge("bm25"), "no retriever"),  # type: ignore[arg-type]
+        (lambda: KeywordJudge("bm25"), "not a retriever"),  # type: ignore[arg-type]
         (lambda: EmbeddingRetriever("nope"), "no model is called nope"),
         (lambda: run_system(QUERIES, CORPUS, "bm52", 5), "did you mean bm25"),
         (lambda: run_system(QUERIES, CORPUS, None, 5), "bm25->embed->judge"),  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ def test_an_untrained_model_is_in_no_conclusion_and_has_a_note() -> None:
     comparison = wide_comparison(["a", "b", "blank"])
     entries = comparison.at_condition(comparison.base_condition)
     assert [is_conclusive(entry) for entry in entries] == [True, True, False]
-    assert "blank: untrained: not evidence about tokenization" in list(system_notes(entries, "nDCG@10", 0.01))
+    assert "blank: untrained: not usable to compare tokenizers" in list(system_notes(entries, "nDCG@10", 0.01))
     about_quality = [sentence for sentence in conclusions(comparison) if "nDCG@10" in sentence]
     assert about_quality
     assert not any("blank" in sentence for sentence in about_quality)

@@ -1,1 +1,1 @@
-"""Charts as values: built once from numbers, drawn as SVG for the page or by matplotlib for files."""
+"""Charts as values, rendered as SVG for the report or by matplotlib for files."""

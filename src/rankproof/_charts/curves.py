@@ -1,4 +1,4 @@
-"""Curves of several systems over one axis, each with its own line and marker, and their names beside them."""
+"""Curves of several systems, with a legend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankproof._charts.placement import Box
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A system's values; `marked` are the places that get a marker, `spans` the intervals, `end` the number beside its name.
+    """A system's values; `marked` are the indices with a marker, `spans` the intervals, `end` the number in the legend.
 
     `doubtful` curves have hollow markers.
     """
@@ -30,7 +30,7 @@ class Curve:
 def curve_chart(
     medium: Medium, name: str, title: str, notes: Sequence[str], curves: Sequence[Curve], axes: tuple[Axis, Axis], key: str
 ) -> Chart:
-    """The curves, and beside them, or below where it is narrow, their names under `key`, the highest number first."""
+    """The curves with a legend under the title `key`, the highest number first; below the chart if it is narrow."""
     em, head = medium.text, head_of(medium, title, notes)
     keys = _keys(medium, curves)
     wide, high = key_list_size(medium, keys)
@@ -64,4 +64,4 @@ def _marks(medium: Medium, curve: Curve, at: int) -> list[Mark]:
     ]
     found.append(Lines((tuple(spots),), series_role(at)))
     marker, role = series(at).marker, _role(curve, at)
-    return [*found, *(Point(*spots[place], 0.27 * medium.text, role, marker) for place in curve.marked)]
+    return [*found, *(Point(*spots[index], 0.27 * medium.text, role, marker) for index in curve.marked)]

@@ -1,4 +1,4 @@
-"""Two systems query by query: how much one gains over the other, the largest gain first."""
+"""Differences between two systems by query, the largest gain first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankproof._charts.scale import Scale
 def differences_chart(
     medium: Medium, name: str, title: str, notes: Sequence[str], sizes: Sequence[float], keys: tuple[str, str, str], axis: str
 ) -> Chart:
-    """`sizes` fall from the largest gain to the largest loss; `keys` name gains, losses and ties."""
+    """`sizes` are sorted from the largest gain to the largest loss; `keys` name gains, losses and ties."""
     em = medium.text
     gains, losses, ties = keys
     head = head_of(medium, title, notes, [LegendKey(gains, "gain"), LegendKey(losses, "loss"), LegendKey(ties, "tie", line=True)])
@@ -33,7 +33,7 @@ def _query_axis(count: int, most: int) -> Axis:
 
 
 def _marks(sizes: Sequence[float]) -> list[Mark]:
-    """One outline for the gains and one for the losses: as fast for 10,000 queries as for 10."""
+    """One area for the gains and one for the losses, which is fast for any number of queries."""
     higher, lower = sum(size > 0 for size in sizes), sum(size < 0 for size in sizes)
     equal = len(sizes) - higher - lower
     found: list[Mark] = [Lines((((0, 0), (len(sizes), 0)),), "zero")]

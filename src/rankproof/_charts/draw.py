@@ -1,4 +1,4 @@
-"""From a chart to strokes: what every renderer must be able to draw, and in which order."""
+"""Draws a chart with the primitives that every renderer provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankproof._charts.text import text_width
 SLANT = 40.0
 """The angle of slanted labels in degrees."""
 _BASELINE = 0.35
-"""From the middle of a text to its baseline, as a share of its size."""
+"""The distance from the middle of a text to its baseline, as a share of its size."""
 _POLYGONS: dict[str, tuple[int, float, float]] = {
     "s": (4, 45, 1.2),
     "^": (3, 90, 1.3),
@@ -24,17 +24,17 @@ _POLYGONS: dict[str, tuple[int, float, float]] = {
     "p": (5, 90, 1.15),
 }
 _STARS: dict[str, tuple[int, float, float]] = {"*": (5, 90, 0.45), "X": (4, 45, 0.4), "P": (4, 0, 0.4)}
-"""Corners, angle of the first, and size or inner radius of the markers that are no circle."""
+"""Number of corners, angle of the first, and size or inner radius of the markers."""
 
 
 class Pen(Protocol):
-    """Draws in the units of the picture, from its upper left corner."""
+    """The primitives of a renderer, in chart units from the upper left corner."""
 
     def lines(self, lines: Sequence[Sequence[Spot]], role: str, width: float) -> None:
-        """Open lines; the width is that of the role where it is 0."""
+        """Open lines; a width of 0 is that of the role."""
 
     def area(self, points: Sequence[Spot], role: str, tip: str) -> None:
-        """A closed outline."""
+        """A closed polygon."""
 
     def disc(self, spot: Spot, radius: float, role: str, tip: str) -> None:
         """A circle."""
@@ -47,16 +47,16 @@ class Pen(Protocol):
 
 
 def draw(chart: Chart, pen: Pen) -> None:
-    """Draws every panel: its axes, then its marks in their order."""
+    """Draws every panel: its axes, then its marks in order."""
     for panel in chart.panels:
-        _across(panel, chart.medium.small, chart.medium.text, pen)
-        _upward(panel, chart.medium.small, chart.medium.text, pen)
+        _draw_x_axis(panel, chart.medium.small, chart.medium.text, pen)
+        _draw_y_axis(panel, chart.medium.small, chart.medium.text, pen)
         for mark in panel.marks:
             _mark(panel, mark, pen)
 
 
-def _across(panel: Panel, small: float, em: float, pen: Pen) -> None:
-    """The axis below: a line up for each tick, and the name under their texts."""
+def _draw_x_axis(panel: Panel, small: float, em: float, pen: Pen) -> None:
+    """The x axis: grid lines, tick labels, and the name below them."""
     frame, axis = panel.frame, panel.x
     for tick in axis.ticks:
         x, _ = panel.place((tick.value, 0))
@@ -68,8 +68,8 @@ def _across(panel: Panel, small: float, em: float, pen: Pen) -> None:
     _text(pen, (frame.centre[0], frame.bottom + 2.2 * em), Label(0, 0, axis.name, small, "middle", "axis"))
 
 
-def _upward(panel: Panel, small: float, em: float, pen: Pen) -> None:
-    """The axis beside; its name lies on top, where it is read without turning the head."""
+def _draw_y_axis(panel: Panel, small: float, em: float, pen: Pen) -> None:
+    """The y axis: grid lines, tick labels, and the name above them, horizontally."""
     frame, axis = panel.frame, panel.y
     edge = frame.right + 0.5 * em if axis.opposite else frame.left - 0.5 * em
     for tick in axis.ticks:

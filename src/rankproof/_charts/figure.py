@@ -1,4 +1,4 @@
-"""A chart as a matplotlib figure: without a display, in one style whatever the user's is, saved to the same bytes."""
+"""Renders a chart with matplotlib: no display, a fixed style, reproducible bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Format = Literal["png", "svg", "pdf"]
 FONT = "DejaVu Sans"
-"""Comes with matplotlib, so that a picture has the same letters everywhere."""
+"""Included in matplotlib, so that charts look the same everywhere."""
 _POINTS = 72.0
 _LONGEST = 200
 _RC = {
@@ -41,7 +41,7 @@ _SOFT = frozenset(("tick", "axis", "aside"))
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How a role is drawn: line and its width, filling, dashes, hatching."""
+    """The style of a role: line, width, fill, dashes, hatching."""
 
     line: str = BLACK
     width: float = 1.0
@@ -85,16 +85,18 @@ _STYLES = {
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Everything inside is drawn in our style; the user's own settings are untouched before and after."""
+    """A context with the style of rankproof; the settings of the user are restored."""
     matplotlib = _library()
-    kept = {"interactive", "toolbar", "timezone", "datapath"}
-    default = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in kept and "backend" not in name}
+    unchanged = {"interactive", "toolbar", "timezone", "datapath"}
+    default = {
+        name: value for name, value in matplotlib.rcParamsDefault.items() if name not in unchanged and "backend" not in name
+    }
     with matplotlib.rc_context({**default, **_RC}):
         yield
 
 
 def figure_of(chart: Chart) -> Figure:
-    """The chart as a figure, a unit of the chart being a point of 1/72 inch."""
+    """The chart as a figure; a chart unit is a point, 1/72 inch."""
     with extra("plot"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -106,7 +108,7 @@ def figure_of(chart: Chart) -> Figure:
 
 
 def saved(chart: Chart, format: Format, *, dpi: int) -> bytes:
-    """The chart as a file; no date is in it."""
+    """The chart as the bytes of a file, without a date."""
     about: dict[Format, dict[str, Any]] = {
         "png": {"Software": "rankproof", "Title": chart.title},
         "svg": {"Date": None, "Creator": "rankproof", "Title": chart.title},
@@ -118,7 +120,7 @@ def saved(chart: Chart, format: Format, *, dpi: int) -> bytes:
 
 
 def pages(charts: Sequence[Chart], *, dpi: int, title: str) -> bytes:
-    """The charts as one PDF file, a page each."""
+    """The charts as one PDF file, one page each."""
     with extra("plot"):
         from matplotlib.backends.backend_pdf import PdfPages
 
@@ -130,7 +132,7 @@ def pages(charts: Sequence[Chart], *, dpi: int, title: str) -> bytes:
 
 
 def drawable(text: str) -> str:
-    """The text with what nobody would see, and what the font has no letter for, written as escapes."""
+    """The text with invisible characters, and characters missing in the font, as escapes."""
     known = _known_characters()
     shown = "".join(
         char if ord(char) in known else char.encode("unicode_escape").decode() for char in escape_invisible(text[:_LONGEST])
@@ -139,7 +141,7 @@ def drawable(text: str) -> str:
 
 
 class _FigurePen:
-    """Adds artists to a figure, each above those before it."""
+    """Adds artists to a figure, each above the previous ones."""
 
     def __init__(self, figure: Figure, frame: Box) -> None:
         with extra("plot"):
@@ -211,7 +213,7 @@ class _FigurePen:
 
 
 def _style_of(role: str) -> _Style:
-    """The style of a role; `series-N` has that of line N, with ` hollow` a white filling, with ` interval` a pale line."""
+    """The style of a role; `series-N` is that of line N, ` hollow` has a white fill, ` interval` a pale line."""
     if not role.startswith("series-"):
         return _STYLES.get(role) or _STYLES[role.split()[0]]
     first, *words = role.split()
@@ -231,7 +233,7 @@ def _heat(level: float) -> str:
 
 @cache
 def _known_characters() -> frozenset[int]:
-    """The code points that the font has a letter for, upright and bold."""
+    """The code points in the regular and bold font."""
     with extra("plot"):
         from matplotlib.font_manager import FontProperties, findfont, get_font
 

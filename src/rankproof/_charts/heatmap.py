@@ -1,4 +1,4 @@
-"""Values by row and column, coloured from the lowest to the highest."""
+"""Heat maps: values by row and column."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rankproof._charts.text import text_width
 Place = TypeVar("Place")
 _ROW, _BAR_STEPS, _SLANT_ROOM = 1.95, 48, 9.0
 _DECIMALS = ((3, 1.0), (2, 1.0), (2, 0.8), (1, 0.8), (1, 0.6))
-"""Decimals and size of the text, as a share of the small size, from the most to the least that a cell may have room for."""
+"""Decimals and relative text size of a cell, from the most to the least space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """Cells under their names, NaN for none; the last row, or where `turned` the last column, is that of everything."""
+    """Cells with row and column names, NaN for none; the last row, or column if `transposed`, is the total."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -31,7 +31,7 @@ class Heatmap:
 
 
 def heat_levels(values: Mapping[Place, float]) -> dict[Place, float]:
-    """Each value as a share of the way from the lowest to the highest; 0 where all are equal."""
+    """Each value scaled from 0 (lowest) to 1 (highest); 0 if all are equal."""
     known = [value for value in values.values() if not math.isnan(value)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     span = high - low
@@ -39,7 +39,7 @@ def heat_levels(values: Mapping[Place, float]) -> dict[Place, float]:
 
 
 def heatmap_chart(medium: Medium, name: str, title: str, notes: Sequence[str], measure: str, heat: Heatmap) -> Chart:
-    """The cells with their values in them, and a bar that shows which colour is which value."""
+    """The cells with their values, and a colour bar."""
     em, head = medium.text, head_of(medium, title, notes)
     names = medium.names_room(heat.rows)
     left = names + (EDGE + 0.5) * em
@@ -80,7 +80,7 @@ def _cells(medium: Medium, heat: Heatmap, grid: Mapping[tuple[int, int], float],
 
 
 def _texts(medium: Medium, grid: Mapping[tuple[int, int], float], room: float) -> tuple[dict[tuple[int, int], str], float]:
-    """The values with as many decimals as a cell has room for, and the size of the text."""
+    """The values with as many decimals as fit in a cell, and the text size."""
     for digits, share in _DECIMALS:
         texts = {place: f"{value:.{digits}f}" for place, value in grid.items() if not math.isnan(value)}
         if digits < 3:

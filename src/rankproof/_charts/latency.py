@@ -1,4 +1,4 @@
-"""Where the time of a query goes: each system's milliseconds by stage, and how the whole spreads."""
+"""Latency charts: milliseconds by stage, and percentiles of the total."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _P50, _P95 = LegendKey("p50", "dot best", "o"), LegendKey("p95", "dot hollow", "
 
 @dataclass(frozen=True, slots=True)
 class SystemTimes:
-    """A system's mean milliseconds by stage, p50 and p95 of the whole, and what stands behind them."""
+    """Mean milliseconds of a system by stage, p50 and p95 of the total, and a remark."""
 
     name: str
     parts: Mapping[str, float]
@@ -29,13 +29,13 @@ class SystemTimes:
 
     @property
     def total(self) -> float:
-        """The mean of the whole."""
+        """The mean total."""
         return sum(self.parts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWords:
-    """The names of the stages where they differ from their keys, and a time to mark with a line, with its name."""
+    """Names of stages that differ from their keys, and a time limit with its name."""
 
     stages: Mapping[str, str] = field(default_factory=dict)
     limit: float | None = None
@@ -43,7 +43,7 @@ class TimeWords:
 
 
 def shares_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about: str) -> Chart:
-    """A bar a system as wide as the picture, cut into its stages; the mean of the whole at the right."""
+    """One full-width bar per system, split by stage, with the mean total at the right."""
     head, em = head_of(medium, title, (), _stage_keys(rows, TimeWords())), medium.text
     frame = _frame(medium, rows, head.height, medium.width - 6.2 * em)
     marks = [mark for at, row in enumerate(rows) for mark in _share_bar(medium, row, at, frame)]
@@ -55,7 +55,7 @@ def shares_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about:
 
 
 def spread_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about: str) -> Chart:
-    """From p50, filled, to p95, hollow."""
+    """A line from p50 (filled) to p95 (hollow) per system."""
     head, em = head_of(medium, title, ()), medium.text
     frame = _frame(medium, rows, head.height + 0.6 * em, medium.width - em)
     names = row_axis(medium, [row.name for row in rows], frame.left - em)
@@ -66,7 +66,7 @@ def spread_chart(medium: Medium, rows: Sequence[SystemTimes], title: str, about:
 def latency_chart(
     medium: Medium, name: str, title: str, notes: Sequence[str], rows: Sequence[SystemTimes], words: TimeWords
 ) -> Chart:
-    """The mean milliseconds of each stage, stacked; beside it, or below where it is narrow, p50 and p95 of the whole."""
+    """Mean milliseconds by stage, stacked, and p50 and p95 of the total."""
     em = medium.text
     limit = [LegendKey(words.limit_name, "limit", line=True)] if words.limit is not None else []
     head = head_of(medium, title, notes, [*_stage_keys(rows, words), _P50, _P95, *limit])
@@ -125,7 +125,7 @@ def _stack_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axi
             start += time
     found += _limit(words, rows) if words.limit is not None and scale.high > words.limit else []
     found += _column(medium, [shown_time(row.total) for row in rows], scale)
-    return Panel(frame, value_axis(scale, "mean milliseconds a query", most=5), y, tuple(found))
+    return Panel(frame, value_axis(scale, "mean milliseconds per query", most=5), y, tuple(found))
 
 
 def _spread_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Axis, words: TimeWords, *, column: bool) -> Panel:
@@ -137,10 +137,10 @@ def _spread_panel(medium: Medium, rows: Sequence[SystemTimes], frame: Box, y: Ax
         found.append(Lines((((row.p50, at), (row.p95, at)),), "reach"))
         found.append(Point(row.p50, at, 0.385 * medium.text, _P50.role, _P50.marker, tip))
         found.append(Point(row.p95, at, 0.385 * medium.text, _P95.role, _P95.marker, tip))
-    name = "milliseconds a query"
+    name = "milliseconds per query"
     if column:
         found += _column(medium, [_spread_text(row) for row in rows], scale)
-        name = "milliseconds a query, p50 / p95"
+        name = "milliseconds per query, p50 / p95"
     most = 5 if medium.narrow or column else 8
     return Panel(frame, value_axis(scale, name, most=most), y, tuple(found))
 
@@ -154,5 +154,5 @@ def _limit(words: TimeWords, rows: Sequence[SystemTimes]) -> list[Mark]:
 
 
 def _column(medium: Medium, texts: Sequence[str], scale: Scale) -> list[Mark]:
-    """Texts behind the end of the axis."""
+    """Texts after the end of the axis."""
     return [Label(scale.high, at, text, medium.small, role="figure", dx=0.7 * medium.text) for at, text in enumerate(texts)]

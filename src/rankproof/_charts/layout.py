@@ -1,4 +1,4 @@
-"""What stands around the panels: the title with its notes, and keys to marks; and a chart that only says what is missing."""
+"""Titles, notes and legends around the panels, and charts without data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rankproof._charts.model import Bar, Chart, Label, Lines, Mark, Medium, Pane
 from rankproof._charts.text import text_width, wrapped
 
 EDGE = 1.0
-"""The margin of a picture that has its own title, in text sizes."""
+"""The margin of a chart with its own title, in text sizes."""
 _LEADING, _KEY_ROW, _SAMPLE, _GAP = 1.35, 1.7, 1.0, 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class LegendKey:
-    """A sample of a mark and what it stands for: a box, a point with a marker, or, `line`, a line."""
+    """A legend entry: a box, a marker or a line, with its text."""
 
     text: str
     role: str
@@ -25,14 +25,14 @@ class LegendKey:
 
 @dataclass(frozen=True, slots=True)
 class ChartHead:
-    """The marks above the panels, and how high they are."""
+    """The marks above the panels, and their height."""
 
     marks: tuple[Mark, ...] = ()
     height: float = 0.0
 
 
 def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[LegendKey] = ()) -> ChartHead:
-    """Title and notes where the medium has them in the picture, then the keys."""
+    """Title and notes, if the medium has them in the chart, and the legend."""
     edge = EDGE * medium.text if medium.large else 0.0
     marks, down = list[Mark](), edge
     for text, size, role in [(title, medium.large, "strong"), *((note, medium.text, "aside") for note in notes)] if edge else ():
@@ -44,7 +44,7 @@ def head_of(medium: Medium, title: str, notes: Sequence[str], keys: Sequence[Leg
 
 
 def _with_keys(medium: Medium, head: ChartHead, keys: Sequence[LegendKey], edge: float) -> ChartHead:
-    """The keys side by side, in as many rows as the width asks for."""
+    """The legend entries side by side, in as many rows as needed."""
     marks, em, left, down = list(head.marks), medium.text, edge, head.height
     for key in keys:
         width = key_width(medium, key)
@@ -56,12 +56,12 @@ def _with_keys(medium: Medium, head: ChartHead, keys: Sequence[LegendKey], edge:
 
 
 def key_width(medium: Medium, key: LegendKey) -> float:
-    """The width of a sample and its text."""
+    """The width of a legend entry."""
     return _sample_width(medium, key) + 0.5 * medium.text + text_width(key.text, medium.small)
 
 
 def key_marks(medium: Medium, key: LegendKey, x: float, y: float) -> list[Mark]:
-    """The sample and its text at a place of the picture."""
+    """The marks of a legend entry at a position of the chart."""
     em, width = medium.text, _sample_width(medium, key)
     found: list[Mark] = []
     if key.line:
@@ -78,7 +78,7 @@ def _sample_width(medium: Medium, key: LegendKey) -> float:
 
 
 def key_list(medium: Medium, keys: Sequence[LegendKey], title: str, left: float, top: float) -> list[Mark]:
-    """The keys below each other, under a title."""
+    """The legend as a list under a title."""
     step = 1.45 * medium.text
     found: list[Mark] = [Label(left, top + step / 2, title, medium.small)] if title else []
     first = top + step if title else top
@@ -88,7 +88,7 @@ def key_list(medium: Medium, keys: Sequence[LegendKey], title: str, left: float,
 
 
 def key_list_size(medium: Medium, keys: Sequence[LegendKey]) -> tuple[float, float]:
-    """The width and the height of such a list with its title."""
+    """The width and height of a legend list with its title."""
     return max(key_width(medium, key) for key in keys), 1.45 * medium.text * (len(keys) + 1)
 
 
@@ -102,13 +102,13 @@ def composed(
     height: float,
     marks: Sequence[Mark] = (),
 ) -> Chart:
-    """The chart of these parts; `marks` have places in the picture."""
+    """The chart of these parts; `marks` are positioned in the chart."""
     free = free_panel(medium, height, [*head.marks, *marks])
     return Chart(name, title, about, medium, height, (*panels, free))
 
 
 def missing_chart(medium: Medium, name: str, title: str, notes: Sequence[str], why: str) -> Chart:
-    """A picture that says in words why there is no chart."""
+    """A chart that only shows the reason why there is nothing to draw."""
     head, em = head_of(medium, title, notes), medium.text
     lines = wrapped(medium.clean(why), medium.width - 8 * em, em)
     marks = [

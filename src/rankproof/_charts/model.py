@@ -1,4 +1,4 @@
-"""What a chart is: panels with axes, and marks that stand for values; sizes are in the unit of the medium."""
+"""The chart model: panels with axes and marks; sizes are in the unit of the medium."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rankproof.errors import escape_invisible
 
 Anchor = Literal["start", "middle", "end"]
 _NARROW = 40.0
-"""A medium of fewer widths of its text than this is narrow."""
+"""A medium narrower than this many text sizes is narrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """Where a chart is shown: its width and the sizes of its text, in one unit.
+    """The medium of a chart: its width and text sizes, in one unit.
 
-    `large` is the size of titles; 0 where the page writes titles itself. `clean` makes any text safe to show.
+    `large` is the size of titles, 0 if the page has its own; `clean` makes text safe to show.
     """
 
     width: float
@@ -31,30 +31,30 @@ class Medium:
 
     @property
     def narrow(self) -> bool:
-        """Whether it is for a phone, or for one column of a page of two."""
+        """Whether it is a phone or one of two columns."""
         return self.width < _NARROW * self.text
 
     def names(self, names: Sequence[str], room: float, *, small: bool = False, bold: bool = False) -> list[str]:
-        """The names as they fit, no two of them alike."""
+        """The names shortened to fit, all different."""
         return fitted_names([self.clean(name) for name in names], room, self.small if small else self.text, bold=bold)
 
     def names_room(self, names: Sequence[str], *, bold: bool = False) -> float:
-        """How much of the width the names at the left may take."""
+        """The width of the names at the left."""
         widest = max((text_width(self.clean(name), self.text, bold=bold) for name in names), default=0.0)
         return min(widest, (0.36 if self.narrow else 0.32) * self.width)
 
     def label(
         self, text: str, x: float, y: float, room: float, *, anchor: Anchor = "start", role: str = "", small: bool = False
     ) -> Label:
-        """A label cut to its room; where it is cut, `tip` has the whole text."""
-        whole, size = self.clean(text), self.small if small else self.text
-        shown = fitted(whole, room, size, bold="strong" in role)
-        return Label(x, y, shown, size, anchor, role, tip=whole if shown != whole else "")
+        """A label shortened to fit; `tip` has the full text if it was shortened."""
+        full, size = self.clean(text), self.small if small else self.text
+        shown = fitted(full, room, size, bold="strong" in role)
+        return Label(x, y, shown, size, anchor, role, tip=full if shown != full else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A value of an axis and its text; `tip` is the whole text where that is cut, `strong` ones are bold."""
+    """A value of an axis and its text; `tip` is the full text if it was shortened, `strong` ticks are bold."""
 
     value: float
     text: str
@@ -66,7 +66,7 @@ class Tick:
 class Axis:
     """A scale with ticks; from bottom to top or left to right unless `reverse`.
 
-    `size` is that of the ticks' text, the small one where it is 0; `slanted` ticks need less width.
+    `size` is the text size of the ticks, 0 for the small size; `slanted` ticks need less width.
     """
 
     scale: Scale
@@ -81,7 +81,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A marker; its role says whether it is filled, `tip` what it stands for."""
+    """A marker; `role` is its style, `tip` its tooltip."""
 
     x: float
     y: float
@@ -93,7 +93,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBar:
-    """A line from one value to another with caps of that length."""
+    """A line between two values with caps of length `cap`."""
 
     start: Spot
     end: Spot
@@ -103,7 +103,7 @@ class ErrorBar:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of one look; `width` where that depends on the data."""
+    """Lines of one style; `width` is set if it depends on the data."""
 
     lines: tuple[tuple[Spot, ...], ...]
     role: str
@@ -120,7 +120,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle between two corners; `level`, from 0 to 1, is the colour of a cell of a heat map."""
+    """A rectangle between two corners; `level` from 0 to 1 is the colour of a heat map cell."""
 
     start: Spot
     end: Spot
@@ -131,7 +131,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text at a place of the panel, moved by `dx` and `dy` units, its middle at that height."""
+    """A text at a position of the panel, shifted by `dx` and `dy` units and vertically centred."""
 
     x: float
     y: float
@@ -150,7 +150,7 @@ Mark = Point | ErrorBar | Lines | Area | Bar | Label
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A frame with two axes; marks have places in the values of the axes."""
+    """A frame with two axes; marks are positioned in values of the axes."""
 
     frame: Box
     x: Axis
@@ -158,7 +158,7 @@ class Panel:
     marks: tuple[Mark, ...] = ()
 
     def place(self, spot: Spot) -> Spot:
-        """Where the values lie in the picture."""
+        """The position of the values in the chart."""
         across, down = self.x.scale.share(spot[0]), 1 - self.y.scale.share(spot[1])
         across, down = 1 - across if self.x.reverse else across, 1 - down if self.y.reverse else down
         return self.frame.left + across * self.frame.width, self.frame.top + down * self.frame.height
@@ -166,9 +166,9 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture: its panels, a title and a description in words.
+    """A chart: panels, title and text alternative.
 
-    `name` is that of its file; `missing` says why there was nothing to draw.
+    `name` is the file name; `missing` is the reason if there is nothing to draw.
     """
 
     name: str
@@ -181,18 +181,18 @@ class Chart:
 
     @property
     def frame(self) -> Box:
-        """The whole picture."""
+        """The frame of the chart."""
         return Box(0, 0, self.medium.width, self.height)
 
 
 def free_panel(medium: Medium, height: float, marks: Sequence[Mark]) -> Panel:
-    """Marks whose places are those of the picture: from its left, and from its top."""
+    """A panel whose marks are positioned from the left and top of the chart."""
     across, down = Axis(Scale(0, medium.width)), Axis(Scale(0, height), reverse=True)
     return Panel(Box(0, 0, medium.width, height), across, down, tuple(marks))
 
 
 def value_axis(scale: Scale, name: str = "", *, most: int = 6, reverse: bool = False) -> Axis:
-    """An axis of numbers with at most about so many round ticks."""
+    """An axis of numbers with about `most` round ticks at most."""
     name = f"{name}, logarithmic" if scale.log and name else name
     return Axis(scale, name, tuple(Tick(value, tick_text(value)) for value in scale.ticks(most)), reverse=reverse)
 

@@ -1,4 +1,4 @@
-"""Quality against latency: a dot a system, and the steps of those that no other beats in both."""
+"""Quality against latency: one dot per system, and the Pareto front as steps."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rankproof._charts.scale import ANY, time_scale, value_scale
 from rankproof._charts.text import text_width
 
 _NAMED = 10
-"""More systems than this are numbered, with their names beside the picture."""
+"""More systems than this are numbered, with their names in a legend."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
-    """A system: milliseconds a query, value and interval, whether it is on the front, and all that in words.
+    """A system: milliseconds a query, value and interval, whether it is on the front, and a tooltip.
 
     `filled` says how its point is drawn where there is no front; else those on the front are.
     """
@@ -41,7 +41,7 @@ class ParetoPoint:
 
 @dataclass(frozen=True, slots=True)
 class ParetoAxes:
-    """The names of the axes; `less` says that the lowest value is the best, `limit` is a time to mark with a line.
+    """The names of the axes; `less` is true if lower is better, `limit` is a time marked with a line.
 
     `within` is the range of the measure.
     """
@@ -56,7 +56,7 @@ class ParetoAxes:
 def pareto_chart(
     medium: Medium, name: str, title: str, about: str, notes: Sequence[str], systems: Sequence[ParetoPoint], axes: ParetoAxes
 ) -> Chart:
-    """The fastest at the left, the best on top; filled, and joined by a line: those on the front."""
+    """The fastest at the left, the best on top; the front is filled and joined by a line."""
     em, head, many = medium.text, head_of(medium, title, notes), len(systems) > _NAMED
     keys = (
         [LegendKey(text, _role(one), "o") for text, one in zip(_numbered(medium, systems), systems, strict=True)] if many else []
@@ -92,7 +92,7 @@ def _role(one: ParetoPoint) -> str:
 
 
 def _steps(front: Sequence[ParetoPoint]) -> list[Mark]:
-    """Across at the value of the faster, then up to the better one."""
+    """The steps of the front: right at the value of the faster system, then up to the better one."""
     points = [(front[0].time, front[0].value)] if front else []
     for before, after in pairwise(front):
         points += [(after.time, before.value), (after.time, after.value)]
@@ -109,7 +109,7 @@ def _numbered(medium: Medium, systems: Sequence[ParetoPoint]) -> list[str]:
 
 
 def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str], panel: Panel) -> list[Mark]:
-    """A text beside each point; a thin line leads to one that had to move away."""
+    """A label beside each point, with a thin line if it is far away."""
     size = medium.text
     spots = [panel.place((one.time, one.value)) for one in systems]
     widths = [text_width(text, size, bold=one.front) for text, one in zip(texts, systems, strict=True)]
@@ -126,7 +126,7 @@ def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str]
 
 
 def _taken(panel: Panel) -> list[Box]:
-    """The lines of the chart, which no name should cover: the intervals and the steps of the front."""
+    """The lines that labels should not cover: the intervals and the front."""
     lines = [(mark.start, mark.end) for mark in panel.marks if isinstance(mark, ErrorBar)]
     steps = [mark.lines[0] for mark in panel.marks if isinstance(mark, Lines)]
     lines += [pair for line in steps for pair in pairwise(line)]

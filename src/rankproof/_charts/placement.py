@@ -1,4 +1,4 @@
-"""Labels beside points, where they cover least of points, lines and each other."""
+"""Placement of labels beside points with the least overlap."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Spot = tuple[float, float]
 _SIDES = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _RINGS = (1.0, 2.2, 3.6)
 _AWAY, _MARK, _OUTSIDE = 0.7, 0.5, 20.0
-"""The distance of a label and the radius of a mark, in heights of the text; how much worse it is to leave the picture."""
+"""Distance of a label and radius of a mark, in text heights; the cost factor of leaving the chart."""
 
 
 class Box(NamedTuple):
-    """A rectangle; heights grow downwards."""
+    """A rectangle; y grows downwards."""
 
     left: float
     top: float
@@ -32,22 +32,22 @@ class Box(NamedTuple):
 
     @property
     def centre(self) -> Spot:
-        """The middle of both."""
+        """The centre of the rectangle."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def shared(self, other: Box) -> float:
-        """The area that both cover."""
+        """The area of the intersection."""
         across = min(self.right, other.right) - max(self.left, other.left)
         down = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(across, 0.0) * max(down, 0.0)
 
     def outside(self, frame: Box) -> float:
-        """The area that the frame does not hold."""
+        """The area outside the frame."""
         return self.width * self.height - self.shared(frame)
 
 
 def place_labels(spots: Sequence[Spot], widths: Sequence[float], size: float, lines: Sequence[Box], within: Box) -> list[Box]:
-    """A box for each label of that height, one after the other, each on the side of its spot where it covers least."""
+    """A box for each label, placed greedily where it overlaps least."""
     mark = _MARK * size
     taken = [*lines, *(Box(x - mark, y - mark, x + mark, y + mark) for x, y in spots)]
     found = []
@@ -66,5 +66,5 @@ def _beside(spot: Spot, width: float, height: float, side: tuple[int, int], ring
 
 
 def _cost(box: Box, taken: Sequence[Box], within: Box) -> float:
-    """The area covered; a label that leaves the picture is worse than any that covers something."""
+    """The overlap, plus a penalty for leaving the chart."""
     return sum(box.shared(other) for other in taken) + _OUTSIDE * box.outside(within)

@@ -1,4 +1,4 @@
-"""Values with their intervals, a system a row: as dots, or as bars from 0 in a panel for each measure."""
+"""Values with intervals, one system per row, as dots or bars."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rankproof._charts.text import fitted, text_width, wrapped
 
 Span = tuple[float, float]
 _MOST_ASIDE = 0.3
-"""Of the width: what is cut of an aside is shown on hovering."""
+"""The largest share of the width for an aside; the tooltip has the full text."""
 _THICK = 0.34
 """Half the height of a bar, as a share of its row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRow:
-    """A system's value; `shown` is the value as text, `aside` what stands behind it, `best` whether none is better.
+    """A system's value; `shown` is the value as text, `aside` a remark after it, `best` marks the best.
 
     `doubtful` rows are hatched.
     """
@@ -41,7 +41,7 @@ class ValueRow:
 
 @dataclass(frozen=True, slots=True)
 class BarGroup:
-    """The rows of one measure, under its title and a longer one."""
+    """The rows of one measure, with a short and a long title."""
 
     title: str
     about: str
@@ -51,7 +51,7 @@ class BarGroup:
 def dot_chart(
     medium: Medium, rows: Sequence[ValueRow], title: str, about: str, *, step: float = 2.6, within: Span = ANY
 ) -> Chart:
-    """A dot a row, its interval across it, its value at the right; `step` is the height of a row in text sizes."""
+    """One dot with interval and value per row; `step` is the row height in text sizes."""
     em, head = medium.text, head_of(medium, title, ())
     widest = max((text_width(medium.clean(row.aside), medium.small) for row in rows), default=0.0)
     stacked = bool(widest) and medium.narrow
@@ -74,7 +74,7 @@ def dot_chart(
 
 
 def bar_chart(medium: Medium, name: str, title: str, notes: Sequence[str], groups: Sequence[BarGroup]) -> Chart:
-    """A panel of bars for each group, all of the same systems in the same order."""
+    """One panel of bars per group, all with the same systems in the same order."""
     em, head = medium.text, head_of(medium, title, notes)
     systems = [row.name for row in groups[0].rows]
     names = medium.names_room(systems)
@@ -135,7 +135,7 @@ def _values_room(medium: Medium, rows: Sequence[ValueRow]) -> float:
 
 
 def _value_column(medium: Medium, rows: Sequence[ValueRow], scale: Scale, lift: float) -> list[Mark]:
-    """The values as text, behind the end of the axis."""
+    """The values as text, after the end of the axis."""
     return [
         Label(scale.high, at - lift, row.shown, medium.text, role="figure strong" if row.best else "figure", dx=0.7 * medium.text)
         for at, row in enumerate(rows)
@@ -145,7 +145,7 @@ def _value_column(medium: Medium, rows: Sequence[ValueRow], scale: Scale, lift: 
 def _aside(
     medium: Medium, row: ValueRow, at: int, scale: Scale, frame: Box, values: float, *, stacked: bool, room: float
 ) -> list[Mark]:
-    """What stands behind the value, or below the dot where the picture is narrow."""
+    """The aside after the value, or below the dot in a narrow chart."""
     if not row.aside:
         return []
     em = medium.text

@@ -1,4 +1,4 @@
-"""From values to places: linear for quality, logarithmic for times that differ by much; round ticks for both."""
+"""Linear and logarithmic scales with round ticks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _LOG_FROM = 20.0
-"""Times are drawn on a logarithmic scale where the largest is more than this many times the smallest."""
+"""Times use a logarithmic scale if the largest is more than this many times the smallest."""
 _LEAST_TIME, _LEAST_SPAN = 1e-3, 1e-9
 _MARGIN, _LEAST_MARGIN = 0.06, 0.05
 _LOG_STEPS: tuple[tuple[tuple[int, ...], int], ...] = (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2), ((1,), 4))
-"""The factors of a decade, and every how many decades: fewer and fewer ticks."""
+"""Factors of a decade and step in decades, from many to few ticks."""
 ANY = (-math.inf, math.inf)
-"""The range of a value of which nothing is known."""
+"""The range of an unbounded value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Scale:
     log: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value lies; one outside the scale lies at its end."""
+        """The position of a value from 0 to 1, clipped."""
         low, high, at = (self._linear(each) for each in (self.low, self.high, value))
         return min(max((at - low) / (high - low), 0.0), 1.0)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values within."""
+        """Round values within the scale."""
         return _log_ticks(self.low, self.high, most) if self.log else _ticks(self.low, self.high, most)
 
     def _linear(self, value: float) -> float:
@@ -38,7 +38,7 @@ class Scale:
 
 
 def value_scale(values: Sequence[float], within: tuple[float, float] = ANY) -> Scale:
-    """All values with a margin on either side that stays within the measure's range."""
+    """A scale for all values with a margin, within the range of the measure."""
     low, high = min(values), max(values)
     margin = _MARGIN * (high - low) if high - low > _LEAST_SPAN else max(_MARGIN * abs(high), _LEAST_MARGIN)
     least, greatest = min(within[0], low), max(within[1], high)
@@ -46,14 +46,14 @@ def value_scale(values: Sequence[float], within: tuple[float, float] = ANY) -> S
 
 
 def bar_scale(values: Sequence[float]) -> Scale:
-    """From 0, where bars begin, to a little more than the largest value."""
+    """A scale from 0 to a little more than the largest value."""
     low, high = min(*values, 0.0), max(*values, 0.0)
     span = max(high - low, _LEAST_SPAN)
     return Scale(low - 0.04 * span if low < 0 else 0.0, high + 0.04 * span)
 
 
 def time_scale(values: Sequence[float]) -> Scale:
-    """Milliseconds: logarithmic where the slowest takes far longer than the fastest, else from 0."""
+    """A scale for milliseconds: logarithmic if they differ by a large factor, else from 0."""
     low, high = max(min(values), _LEAST_TIME), max(*values, _LEAST_TIME)
     if high / low > _LOG_FROM:
         return Scale(low / 1.6, high * 1.6, log=True)
@@ -61,7 +61,7 @@ def time_scale(values: Sequence[float]) -> Scale:
 
 
 def tick_text(value: float) -> str:
-    """A tick as short as it can be, with a true minus sign."""
+    """The text of a tick, with a minus sign."""
     return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}").replace("-", "−")
 
 

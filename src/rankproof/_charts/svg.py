@@ -1,4 +1,4 @@
-"""A chart as SVG of the page: every name, number and word is escaped here and nowhere else; classes are the roles."""
+"""Renders a chart as SVG; all text is escaped here, and roles are CSS classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STAGE = "stage "
 
 
 def svg_of(chart: Chart) -> Markup:
-    """The picture, in pixels of the page, named for those who cannot see it."""
+    """The chart as SVG, in pixels, with title and text alternative."""
     pen = _SvgPen()
     draw(chart, pen)
     return element(
@@ -31,14 +31,14 @@ def svg_of(chart: Chart) -> Markup:
 
 
 def element(tag: str, /, *children: str | Markup, **attributes: str | float | None) -> Markup:
-    """One element; a `class_` is a class, `stroke_width` is stroke-width; text among the children is escaped."""
+    """One element; `class_` becomes class, `stroke_width` becomes stroke-width; text children are escaped."""
     written = "".join(f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None)
     inside = "".join(str(_safe(child)) for child in children)
     return Markup(f"<{tag}{written}>{inside}</{tag}>" if children else f"<{tag}{written}/>")
 
 
 def number(value: float) -> str:
-    """A place in the picture, to a hundredth of a pixel."""
+    """A coordinate, to a hundredth of a pixel."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -63,7 +63,7 @@ class _SvgPen:
         self.elements.append(element("circle", *_title(tip), cx=spot[0], cy=spot[1], r=radius, class_=role))
 
     def box(self, box: Box, role: str, tip: str, level: float | None) -> None:
-        """A rectangle; a second one over a stage of the work carries its hatching, so that colour is not all that tells."""
+        """A rectangle; stages get a second one with hatching, so that colour is not the only difference."""
         heat = "" if level is None else f" heat-{round(9 * level)}"
         for each in (f"{role}{heat}", *([role.replace("stage", "hatch")] if role.startswith(_STAGE) else ())):
             spot = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}

@@ -1,4 +1,4 @@
-"""How wide text is, and text that fits its room: cut in its middle, wrapped, no two names alike."""
+"""Text widths, and text that is shortened or wrapped to fit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _BOLD = """
 _WIDTHS = {bold: [int(width) / 1000 for width in text.split()] for bold, text in ((False, _REGULAR), (True, _BOLD))}
 """Advance widths of the ASCII characters from space on in DejaVu Sans, which is wider than most fonts of a page."""
 _HINTING = 1.04
-"""Letters are a little wider where pixels are few."""
+"""Hinting widens letters at small pixel sizes."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """The width in the unit of the size, rather too much than too little."""
+    """The width in the unit of the size, as an upper estimate."""
     return _HINTING * size * sum(_share(char, bold=bold) for char in unicodedata.normalize("NFD", text))
 
 
 def fitted(text: str, room: float, size: float, *, bold: bool = False, tail: float = 0.4) -> str:
-    """The text, with … in its middle where it is wider than its room: names often differ at their end alone."""
+    """The text, shortened with … in the middle to fit: names often differ only at their end."""
     if text_width(text, size, bold=bold) <= room:
         return text
     low, high = 0, len(text) - 1
@@ -37,7 +37,7 @@ def fitted(text: str, room: float, size: float, *, bold: bool = False, tail: flo
 
 
 def fitted_names(names: Sequence[str], room: float, size: float, *, bold: bool = False) -> list[str]:
-    """Each name as it fits; those that would look alike get a number, in alphabetical order."""
+    """The names shortened to fit; equal results get a number, in alphabetical order."""
     short = [fitted(name, room, size, bold=bold) for name in names]
     alike = {text: sorted({name for name, each in zip(names, short, strict=True) if each == text}) for text in set(short)}
     return [
@@ -47,7 +47,7 @@ def fitted_names(names: Sequence[str], room: float, size: float, *, bold: bool =
 
 
 def wrapped(text: str, room: float, size: float, *, bold: bool = False, most: int = 4) -> list[str]:
-    """The text in lines no wider than the room, the last of at most so many cut with …"""
+    """The text in at most `most` lines that fit, the last one shortened with …"""
     lines, words = [""], text.split()
     for at, word in enumerate(words):
         longer = f"{lines[-1]} {word}".lstrip()
@@ -68,10 +68,10 @@ def _numbered(name: str, number: int, room: float, size: float, *, bold: bool) -
     return f"{fitted(name, room - text_width(mark, size, bold=bold), size, bold=bold)}{mark}"
 
 
-def _cut(text: str, kept: int, tail: float) -> str:
-    """So many characters of the text, that share of them from its end."""
-    last = int(kept * tail)
-    return f"{text[: kept - last].rstrip()}…{text[len(text) - last :].lstrip()}"
+def _cut(text: str, count: int, tail: float) -> str:
+    """`count` characters of the text, a share of them from its end."""
+    last = int(count * tail)
+    return f"{text[: count - last].rstrip()}…{text[len(text) - last :].lstrip()}"
 
 
 def _share(char: str, *, bold: bool) -> float:

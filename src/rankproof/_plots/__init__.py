@@ -1,1 +1,1 @@
-"""Plots: what the analysis knows as pictures for print, drawn by matplotlib without a display."""
+"""Charts of an evaluation as image files."""

@@ -1,4 +1,4 @@
-"""Every kind of chart by name, and charts as files."""
+"""All kinds of charts by name, and charts as files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLOT_KINDS: dict[str, Callable[[AnalysisInput, PlotSettings], list[Chart]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlotFile:
-    """A file's name without suffix and its content; `missing` says why its chart could not be drawn."""
+    """A file's name without suffix and its content; `missing` is the reason if there was nothing to draw."""
 
     name: str
     content: bytes = field(repr=False)
@@ -42,7 +42,7 @@ def draw_plots(inputs: AnalysisInput, kinds: Sequence[str], settings: PlotSettin
 
 
 def draw_pdf(inputs: AnalysisInput, kinds: Sequence[str], settings: PlotSettings) -> PlotFile:
-    """All charts of these kinds as one PDF file; those without anything to draw are left out where another has."""
+    """All charts of these kinds as one PDF file; charts without data are left out unless all are."""
     with figure_style():
         charts = [chart for kind in kinds for chart in PLOT_KINDS[kind](inputs, settings)]
         drawn = [chart for chart in charts if not chart.missing] or charts

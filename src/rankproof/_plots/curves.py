@@ -1,4 +1,4 @@
-"""Curves over all systems: recall against the number of documents looked at, and precision against recall."""
+"""Recall against depth, and precision against recall."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     lists = _lists(inputs, values)
     curves = [Curve(name, DEPTHS, ys, ys[-1], [DEPTHS.index(depth) for depth in _MARKED_DEPTHS]) for name, ys in lists.items()]
     title = f"Recall against depth, R@k: {parse_measure('R@1').title}"
-    notes = [where(inputs, _queries(values)), f"the mean of the share of relevant documents in the top k; {_depth_note(inputs)}"]
+    notes = [where(inputs, _queries(values)), f"mean share of relevant documents in the top k; {_depth_note(inputs)}"]
     ticks = tuple(Tick(depth, str(depth)) for depth in _MARKED_DEPTHS)
-    axes = Axis(Scale(0.93, 107, log=True), "k, documents looked at", ticks), _value_axis(curves, "R@k")
+    axes = Axis(Scale(0.93, 107, log=True), "k, number of documents", ticks), _value_axis(curves, "R@k")
     return [curve_chart(settings.medium, "recall", title, notes, curves, axes, "R@100")]
 
 
@@ -58,6 +58,6 @@ def _queries(values: MeasureResults) -> int:
 
 
 def _depth_note(inputs: AnalysisInput) -> str:
-    """How deep the rankings go: beyond its end a curve is flat."""
+    """The depth of the rankings, beyond which a curve is flat."""
     depths = [int(np.diff(inputs.runs[name].offsets).max(initial=0)) for name in inputs.systems]
-    return f"rankings hold up to {pluralise(max(depths), 'document')}"
+    return f"rankings have up to {pluralise(max(depths), 'document')}"

@@ -1,4 +1,4 @@
-"""Two systems query by query: how much one gains over the other, the largest gain first."""
+"""Differences between two systems by query."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rankproof._statistics.paired import differences as apart
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
 
-_TITLE = "Differences between two systems, query by query"
+_TITLE = "Differences between two systems by query"
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class QueryDifferences:
-    """What one system has more than the other on each query, the most first; `interval` is that of the mean."""
+    """The difference of two systems on each query, the largest first; `interval` is that of the mean."""
 
     one: str
     other: str
@@ -35,22 +35,22 @@ class QueryDifferences:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """On how many queries it is higher, equal and lower."""
+        """The numbers of queries on which it is higher, equal and lower."""
         higher, lower = int((self.sizes > 0).sum()), int((self.sizes < 0).sum())
         return higher, len(self.sizes) - higher - lower, lower
 
 
 def differences(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
-    """A figure for each measure."""
+    """One chart per measure."""
     names = means_of(inputs, settings)
-    why = "There is one system only: a difference takes two." if len(inputs.systems) < 2 else ""
+    why = "There is only one system; a difference needs two." if len(inputs.systems) < 2 else ""
     if why or not names:
         return [missing(inputs, settings, "differences", _TITLE, why or NO_MEAN)]
     return [_chart(inputs, name, settings) for name in names]
 
 
 def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSettings) -> QueryDifferences:
-    """The two systems' common queries, and how far apart they are on each."""
+    """The differences on the queries that both systems have."""
     values = of_measure(inputs, measure)
     one, other = _pair(inputs, values, settings)
     mine, theirs = values[one].per_query, values[other].per_query
@@ -61,21 +61,21 @@ def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSetting
 
 
 def _interval(sizes: FloatArray, measure: Measure) -> Interval | None:
-    """The interval of the comparison: that of differences in the order of query ids."""
+    """The interval of `compare`: differences are in the order of query ids."""
     low, high = measure.range
     within = (low - high, high - low)
     return mean_interval(sizes, resamples=resample_count(len(sizes)), within=within) if len(sizes) else None
 
 
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
-    """The systems asked for; else the best, and what it is measured against or the best of the others."""
+    """The given systems; else the best one, and its baseline or the best of the others."""
     other = checked_system(inputs, settings.against) if settings.against else None
     one = checked_system(inputs, settings.system) if settings.system else None
     one = one or _best(values, other)
-    below = next((system_run.baseline for system_run in inputs.system_runs if system_run.name == one), None)
-    other = other or below or _best(values, one)
+    baseline = next((system_run.baseline for system_run in inputs.system_runs if system_run.name == one), None)
+    other = other or baseline or _best(values, one)
     if one == other:
-        raise UsageError("a system is held against itself", fix="name two systems with --system and --against")
+        raise UsageError("a system cannot be compared with itself", fix="choose two systems with --system and --against")
     return one, other
 
 
@@ -87,12 +87,12 @@ def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     gaps, medium = query_differences(inputs, name, settings), settings.medium
     measure = of_measure(inputs, name)[gaps.one].measure
     one, other = medium.names([gaps.one, gaps.other], 14 * medium.text)
-    title = f"{one} less {other} on each query, {full_name(measure)}"
+    title = f"{one} minus {other} on each query, {full_name(measure)}"
     if not gaps.queries:
         return missing(inputs, settings, "differences", title, "The two systems have no query in common.", queries=0)
     higher, equal, lower = gaps.counts
-    said = f"{one} is higher on {higher:,}, equal on {equal:,} and lower on {lower:,} queries; {_mean(gaps, measure)}"
-    notes = [where(inputs, len(gaps.queries)), said, *_extreme_queries(gaps, medium)]
+    counts = f"{one} is higher on {higher:,}, equal on {equal:,} and lower on {lower:,} queries; {_mean(gaps, measure)}"
+    notes = [where(inputs, len(gaps.queries)), counts, *_extreme_queries(gaps, medium)]
     keys = (f"{one} higher ({higher:,})", f"{other} higher ({lower:,})", f"equal ({equal:,})")
     sizes = gaps.sizes.tolist()
     chart = part_name("differences", name, settings)
@@ -110,15 +110,15 @@ def _mean(gaps: QueryDifferences, measure: Measure) -> str:
 
 
 def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:
-    """The queries that differ most, by name."""
+    """The queries with the largest differences."""
     pairs = list(zip(gaps.queries, gaps.sizes.tolist(), strict=True))
     gains, losses = [one for one in pairs if one[1] > 0][:_SHOWN], [one for one in pairs[::-1] if one[1] < 0][:_SHOWN]
-    told = [
+    parts = [
         f"{words}: {_query_list(found, medium)}"
         for words, found in (("largest gains", gains), ("largest losses", losses))
         if found
     ]
-    return ["; ".join(told)] if told else []
+    return ["; ".join(parts)] if parts else []
 
 
 def _query_list(found: list[tuple[str, float]], medium: Medium) -> str:

@@ -1,4 +1,4 @@
-"""What every plot of an evaluation begins with: its options, the systems in their order, the measures, and the notes."""
+"""The options, systems, measures and notes that all plots share."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _POINTS = 72.0
 
 @dataclass(frozen=True, slots=True)
 class PlotSettings:
-    """`width` of a figure in inches; `by` is the field of segments; `system` and `against` are the two of the differences.
+    """`width` is in inches; `by` is the field of the segments; `system` and `against` are compared in the differences.
 
-    `every` says that charts of one measure are drawn for each that was evaluated, not for the first alone.
+    `all_measures` draws the charts of one measure for every measure, not only for the first.
     """
 
     width: float = 7.0
@@ -37,12 +37,12 @@ class PlotSettings:
 
     @property
     def medium(self) -> Medium:
-        """A file of that width, in points, with its title in the picture."""
+        """The medium of a file, in points, with titles."""
         return Medium(self.width * _POINTS, text=8.5, small=7.5, large=10.5, clean=drawable)
 
 
 def systems_of(inputs: AnalysisInput) -> list[str]:
-    """The systems in the order of the experiment; without one the best first, by the first measure."""
+    """The systems in the order of the experiment; for run files the best first, by the first measure."""
     names = list(inputs.systems)
     if inputs.system_runs:
         return names
@@ -51,20 +51,20 @@ def systems_of(inputs: AnalysisInput) -> list[str]:
 
 
 def of_measure(inputs: AnalysisInput, measure: str) -> dict[str, MeasureResult]:
-    """System to its values of one measure."""
+    """The values of one measure by system."""
     found = {system.name: system.measures[measure] for system in inputs.result.systems}
     return {name: found[name] for name in systems_of(inputs)}
 
 
 def means_of(inputs: AnalysisInput, settings: PlotSettings) -> list[str]:
-    """The measures whose means over queries can be drawn one by one: all that were named, else the first."""
+    """The measures that are means over queries: all, or the first."""
     measures = inputs.result.systems[0].measures
     found = [name for name, one in measures.items() if one.summary == "mean"]
     return found if settings.all_measures else found[:1]
 
 
 def part_name(chart: str, measure: str, settings: PlotSettings) -> str:
-    """What one of several charts of a kind is called."""
+    """The file name of a chart of one measure."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "@.-") else "-" for char in measure)
     return f"{chart}-{plain.strip('-')}" if settings.all_measures else chart
 
@@ -72,29 +72,29 @@ def part_name(chart: str, measure: str, settings: PlotSettings) -> str:
 def missing(
     inputs: AnalysisInput, settings: PlotSettings, name: str, title: str, why: str, *, queries: int | None = None
 ) -> Chart:
-    """A picture that says in words why there is no chart."""
+    """A chart that only shows the reason why there is nothing to draw."""
     count = len(inputs.result.queries) if queries is None else queries
     return missing_chart(settings.medium, name, title, [where(inputs, count)], why)
 
 
 def where(inputs: AnalysisInput, queries: int) -> str:
-    """The data, and how many queries the values run over."""
+    """The dataset and the number of queries."""
     return f"{inputs.dataset or inputs.name}, n = {pluralise(queries, 'query', 'queries')}"
 
 
 def full_name(measure: Measure) -> str:
-    """The measure as it is written, and in words."""
+    """The name and the title of the measure."""
     return f"{measure}: {measure.title}"
 
 
 def how_intervals(values: Mapping[Key, MeasureResult], ranges: Mapping[Key, Interval | None]) -> str:
-    """The method of the intervals and its count, or that there is no interval."""
-    made = describe_mean_intervals(values, ranges)
-    if made is None:
-        return "no intervals: they take a mean over two queries or more, not all of one value"
-    return f"whiskers: 95% intervals ({made})"
+    """The method of the intervals, or why there are none."""
+    method = describe_mean_intervals(values, ranges)
+    if method is None:
+        return "no intervals: they need a mean over at least two queries with different values"
+    return f"whiskers: 95% intervals ({method})"
 
 
 def value_name(measure: Measure) -> str:
-    """The name of an axis whose best end is its upper one."""
-    return f"{measure} ({'less is better, ' if measure.higher_is_better is False else ''}better upwards)"
+    """The name of an axis whose upper end is the best."""
+    return f"{measure} ({'lower is better, ' if measure.higher_is_better is False else ''}better upwards)"

@@ -1,4 +1,4 @@
-"""The quality of every system by every measure, quality against latency, and where the time goes."""
+"""Quality by measure, quality against latency, and latency by stage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rankproof._plots.inputs import (
 )
 from rankproof._render.grid import format_value
 
-NO_TIMES = "No times are known: run files hold rankings alone. Name a results folder that `rankproof run` wrote."
+NO_TIMES = "Run files have no times. Use a results folder that `rankproof run` wrote."
 _LATENCY = "Latency of a query by stage"
 
 
@@ -56,13 +56,13 @@ def _shown(one: MeasureResult) -> str:
 
 
 def _leading(values: dict[str, MeasureResult]) -> list[str]:
-    """The systems that lead; none where all are equal or the measure names no winner."""
+    """The best systems; empty if all are equal or the measure has no better direction."""
     differ = len({one.value for one in values.values()}) > 1 and has_winner(next(iter(values.values())).measure)
     return best_systems({name: oriented_value(one) for name, one in values.items()}) if differ else []
 
 
 def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
-    """A chart for each measure."""
+    """One chart per measure."""
     names = means_of(inputs, settings)
     if not _is_timed(inputs) or not names:
         return [missing(inputs, settings, "pareto", "Quality against latency", NO_TIMES if names else NO_MEAN)]
@@ -70,41 +70,45 @@ def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 
 def _is_timed(inputs: AnalysisInput) -> bool:
-    return any(len(rung.times["total"]) for rung in inputs.system_runs)
+    return any(len(system_run.times["total"]) for system_run in inputs.system_runs)
 
 
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
-    rivals = ranking_systems(inputs.system_runs)
-    values = {system: one for system, one in of_measure(inputs, name).items() if system in rivals}
-    times = {rung.name: max(rung.time_of("total")["p50"], 1e-6) for rung in inputs.system_runs if rung.name in rivals}
+    names = ranking_systems(inputs.system_runs)
+    values = {system: one for system, one in of_measure(inputs, name).items() if system in names}
+    times = {
+        system_run.name: max(system_run.time_of("total")["p50"], 1e-6)
+        for system_run in inputs.system_runs
+        if system_run.name in names
+    }
     best = pareto_front(times, {system: oriented_value(one) for system, one in values.items()})
     one, ranges = next(iter(values.values())), mean_intervals(values)
     title = f"{full_name(one.measure)}, against latency"
     notes = [
         where(inputs, one.queries),
-        f"filled, on the line: none is both faster and better; {how_intervals(values, ranges)}",
+        f"filled, on the line: the Pareto front; {how_intervals(values, ranges)}",
     ]
     systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
     less = one.measure.higher_is_better is False
-    axes = ParetoAxes("milliseconds a query, p50: faster to the left", value_name(one.measure), less, one.measure.range)
+    axes = ParetoAxes("milliseconds per query, p50 (faster to the left)", value_name(one.measure), less, one.measure.range)
     return pareto_chart(settings.medium, part_name("pareto", name, settings), title, "", notes, systems, axes)
 
 
 def latency(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
-    """The mean of each stage, stacked; and p50 and p95 of the whole, where small times stay readable."""
+    """The mean time of each stage, stacked, and p50 and p95 of the total."""
     system_runs = inputs.system_runs
     if not _is_timed(inputs):
         return [missing(inputs, settings, "latency", _LATENCY, NO_TIMES)]
-    totals = [rung.time_of("total") for rung in system_runs]
+    totals = [system_run.time_of("total") for system_run in system_runs]
     rows = [
-        SystemTimes(rung.name, stage_means(rung), total["p50"], total["p95"])
-        for rung, total in zip(system_runs, totals, strict=True)
+        SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
+        for system_run, total in zip(system_runs, totals, strict=True)
     ]
     notes = [where(inputs, len(system_runs[0].times["total"])), latency_note(settings)]
     return [latency_chart(settings.medium, "latency", _LATENCY, notes, rows, TimeWords())]
 
 
 def latency_note(settings: PlotSettings) -> str:
-    """How the times were taken, and what the two panels show."""
+    """How times were measured, and what the two panels show."""
     first, second = ("above", "below") if settings.medium.narrow else ("left", "right")
-    return f"one query at a time, after a warm-up; {first}: means, which add up; {second}: p50 and p95 of the whole"
+    return f"one query at a time, after a warm-up; {first}: means by stage; {second}: p50 and p95 of the total"

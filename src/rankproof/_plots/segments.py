@@ -1,4 +1,4 @@
-"""Segments of the queries by systems: a heat map with the values in its cells."""
+"""Heat map of query segments and systems."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.inputs import NO_MEAN, PlotSettings, full_name, means_of, missing, of_measure, part_name, where
 
 MOST = 40
-"""More segments than this cannot be read: the largest are shown."""
+"""The largest number of segments; the largest segments are shown."""
 _UPRIGHT = 5
-"""More systems than this, and more than segments, go down the side."""
+"""With more systems than this, and more than segments, systems are rows."""
 
 
 def segments(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
-    """A chart for each measure; the lowest segment stands first, all queries last."""
+    """One chart per measure; the lowest segment first, all queries last."""
     names = means_of(inputs, settings)
     by = settings.by or default_grouping(inputs)
     if not names:
@@ -32,7 +32,7 @@ def segments(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 
 def means_by(grouping: Grouping, values: dict[str, MeasureResult]) -> tuple[dict[str, int], FloatArray]:
-    """The size of each segment, the lowest first, and a row of means for each, a column for each system; NaN for no query."""
+    """The size of each segment, the lowest first, and its means by system; NaN without queries."""
     each = [one.per_query for one in values.values()]
     means, sizes = {}, {}
     for name, queries in grouping.segments.items():
@@ -51,10 +51,8 @@ def _chart(inputs: AnalysisInput, grouping: Grouping, name: str, settings: PlotS
     sizes, means = means_by(grouping, values)
     if not sizes:
         return missing(inputs, settings, "segments", title, "No query has a value.", queries=one.queries)
-    warning = (
-        f"; * fewer than {MIN_QUERIES} queries, which tell little" if any(size < MIN_QUERIES for size in sizes.values()) else ""
-    )
-    notes = [where(inputs, one.queries), f"the mean of each segment, the lowest first{warning}"]
+    warning = f"; * fewer than {MIN_QUERIES} queries" if any(size < MIN_QUERIES for size in sizes.values()) else ""
+    notes = [where(inputs, one.queries), f"means of each segment, the lowest first{warning}"]
     if len(sizes) < len(grouping.segments):
         notes.append(f"the {len(sizes)} largest of {len(grouping.segments):,} segments")
     heat = _heatmap(settings.medium, sizes, means, values)
@@ -62,7 +60,7 @@ def _chart(inputs: AnalysisInput, grouping: Grouping, name: str, settings: PlotS
 
 
 def _heatmap(medium: Medium, sizes: dict[str, int], means: FloatArray, values: dict[str, MeasureResult]) -> Heatmap:
-    """What there is more of goes down the side, where there is room for it."""
+    """The heat map, with the longer dimension as rows."""
     one = next(iter(values.values()))
     cells = np.vstack([means, [each.value for each in values.values()]])
     names = zip(medium.names(list(sizes), 12 * medium.text), sizes.values(), strict=True)

@@ -173,8 +173,8 @@ def column_name(measure: str) -> str:
 
 
 _INCONCLUSIVE_NOTES = {
-    "none": "untrained: not evidence about tokenization",
-    "language model": "not trained for retrieval: not evidence about tokenization",
+    "none": "untrained: not usable to compare tokenizers",
+    "language model": "not trained for retrieval: not usable to compare tokenizers",
 }
 _CAUTION_NOTES = {"unknown": "unknown whether it was trained for retrieval"}
 

@@ -1,4 +1,4 @@
-"""The functions and retrievers of the seeds, at their names and arguments; each is a thin call of the one definition."""
+"""Simple functions and retrievers for small evaluations, on top of the measures and stages of rankproof."""
 
 from __future__ import annotations
 

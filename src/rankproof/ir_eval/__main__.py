@@ -1,4 +1,4 @@
-"""`python -m rankproof.ir_eval` ranks by seed 001's systems and prints their measures; like every command it is the cli's."""
+"""`python -m rankproof.ir_eval`: see `_command`."""
 
 from __future__ import annotations
 

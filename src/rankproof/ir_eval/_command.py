@@ -1,4 +1,4 @@
-"""`python -m rankproof.ir_eval`: seed 001's systems side by side."""
+"""The command `python -m rankproof.ir_eval`: ranks with a few systems and prints their measures."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ examples:
   {PROGRAM} --model wordllama --format json
 
 the folder has corpus.jsonl, queries.jsonl and qrels.jsonl (or the qrels of a BEIR folder); without
-one, the built-in sample is ranked; rankings go 100 deep, which MRR sees; the judge counts
-keywords and is no language model"""
+one, the built-in sample is ranked; rankings have 100 documents, all of which count for MRR; the judge
+counts keywords and is not a language model"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command and gives its exit code; nothing escapes as a traceback."""
+    """Runs the command and returns its exit code."""
     from rankproof._cli.main import exit_code_of
 
     return exit_code_of(_main, sys.argv[1:] if argv is None else argv)
@@ -49,16 +49,16 @@ def _main(argv: Sequence[str]) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, the cutoff, the gain and the encoder."""
-    parser.add_argument("--version", action="version", version=f"rankproof {__version__}", help="the version, and nothing else")
+    parser.add_argument("--version", action="version", version=f"rankproof {__version__}", help="show the version and exit")
     parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (the built-in sample)")
     parser.add_argument("-k", type=positive_int, default=10, metavar="N", help="the cutoff of precision and nDCG (10)")
     parser.add_argument("--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (exponential)")
-    parser.add_argument("--model", metavar="NAME", help="the encoder (minilm where its weights are here, else wordllama)")
-    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="how to show it (table)")
+    parser.add_argument("--model", metavar="NAME", help="the encoder (minilm if it is in the cache, else wordllama)")
+    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="output format (table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Ranks, measures and shows."""
+    """Ranks, measures and prints."""
     from rankproof._render.table import TABLE_RENDERERS
 
     table = _table(args, _dataset(args.data))
@@ -95,18 +95,18 @@ def _table(args: argparse.Namespace, dataset: Dataset) -> Table:
         f"{for_message(dataset.name)}: {sizes}; encoder {for_message(model)}; {args.method} gain",
         (Column("system"), *(Column(name, "value") for name in names)),
         tuple((mode, *(found[name] for name in names)) for mode, (found, _) in values.items()),
-        sentences=("Which of these differences are real: rankproof run, then rankproof compare.",),
+        sentences=("To test these differences: rankproof run, then rankproof compare.",),
         notes=tuple(_notes(dataset, {mode: notes for mode, (_, notes) in values.items()})),
         facts={"encoder": model, "k": args.k, "method": args.method, "n": len(dataset.qrels)},
     )
 
 
 def _notes(dataset: Dataset, by_mode: Mapping[str, Sequence[Note]]) -> Iterator[str]:
-    """What the dataset lacks, what holds for every system, and what for one alone."""
+    """The notes on the dataset, on all systems, and on single systems."""
     from rankproof._experiment.levels import dataset_notes
 
     yield from dataset_notes(dataset, tuple(dataset.qrels))
-    told = {mode: [note.text for note in notes if note.code != "missing-queries"] for mode, notes in by_mode.items()}
-    shared = [text for text in next(iter(told.values())) if all(text in texts for texts in told.values())]
+    texts_by_mode = {mode: [note.text for note in notes if note.code != "missing-queries"] for mode, notes in by_mode.items()}
+    shared = [text for text in next(iter(texts_by_mode.values())) if all(text in texts for texts in texts_by_mode.values())]
     yield from shared
-    yield from (f"{mode}: {text}" for mode, texts in told.items() for text in texts if text not in shared)
+    yield from (f"{mode}: {text}" for mode, texts in texts_by_mode.items() for text in texts if text not in shared)

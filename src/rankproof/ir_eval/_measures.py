@@ -1,4 +1,4 @@
-"""Per-query functions."""
+"""Measures of single rankings, and means over queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ONLY_QUERY = "query"
 
 
 class Scored(NamedTuple):
-    """A document that was found, and its score."""
+    """A retrieved document and its score."""
 
     id: str
     score: float
@@ -66,21 +66,21 @@ def _id(item: Any) -> Any:
 
 
 def ordered_list(values: Iterable[Any], what: str) -> list[Any]:
-    """The values as a list, refused where they have no order."""
+    """The values as a list; raises an error if they have no order."""
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
         raise UsageError(f"{type(values).__name__} where a list of {what} was expected", fix=f"pass a list of {what}")
     return list(values)
 
 
 def check_mapping(value: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
-    """The value, refused where it is no mapping."""
+    """The value; raises an error if it is not a mapping."""
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {type(value).__name__}, not a mapping", fix=f"pass {name} as a dict by query")
     return value
 
 
 def measure_ranking(measure: Measure, ranking: Iterable[Any], grades: Mapping[Any, int]) -> float:
-    """The measure of one ranking; 0 where nothing is judged."""
+    """The measure of one ranking; 0 without judgements."""
     if isinstance(grades, Mapping) and not grades:
         document_ids(ranking)
         return 0.0
@@ -88,7 +88,7 @@ def measure_ranking(measure: Measure, ranking: Iterable[Any], grades: Mapping[An
 
 
 def _judged_ranks(ids: list[str], grades: Mapping[str, int]) -> list[tuple[int, int]]:
-    """Rank and grade of each judged document, where it comes first."""
+    """Rank and grade of each judged document, at its first position."""
     first: dict[str, int] = {}
     for rank, doc in enumerate(ids, start=1):
         first.setdefault(doc, rank)
@@ -102,7 +102,7 @@ _GAINS = {"exponential": "exp", "linear": "linear"}
 
 
 def ndcg_at_k(ranked_ids: Iterable[Any], qrels: Mapping[Any, int], k: int, method: Method = "exponential") -> float:
-    """nDCG@k of one ranking against the grades of its query's documents; the ideal is made of all of them."""
+    """nDCG@k of one ranking against the grades of its query's documents; the ideal ranking has all of them."""
     return measure_ranking(_with_gain(nDCG, method) @ _cutoff(k), ranked_ids, qrels)
 
 
@@ -139,13 +139,13 @@ def evaluate_all(
 def evaluate_run(
     run: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Mapping[Any, int]], k: int, method: Method = "exponential"
 ) -> tuple[dict[str, float], tuple[Note, ...]]:
-    """The same means, and what must be known beside them."""
+    """The means with notes."""
     at = str(P @ _cutoff(k)).removeprefix("P")
     measures = {f"P{at}": P @ k, "MRR": RR, f"NDCG{at}": _with_gain(nDCG, method) @ k}
     judged = {query: docs for query, docs in check_mapping(qrels, "qrels").items() if not isinstance(docs, Mapping) or docs}
     hits = align_rankings(run, judged)
     if not hits.present.any():
-        raise InputError("no query of the run is judged", fix="check that the run and the qrels name queries the same way")
+        raise InputError("no query of the run is judged", fix="check that the run and the qrels use the same query ids")
     return {name: measure.summarise(measure.values(hits)) for name, measure in measures.items()}, evaluation_notes(
         hits, [1], EvaluateOptions()
     )
@@ -167,7 +167,7 @@ _CUTOFFS = (1, 3, 5, 10)
 
 
 class Retriever(Protocol):
-    """Whatever finds documents: it gives ids, or mappings with an `id`, best first."""
+    """Returns ids, or mappings with an `id`, best first."""
 
     def retrieve(self, query: str, top_k: int) -> Iterable[Any]: ...
 
@@ -191,7 +191,7 @@ def evaluate_retrieval(
     reciprocal_rank and target_rank, which is None where the target was not found.
     """
     if not callable(getattr(retriever, "retrieve", None)):
-        raise UsageError(f"{type(retriever).__name__} is no retriever", fix="pass an object with retrieve(query, top_k)")
+        raise UsageError(f"{type(retriever).__name__} is not a retriever", fix="pass an object with retrieve(query, top_k)")
     results = [_evaluate_query(query, retriever, at) for at, query in enumerate(ordered_list(queries, "queries"))]
     if not results:
         raise InputError("there are no queries", fix="pass at least one")
@@ -225,7 +225,7 @@ def _column(results: list[dict[str, Any]], name: str) -> np.ndarray[Any, np.dtyp
 
 
 def compute_answer_f1(generated_answer: str, reference_answer: str) -> float:
-    """F1 of the two sets of words, in lower case and without punctuation; 0 where either has none."""
+    """F1 of the two sets of words, in lower case and without punctuation; 0 if either is empty."""
     for text in (generated_answer, reference_answer):
         if not isinstance(text, str):
             raise UsageError(f"an answer is {type(text).__name__}, not text", fix="pass both answers as text")

@@ -1,4 +1,4 @@
-"""Retrievers, systems."""
+"""Retrievers as objects, systems by name, and readers of their files."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from rankproof.stages._scorers import BiEncoderScorer, KeywordScorer
 
 
 class BuiltStages:
-    """Every stage and whatever it rests on, each distinct one once; stages on one encoder share the documents' vectors."""
+    """The built stages with their inputs, each once; stages with one encoder share document vectors."""
 
     def __init__(self, stages: Iterable[Stage], corpus: Corpus) -> None:
         parts = dict.fromkeys(part for stage in stages for part in stage_with_inputs(stage))
-        with MemoryBlockCache(lambda label, done, total: None) as keep:
-            context = BuildContext(corpus, corpus.fingerprint(), keep)
+        with MemoryBlockCache(lambda label, done, total: None) as cache:
+            context = BuildContext(corpus, corpus.fingerprint(), cache)
             self._searchers = {part: part.build(context) for part in parts}
 
     def ranking(self, stage: Stage, query: Query) -> Ranking:
         """The documents that the stage finds, best first, and their scores."""
-        below = [self.ranking(part, query) for part in stage.inputs()]
-        return self._searchers[stage].search(query, below, QueryTimer())
+        inputs = [self.ranking(part, query) for part in stage.inputs()]
+        return self._searchers[stage].search(query, inputs, QueryTimer())
 
 
 Texts = Iterable[Mapping[str, Any]] | Mapping[str, Any]
@@ -49,7 +49,7 @@ Texts = Iterable[Mapping[str, Any]] | Mapping[str, Any]
 
 
 def build_corpus(corpus: Texts) -> Corpus:
-    """The documents, checked; a faulty one is refused by its place in the list."""
+    """The documents, checked; an error names the position of an invalid one."""
     return corpus if isinstance(corpus, Corpus) else texts_format.build_corpus(_numbered_items(corpus, "documents"), "corpus")
 
 
@@ -78,14 +78,14 @@ DEPTH = 100
 
 
 class StageRetriever:
-    """A stage with seed 001's two methods; `stage` is what the ladder would climb."""
+    """A stage as a retriever with `fit` and `rank`."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self._built: BuiltStages | None = None
 
     def fit(self, corpus: Texts) -> Self:
-        """Indexes the documents; those of an earlier fit are forgotten."""
+        """Indexes the documents, replacing earlier ones."""
         self._built = BuiltStages([self.stage], build_corpus(corpus))
         return self
 
@@ -98,12 +98,12 @@ class StageRetriever:
         return [Scored(doc, score) for doc, score in zip(docs[:k], scores[:k].tolist(), strict=True)]
 
     def retrieve(self, query: str, top_k: int) -> list[Scored]:
-        """The same at seed 002's name, fit for `evaluate_retrieval`."""
+        """The same as `rank`, for `evaluate_retrieval`."""
         return self.rank(query, top_k)
 
 
 class BM25Retriever(StageRetriever):
-    """BM25 over title and text; English stop words and stemming unless said otherwise."""
+    """BM25 over title and text; with English stop words and stemming by default."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class BM25Retriever(StageRetriever):
 
 
 class EmbeddingRetriever(StageRetriever):
-    """The documents nearest to the query by a real encoder; the prompts are put before each query and each passage."""
+    """Dense retrieval with an encoder; prompts are added before queries and passages."""
 
     def __init__(
         self, model: EncoderModel | str | None = None, *, query_prompt: str = "", passage_prompt: str = "", depth: int = DEPTH
@@ -129,42 +129,42 @@ class EmbeddingRetriever(StageRetriever):
 
 
 class EmbeddingReranker(StageRetriever):
-    """What another retriever finds, in the encoder's order."""
+    """Reranks another retriever with an encoder."""
 
     def __init__(
         self, over: StageRetriever, model: EncoderModel | str | None = None, *, query_prompt: str = "", passage_prompt: str = ""
     ) -> None:
         self.model = encoder_model(model)
-        below = _stage(over)
-        super().__init__(Rerank(below, BiEncoderScorer(self.model, query_prompt, passage_prompt), top=below.depth))
+        stage = _stage(over)
+        super().__init__(Rerank(stage, BiEncoderScorer(self.model, query_prompt, passage_prompt), top=stage.depth))
 
 
 class KeywordJudge(StageRetriever):
-    """What another retriever finds, by how many of the query's words each document has: no language model.
+    """Reranks another retriever by the number of query words in each document, without a language model.
 
-    Documents with as many words stay in the order they had.
+    Ties keep their order.
     """
 
     def __init__(self, over: StageRetriever) -> None:
-        below = _stage(over)
-        super().__init__(Rerank(below, KeywordScorer(), top=below.depth))
+        stage = _stage(over)
+        super().__init__(Rerank(stage, KeywordScorer(), top=stage.depth))
 
 
 def encoder_model(model: EncoderModel | str | None = None) -> EncoderModel:
-    """The model, or the one of that name; for None, what `default_encoder` names."""
+    """The model, or the model by name; None is `default_encoder`."""
     if model is None or isinstance(model, str):
         return encoder_by_name(default_encoder() if model is None else model)
     return model
 
 
 def default_encoder() -> str:
-    """The encoder that is used unless another is named: minilm where its weights are in the cache, else wordllama."""
+    """The default encoder: minilm if its weights are in the cache, else wordllama."""
     return "minilm" if is_ready(encoder_by_name("minilm")) else "wordllama"
 
 
 def _stage(over: StageRetriever) -> Stage:
     if not isinstance(over, StageRetriever):
-        raise UsageError(f"{type(over).__name__} is no retriever", fix="pass one, such as BM25Retriever()")
+        raise UsageError(f"{type(over).__name__} is not a retriever", fix="pass one, such as BM25Retriever()")
     return over.stage
 
 
@@ -191,12 +191,14 @@ def run_system(queries: Texts, corpus: Texts, mode: str, k: int, *, model: Encod
 def run_systems(
     queries: Texts, corpus: Texts, modes: Iterable[str], k: int, *, model: EncoderModel | str | None = None
 ) -> dict[str, Runs]:
-    """The same for several modes, which share what they are made of: documents are indexed and encoded once."""
+    """The same for several modes; documents are indexed and encoded once."""
     depth = max(DEPTH, validation.checked_integer("k", k))
     chosen = encoder_model(model)
     stages = {mode: _system_factory(mode)(chosen, depth).stage for mode in ordered_list(modes, "modes")}
-    asked, built = build_queries(queries), BuiltStages(stages.values(), build_corpus(corpus))
-    return {mode: {query: built.ranking(stage, text)[0][:k] for query, text in asked.items()} for mode, stage in stages.items()}
+    selected, built = build_queries(queries), BuiltStages(stages.values(), build_corpus(corpus))
+    return {
+        mode: {query: built.ranking(stage, text)[0][:k] for query, text in selected.items()} for mode, stage in stages.items()
+    }
 
 
 def _system_factory(mode: str) -> Callable[[EncoderModel, int], StageRetriever]:
@@ -209,9 +211,9 @@ def _system_factory(mode: str) -> Callable[[EncoderModel, int], StageRetriever]:
 
 
 def load_jsonl(path: str | Path) -> list[Any]:
-    """The value of every line, blank lines and comments apart; a faulty line is refused with its number."""
+    """The value of every line except blank lines and comments; an error names the line."""
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"{type(path).__name__} is no path", fix="pass the path of a file as text")
+        raise UsageError(f"{type(path).__name__} is not a path", fix="pass the path of a file")
     return [value for _, value in parsed_lines(open_source(path))]
 
 
@@ -223,6 +225,6 @@ def build_qrels(items: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]
 
 
 def compute_recall_at_k(retrieved_urls: Iterable[Any], relevant_urls: Iterable[Any], k: int = 10) -> float:
-    """R@k of the URLs of the first k chunks; a URL that comes again counts once, and no relevant URL gives 0."""
+    """R@k of the URLs of the first k chunks; repeated URLs count once; 0 without relevant URLs."""
     relevant = list(relevant_urls) if isinstance(relevant_urls, set | frozenset) else relevant_urls
     return measure_ranking(R @ k, retrieved_urls, dict.fromkeys(document_ids(relevant), 1))
