@@ -103,15 +103,11 @@ def for_one_sibling() -> dict[str, str]:
     found = {}
     for name, path in code_modules().items():
         using = users()[name] - {name}
-        if (
-            len(using) == 1
-            and folder_of(*using) == folder_of(name)
-            and name not in ALONE
-            and folder_of(name) not in FOLDERS_OF_PARTS
-        ):
-            (user,) = using
-            if lines_of(path) + lines_of(modules()[user]) <= TOGETHER:
-                found[name] = user
+        if name in ALONE or folder_of(name) in FOLDERS_OF_PARTS or len(using) != 1:
+            continue
+        (user,) = using
+        if folder_of(user) == folder_of(name) and lines_of(path) + lines_of(modules()[user]) <= TOGETHER:
+            found[name] = user
     return found
 
 
