@@ -59,9 +59,9 @@ def test_a_gain_over_a_baseline_names_the_command_that_tests_its_significance() 
     assert "rankproof compare" not in bare.sentences[0]
 
 
-def test_only_the_help_of_baselines_mentions_bands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_baselines_explains_bands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["baselines", "--help"]) == 0
-    assert "are shown by this verb alone" in " ".join(capsys.readouterr().out.split())
+    assert "Bands are named ranges of values" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_system_significantly_below_random_is_reported_in_capitals() -> None:

@@ -212,17 +212,13 @@ def test_too_few_queries_for_significance_are_noted() -> None:
 def test_too_few_samples_for_significance_are_noted() -> None:
     values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
     notes = table_of(rp.compare(result_of(values), samples=100, resamples=100), "letters").notes
-    assert (
-        notes[0] == "the smallest p of this test is 0.0099, and one test may need 0.0033; use more samples: at least 299"
-    )
+    assert notes[0] == "the smallest p of this test is 0.0099, and one test may need 0.0033; use more samples: at least 299"
 
 
 def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
     values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
     notes = table_of(rp.compare(result_of(values), resamples=100), "letters").notes
-    assert notes[0] == (
-        "the smallest p of this test is 6.1e-05, and one test may need 4.1e-05; use more queries: at least 16"
-    )
+    assert notes[0] == ("the smallest p of this test is 6.1e-05, and one test may need 4.1e-05; use more queries: at least 16")
 
 
 def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained() -> None:

@@ -176,11 +176,11 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     only = SystemRun("only", "retrieval", {}, inputs.runs["only"], {}, 0.0, 0, None, None, {})
     tables = {table.name: table for table in diagnose(replace(inputs, system_runs=(only,)))}
     gains, moves, stages = (tables[name] for name in ("gains", "moves", "stages"))
-    assert gains.rows == (("only", "retrieval", None, pytest.approx(0.693426, abs=1e-6), None, None, 0.75),)
+    (gain,), (move,) = gains.rows, moves.rows
+    assert list(gain) == ["only", "retrieval", None, pytest.approx(0.693426, abs=1e-6), None, None, 0.75]
     assert gains.sentences == ()
-    assert moves.rows == (
-        ("only", "retrieval", None, 2, *(None,) * 6, pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)),
-    )
+    assert move[:10] == ("only", "retrieval", None, 2, *(None,) * 6)
+    assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
     assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
     assert moves.sentences == (
         "only has nDCG@10 .693; its best reranking has .807: 11.3 pp from a better order, and 19.3 pp more only from better"

@@ -15,7 +15,7 @@ from rankproof._analysis.gate.baseline import SavedValues
 from rankproof._data.text import first_ids, format_p, pluralise
 from rankproof._statistics.correction import CORRECTIONS, SamplingOptions
 from rankproof._statistics.paired import differences
-from rankproof._statistics.permutation import fewest_queries, smallest_p, randomisation_p, why_not_significant
+from rankproof._statistics.permutation import fewest_queries, randomisation_p, smallest_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._parse import parse_measure
 
