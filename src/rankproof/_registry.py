@@ -275,8 +275,8 @@ class RecordTable(Mapping[str, R]):
         """The record that the entry's module registers as it is imported."""
         load_entry_point(entry)
         if entry.name not in self._records:
-            what = f"the package {_package_of(entry)} offers the {self.kind} {for_message(entry.name)} and registers none of that name"
-            raise ExternalError(escape_invisible(f"{what}; update or remove the package"))
+            what = f"the package {_package_of(entry)} offers the {self.kind} {for_message(entry.name)}"
+            raise ExternalError(escape_invisible(f"{what} and registers none of that name; update or remove the package"))
         return self._records[entry.name]
 
 

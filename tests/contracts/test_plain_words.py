@@ -31,6 +31,7 @@ ALLOWED = {
     "fence": (("tools/docs/",), "a fence around code in Markdown"),
     "refusal": (("src/rankproof/_llm/", "src/rankproof/models/_chat/", "docs/", "tests/"), "a reply in which a model refuses"),
     "mend": (("src/rankproof/stages/_rewrite.py",), "part of a prompt, which stays as it is: cached replies depend on it"),
+    "hole": (("src/rankproof/measures/_parse.py",), "a measure of BEIR"),
     "oracle": (("benchmarks/", "tools/", "tests/"), "a library that tests compare with"),
 }
 """Word to the places where it has its usual meaning, and that meaning."""

@@ -158,10 +158,8 @@ def test_worked_examples(name: str, answer: str, reference: str, expected: float
 def test_a_known_example_of_set_f1_is_0_923() -> None:
     measure = rankproof.measures.F1(tokens="set")
     assert isinstance(measure, AnswerMeasure)
-    assert (
-        f"{measure.answer_values([AnswerCase('The capital of France is Paris', ('Paris is the capital city of France',))])[0]:.3f}"
-        == "0.923"
-    )
+    case = AnswerCase("The capital of France is Paris", ("Paris is the capital city of France",))
+    assert f"{measure.answer_values([case])[0]:.3f}" == "0.923"
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))

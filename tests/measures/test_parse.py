@@ -157,7 +157,8 @@ REFUSED = {
     "RBP(p=0)": "p 0.0 is not between 0 and 1; write it like 0.8",
     "RBP(p=1)": "p 1.0 is not between 0 and 1; write it like 0.8",
     "SetF(beta=-1)": "beta -1.0 is below 0; write it like 2",
-    "rbp": "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @; write RBP(p=0.9), which is binary",
+    "rbp": "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @;"
+    " write RBP(p=0.9), which is binary",
     "hits@10": "hits is a mean count in ranx; write NumRelRet for the total count, or Success@10 for the hit rate",
     "utility": "utility of trec_eval is not supported; leave it out, or see rankproof measures",
     "Rprec_mult_0.20": "Rprec_mult of trec_eval is not supported; leave it out, or see rankproof measures",

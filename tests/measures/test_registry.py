@@ -118,7 +118,7 @@ def test_a_measure_that_cannot_be_imported_is_reported_with_its_package(tmp_path
 
 def test_an_entry_point_that_is_no_measure_is_reported(tmp_path: Path) -> None:
     install(tmp_path, "TopHits = 3", "[rankproof.measures]\nTopHits = toy_measures:TopHits\n")
-    with pytest.raises(ExternalError, match="the entry point TopHits of rankproof.measures is not a Measure"):
+    with pytest.raises(ExternalError, match=r"the entry point TopHits of rankproof\.measures is not a Measure"):
         parse_measure("TopHits@3")
 
 

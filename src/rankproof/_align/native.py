@@ -37,7 +37,7 @@ class FileSlice:
     """Bytes `start` to `end` of a file; reading ends once `stop` is set."""
 
     def __init__(self, path: str, start: int, end: int, stop: Event) -> None:
-        self._file = open(path, "rb", buffering=0)
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
         self._file.seek(start)
         self._left = end - start
         self._stop = stop

@@ -1,4 +1,4 @@
-"""The version of every file format that rankproof writes; a reader refuses, or computes again, what has another version."""
+"""The versions of the file formats that rankproof writes; files of another version are rejected or computed again."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class RankScoreAgreement:
     def looks_like_distances(self) -> bool:
         """Whether better ranks have lower scores in every query with different scores.
 
-        Without ranks the order of rows is weak evidence: then several queries must agree.
+        Without ranks the order of rows says little: then several queries must agree.
         """
         return (
             self.backwards > 0 and self.forwards == 0 and (self.contradictions > 0 or self.backwards >= MIN_QUERIES_WITHOUT_RANKS)

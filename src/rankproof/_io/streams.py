@@ -72,7 +72,7 @@ class FileStream:
     def __init__(self, path: str, progress: ProgressCallback | None = None) -> None:
         self._name, self._progress, self._read = path, progress, 0
         try:
-            self._file = open(path, "rb", buffering=0)
+            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
             self._total = os.fstat(self._file.fileno()).st_size
         except (OSError, ValueError) as error:
             raise open_error(error, path) from None

@@ -183,9 +183,9 @@ static void sort_keys(uint64_t *keys, size_t count) {
     for (size_t step = 0; step < sizeof gaps / sizeof *gaps; step++)
         for (size_t at = gaps[step]; at < count; at++) {
             uint64_t key = keys[at];
-            size_t hole = at;
-            for (; hole >= gaps[step] && keys[hole - gaps[step]] > key; hole -= gaps[step]) keys[hole] = keys[hole - gaps[step]];
-            keys[hole] = key;
+            size_t slot = at;
+            for (; slot >= gaps[step] && keys[slot - gaps[step]] > key; slot -= gaps[step]) keys[slot] = keys[slot - gaps[step]];
+            keys[slot] = key;
         }
 }
 

@@ -116,7 +116,7 @@ class InferredAP(BinaryMeasure):
         return ratio(those.sum_by_query((1.0 + above.pooled * share) / those.ranks), those.total)
 
 
-infAP = InferredAP()
+infAP = InferredAP()  # noqa: N816
 
 
 def interpolated_precision(those: RelevantFound, recall: float) -> FloatArray:

@@ -221,9 +221,9 @@ class RandomRanking:
 class Measure(ABC):
     """A measure with its parameters; measures with equal parameters are equal.
 
-    `at` names the parameter that `@` sets, None where there is none; `needs` is an example of a measure that requires it. `suffix`
-    names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools;
-    `alias_parameters` are the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
+    `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it. `suffix`
+    names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
+    `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
     `additive` says that what a document adds depends on its own grade and rank alone.
     """
 

@@ -120,4 +120,4 @@ def _sum_of_discounts(length: int) -> float:
     return math.fsum(1.0 / np.log2(np.arange(2, length + 2)))
 
 
-nDCG = NormalisedGain()
+nDCG = NormalisedGain()  # noqa: N816
