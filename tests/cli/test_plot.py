@@ -54,10 +54,10 @@ def test_run_files_have_no_times_and_that_is_noted(results: str, capsys: pytest.
     assert main([*argv, "--kind", "latency,recall"]) == 0
     told = capsys.readouterr()
     assert told.out == "plots/recall.png\n"
-    assert "latency: No times are known" in told.err
+    assert "latency: Run files have no times" in told.err
     assert main([*argv, "--kind", "latency", "-o", "empty.png"]) == 0
     assert Path("empty.png").read_bytes().startswith(MAGIC["png"])
-    assert "No times are known" in capsys.readouterr().err
+    assert "Run files have no times" in capsys.readouterr().err
 
 
 def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +74,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["--dpi", "0"], "--dpi 0 is out of range"),
         (["--width", "40", "--dpi", "1200"], "too many pixels"),
         (["--against", "nobody"], "no system is called nobody; choose from: bm25"),
-        (["--system", "dense", "--against", "dense"], "a system is held against itself"),
+        (["--system", "dense", "--against", "dense"], "a system cannot be compared with itself"),
         (["--by", "colour"], "no query has a field colour"),
         (["-o", "-"], "charts cannot go to standard output"),
         (["-o", ""], "the output has no name"),
