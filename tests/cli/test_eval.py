@@ -51,7 +51,7 @@ def test_the_table_of_two_systems(folder: Path, capsys: pytest.CaptureFixture[st
         "good     *0.7500   *0.7500   ██████████████████\n"
         "bad       0.2500    0.2500   ██████\n"
         "\n"
-        "Means run over all 2 judged queries. *: the best of its measure.\n"
+        "Means are over all 2 judged queries. *: best value of the measure.\n"
     )
 
 
@@ -197,7 +197,7 @@ def test_every_option_has_its_effect(
 
 def test_skip_missing_leaves_the_query_out_of_the_mean(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "bad,,RR,mean,1,0.5" in output(capsys, "qrels.txt", "bad.run", "-m", "RR", "--format", "csv", "--skip-missing")
-    assert "each run has: bad 1 of 2" in output(capsys, "qrels.txt", "bad.run", "-m", "RR", "--skip-missing")
+    assert "queries of each run: bad 1 of 2" in output(capsys, "qrels.txt", "bad.run", "-m", "RR", "--skip-missing")
 
 
 def test_on_duplicate_decides_what_else_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,7 +313,7 @@ def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypat
         "Success@5             0.7419   *0.8226    0.7903\n"
         "Success@10            0.7581    0.8226   *0.8306\n"
         "\n"
-        "Means run over all 124 judged queries. *: the best of its measure.\n"
+        "Means are over all 124 judged queries. *: best value of the measure.\n"
     )
     assert shown.err == (
         "note: bm25: 322 judged documents share their score with another one; the larger document id goes first\n"
