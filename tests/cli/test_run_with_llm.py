@@ -159,7 +159,7 @@ def test_a_server_that_refuses_every_request_is_not_called_unreachable(capsys: p
     told = " ".join(err.split())
     assert "the server rejected every request" in told
     assert "max_tokens is unknown here" in told
-    assert "likely causes: limit_key, max_tokens, or more than the model's context holds" in told
+    assert "likely causes: limit_key, max_tokens, or a prompt longer than the model's context" in told
     assert "when the server is well" not in told
 
 
@@ -205,8 +205,8 @@ def test_a_model_of_a_file_is_written_back_with_every_setting() -> None:
         ('"openai"', "lacks its model"),
         ('{name = "openai", model = "m", api_key = "sk-1"}', "no setting api_key"),
         ('"gpt-4o-mini"', "known: openai"),
-        ('{name = "openai", model = "m", api_key_env = "sk-proj-123"}', "api_key_env is no name"),
-        ('{name = "openai", model = "m", base_url = "https://u:sk-proj-123@h/v1"}', "base_url is no plain"),
+        ('{name = "openai", model = "m", api_key_env = "sk-proj-123"}', "api_key_env is not the name"),
+        ('{name = "openai", model = "m", base_url = "https://u:sk-proj-123@h/v1"}', "base_url is not a plain"),
         ("7", "write a name"),
     ],
 )
