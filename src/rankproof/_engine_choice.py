@@ -27,7 +27,7 @@ def chosen_name() -> Literal["native", "reference"]:
         return "native"
     if forced == "native":
         raise UsageError(
-            f"{VARIABLE} is native, but the native engine was not built", fix="install a C compiler and reinstall rankproof"
+            f"{VARIABLE} is native, but the native engine is not installed", fix="install a C compiler and reinstall rankproof"
         )
     return "reference"
 

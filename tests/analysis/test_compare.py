@@ -154,7 +154,7 @@ def test_a_query_missing_from_a_run_counts_0_and_is_noted() -> None:
     result = rp.evaluate(qrels, {"all": whole, "some": {query: whole[query] for query in list(qrels)[:4]}}, ["RR"])
     tables = rp.compare(result)
     assert row_of(tables, "RR", "all", "some")["n"] == 6
-    assert table_of(tables, "letters").notes[0].startswith("some: 2 judged queries are not in the run and count 0")
+    assert table_of(tables, "letters").notes[0].startswith("some: 2 judged queries are not in the run and score 0")
 
 
 def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:

@@ -189,7 +189,7 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
     run = {query: {"good": 1.0} for query in QUERIES[:30]}
     some = input_from_runs(qrels, {"s": run}, ["RR"], options=EvaluateOptions(skip_missing=skip))
     gate = decide(some, None, GateOptions(thresholds=(threshold_of("RR>=0.5"),)))
-    fate = "left out" if skip else "count 0"
+    fate = "left out" if skip else "score 0"
     assert [note.partition(":")[2].partition(":")[0] for note in gate.notes] == [
         f" 10 judged queries are not in the run and {'are ' if skip else ''}{fate}"
     ]
@@ -214,7 +214,7 @@ def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
     assert [(decision.kind, decision.segment) for decision in failed] == [("segment", "category easy")]
     assert failed[0].sentence == (
         "s: RR in category easy fell from 1.0000 to 0.5000 (-0.5000, n = 20): "
-        "a significant drop (p < 0.0001 after Holm over 2 tests)."
+        "a significant drop (p < 0.0001 after Holm's correction over 2 tests)."
     )
 
 
@@ -292,7 +292,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
 
 def test_failed_decisions_come_first_and_stand_out() -> None:
     table = gate_table(gate_of(SAME, CLEARLY_WORSE), GateOptions())
-    assert table.title == "The gate failed: 1 of 2 decisions"
+    assert table.title == "The gate failed: 1 of 2 decisions failed"
     assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]
     assert table.highlighted == {0}
     assert table.facts["passed"] is False

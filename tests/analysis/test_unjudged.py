@@ -227,7 +227,7 @@ def test_the_pair_with_the_largest_change_comes_first_and_marks_a_new_winner() -
 
 def test_lists_that_are_judged_in_full_leave_nothing_to_judge() -> None:
     table = judge_next(find_unjudged(input_of({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}}, ["RR"])), "RR", 3)
-    assert (table.rows, table.sentences) == ((), ("No document within the cutoff is unjudged.",))
+    assert (table.rows, table.sentences) == ((), ("All documents within the cutoff are judged.",))
 
 
 LACKING: dict[str, Scores] = {

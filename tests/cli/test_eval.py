@@ -316,8 +316,8 @@ def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypat
         "Means are over all 124 judged queries. *: best value of the measure.\n"
     )
     assert shown.err == (
-        "note: bm25: 322 judged documents share their score with another one; the larger document id goes first\n"
-        "note: hybrid: 140 judged documents share their score with another one; the larger document id goes first\n"
+        "note: bm25: 322 judged documents are tied with another document; ties are ordered by document id, descending\n"
+        "note: hybrid: 140 judged documents are tied with another document; ties are ordered by document id, descending\n"
         "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper\n"
     )
 

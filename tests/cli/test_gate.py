@@ -75,7 +75,7 @@ def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_
     (suite,) = ElementTree.parse(xml).getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("### rankproof: The gate failed: 1 of 2 decisions")
+    assert text.startswith("### rankproof: The gate failed: 1 of 2 decisions failed")
     assert "<b>" not in text
     assert "@team" not in text
 

@@ -83,7 +83,7 @@ def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFix
     assert out.startswith("experiment on data, 5 documents, 3 queries, 4 systems\n")
     assert [line.split()[1] for line in out.splitlines()[4:8]] == ["title", "bm25", "both", "kept"]
     assert "title: building\n" in said
-    assert "results in out: summary.csv" in said
+    assert "results saved in out: summary.csv" in said
     results = load_results("out")
     assert [system_run.kind for system_run in results.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
     assert results.result.value("R@100", "kept") == results.result.value("R@100", "both")

@@ -258,7 +258,7 @@ def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
 
 def test_a_folder_is_required(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["tokenizers", "train", "sample", *HELD]) == 2
-    assert "name one with -o" in capsys.readouterr().err
+    assert "pass one with -o" in capsys.readouterr().err
     (tmp_path / "file").write_text("x")
     assert train(tmp_path / "file") == 2
     assert "cannot be created" in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_a_failed_answer_has_no_value_and_a_missing_one_counts_0() -> None:
     for one in result.systems[0].measures.values():
         assert (one.per_query, one.value, one.queries) == ({"q1": 1.0, "q3": 0.0}, 0.5, 2)
     assert [(note.code, note.text) for note in result.notes["s"]] == [
-        ("missing-answers", "1 query has no answer and counts 0: q3"),
+        ("missing-answers", "1 query has no answer and scores 0: q3"),
         ("failed-answers", "1 query has a failed answer and is left out of the means: q2"),
     ]
 

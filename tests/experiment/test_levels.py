@@ -158,7 +158,7 @@ def test_an_answer_that_is_split_between_chunks_counts_0_and_is_noted() -> None:
     assert found.chunks.per_query("w1")["R@10"]["q1"] == 0
     assert found.chunks.per_query("w2")["R@10"]["q1"] > 0
     notes = [note for note in found.notes if "chunking split" in note]
-    assert notes == ["w1: chunking split the answer of 1 query: it counts 0 at chunk level; increase the overlap"]
+    assert notes == ["w1: chunking split the answer of 1 query: it scores 0 at chunk level; increase the overlap"]
 
 
 def test_answers_in_a_script_without_spaces_are_found() -> None:

@@ -248,7 +248,7 @@ def test_missing_documents_and_texts_are_noted(tmp_path: Path) -> None:
     found = run_experiment(experiment(dataset=lacking, measures=["nDCG@10"]), RunOptions(cache=None))
     assert found.notes == (
         "1 judged document is not in the corpus: no system can find it",
-        "1 judged query has no text: it counts 0 for every system",
+        "1 judged query has no text: it scores 0 for every system",
     )
     assert found.result.per_query("bm25")["nDCG@10"]["unknown"] == 0
 
@@ -266,7 +266,7 @@ def test_a_limit_that_cuts_nothing_changes_no_mean() -> None:
     )
     assert limited.result.means == free.result.means
     assert limited.notes == free.notes
-    assert "20 judged queries have no text: they count 0 for every system" in free.notes
+    assert "20 judged queries have no text: they score 0 for every system" in free.notes
 
 
 def test_queries_without_text_are_sampled_and_noted() -> None:
@@ -274,7 +274,7 @@ def test_queries_without_text_are_sampled_and_noted() -> None:
     silent = len(found.result.queries) - len(found.queries)
     assert len(found.result.queries) == 12
     assert 0 < silent < 12
-    assert f"{silent} judged queries have no text: they count 0 for every system" in found.notes
+    assert f"{silent} judged queries have no text: they score 0 for every system" in found.notes
 
 
 def test_a_system_with_hidden_inputs_has_no_baseline() -> None:

@@ -200,16 +200,16 @@ def test_the_command_says_what_the_folder_lacks(tmp_path: Path, capsys: pytest.C
     (table,) = json.loads(captured.out)["tables"]
     assert table["notes"] == [
         "1 judged document is not in the corpus: no system can find it",
-        "2 judged queries have no text: they count 0 for every system",
+        "2 judged queries have no text: they score 0 for every system",
         "1 query of the run is not judged and is left out: q9",
-        "1 query has no relevant document (grade 1 or more) and counts 0: q3",
+        "1 query has no relevant document (grade 1 or more) and scores 0: q3",
     ]
     assert captured.err.splitlines() == [f"note: {note}" for note in table["notes"]]
 
 
 def test_a_judged_query_that_the_run_lacks_counts_0_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert evaluate_all({"q1": ["a"]}, {"q1": {"a": 1}, "q2": {"b": 1}}, 1) == {"P@1": 0.5, "MRR": 0.5, "NDCG@1": 0.5}
-    assert [record.getMessage() for record in caplog.records] == ["1 judged query is not in the run and counts 0: q2"]
+    assert [record.getMessage() for record in caplog.records] == ["1 judged query is not in the run and scores 0: q2"]
 
 
 def test_the_command_tells_its_version_and_only_the_exit_codes_that_it_has(capsys: pytest.CaptureFixture[str]) -> None:

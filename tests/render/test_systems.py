@@ -55,11 +55,11 @@ def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
 def test_a_system_without_a_gain_is_listed_with_the_time_that_it_takes_or_saves() -> None:
     same = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d1": 1.0}}
     results = small_results(("a", "b"), scores={"a": same, "b": same})
-    assert systems.system_sentences(results, ()) == ["b does not raise the nDCG@10 of a and takes 0.50 ms more per query (p50)."]
+    assert systems.system_sentences(results, ()) == ["b does not improve nDCG@10 over a and takes 0.50 ms more per query (p50)."]
     first, second = results.system_runs
     quick = replace(second, times={part: values / 4 for part, values in first.times.items()})
     sentences = systems.system_sentences(replace(results, system_runs=(first, quick)), ())
-    assert sentences == ["b does not raise the nDCG@10 of a and saves 1.22 ms per query (p50)."]
+    assert sentences == ["b does not improve nDCG@10 over a and saves 1.22 ms per query (p50)."]
     assert systems.system_sentences(small_results(("a",))) == []
 
 
@@ -80,7 +80,7 @@ def test_where_lower_is_better_a_rise_is_the_loss() -> None:
         systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": not_judged, "b": judged})) == []
     )
     (same,) = systems.system_sentences(small_results(("a", "b"), measures=["Unjudged@1"], scores={"a": judged, "b": judged}), ())
-    assert same.startswith("b does not lower the Unjudged@1 of a and takes")
+    assert same.startswith("b does not improve Unjudged@1 over a and takes")
 
 
 def test_a_loss_that_is_not_significant_is_marked_and_an_untested_one_names_the_test() -> None:

@@ -272,7 +272,8 @@ def test_it_is_always_reported_how_each_query_was_ranked() -> None:
     by_odds, by_text, other, lost = (scored(Pointwise(ScriptedChat(script)), [1, 2])[1] for script in scripts)
     assert (by_odds.counts["by_odds"], by_odds.counts["by_text"], lost.counts["by_odds"]) == (2, 0, 0)
     assert notes_of(by_odds, by_odds, by_text, other, lost) == (
-        "2 of 10 documents kept their input rank, the others were ranked around them: no valid reply after every attempt (2)",
+        "2 of 10 documents could not be scored and kept their rank; the other documents were reranked: "
+        "no valid reply after every attempt (2)",
         "2 of 5 queries were ranked by the log-probabilities of Yes and No",
         "2 of 5 queries were ranked by the text of the replies, Yes above No: not every reply had a log-probability of Yes or No",
         "1 of 5 queries kept their input order: no document had a valid reply",

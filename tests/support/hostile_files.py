@@ -79,7 +79,7 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "tsv with blanks for tabs": (
         "r.tsv",
         b"query-id  corpus-id  score\nq1  d1  1\n",
-        r"r\.tsv:1: one column found, with spaces in it",
+        r"r\.tsv:1: only one column found, and it contains spaces",
     ),
     "csv whose names nobody knows": ("r.csv", b"question,doc,score\nq1,d1,1\n", r"a query may be called query_id, .*, query, q$"),
     "csv without a header": ("r.csv", b"q1,d1,2.0\nq1,d2,1.0\n", r"r\.csv:1: no query column; found q1, d1, 2\.0"),

@@ -58,13 +58,13 @@ def _facts(measure: Measure) -> str:
     name = f"`{notation(measure)}`".replace(", ", "`, `")
     facts = {
         "range": value_range(measure),
-        "binary or graded": KINDS[measure.kind],
+        "judgements": KINDS[measure.kind],
         "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
         "source": for_markdown(measure.source),
-        "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "its name in any case",
-        "trec_eval 10": "equal within 1e-9" if measure.parity else "absent, or defined differently",
+        "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "the name in upper or lower case",
+        "trec_eval 10": "equal within 1e-9" if measure.parity else "not included, or defined differently",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
 

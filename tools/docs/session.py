@@ -26,7 +26,7 @@ _PROGRESS = re.compile(
     r"^([\w-]+: (building|searching|calling the model)|judging|filling the store|encoding \w+|(fetching|downloading) .*)\n",
     re.MULTILINE,
 )
-_BESIDE = ("note: ", "results in ")
+_BESIDE = ("note: ", "results saved in ")
 
 
 class ExampleError(Exception):

@@ -57,7 +57,7 @@ def _model(args: argparse.Namespace) -> ChatModel:
             raise UsageError("--model-file holds all settings of the model", fix="leave out --model and its options")
         return _with_options(_from_file(args.model_file), given)
     if not args.model:
-        raise UsageError("no model", fix="name one with --model or --model-file")
+        raise UsageError("no model", fix="pass --model or --model-file")
     return _model_named(args.model, given)
 
 

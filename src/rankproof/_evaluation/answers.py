@@ -32,7 +32,7 @@ def evaluate_answers(
 ) -> Result:
     """The measures of every system's answers over the queries with a reference.
 
-    A missing answer counts 0, a failed one is left out.
+    A missing answer scores 0, a failed one is left out.
 
     An answer may be a text; an empty one abstains. A reference may be a text or a list of texts; an empty one says that there is
     no answer. `document` maps a cited passage to its judged document.

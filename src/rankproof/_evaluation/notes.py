@@ -42,14 +42,14 @@ def _without_relevant(hits: Hits, rel: int) -> Note:
         "no-relevant",
         count,
         f"{_count_text(count, 'query has', 'queries have')} no relevant document (grade {rel} or more) and "
-        f"{_number_form(count, 'counts 0', 'count 0')}: {_selected_queries(without_relevant, hits)}",
+        f"{_number_form(count, 'scores 0', 'score 0')}: {_selected_queries(without_relevant, hits)}",
     )
 
 
 def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
     missing = ~hits.present
     missing_count, unjudged = int(missing.sum()), hits.alignment_counts.unjudged
-    fate = ("is left out", "are left out") if skip_missing else ("counts 0", "count 0")
+    fate = ("is left out", "are left out") if skip_missing else ("scores 0", "score 0")
     return [
         Note(
             "missing-queries",
@@ -95,8 +95,8 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
         Note(
             "tied-scores",
             counts.tied,
-            f"{_count_text(counts.tied, 'judged document shares its', 'judged documents share their')} score with another one; "
-            "the larger document id goes first",
+            f"{_count_text(counts.tied, 'judged document is', 'judged documents are')} tied with another document; "
+            "ties are ordered by document id, descending",
         ),
         Note(
             "dropped-duplicates",
@@ -150,8 +150,8 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
     findings: Sequence[tuple[str, str, str, Sequence[str]]] = (
         (
             "missing-answers",
-            "has no answer and counts 0",
-            "have no answer and count 0",
+            "has no answer and scores 0",
+            "have no answer and score 0",
             [each for each in references if each not in answers],
         ),
         (

@@ -97,7 +97,7 @@ class Systems(Mapping[str, Stage]):
 
     def __init__(self, systems: Mapping[str, Stage]) -> None:
         if not isinstance(systems, Mapping) or not systems:
-            raise UsageError("the experiment has no system", fix='name at least one, as in {"bm25": BM25()}')
+            raise UsageError("the experiment has no system", fix='pass at least one, for example {"bm25": BM25()}')
         for name, stage in systems.items():
             if not isinstance(name, str) or not name:
                 raise UsageError(f"{for_message(repr(name))} is not a name of a system", fix="give it a text that is not empty")

@@ -126,7 +126,7 @@ def _cut_notes(ranks: Mapping[str, ChunkRanks], known: Mapping[str, ChunkGrades]
     for key, grades in known.items():
         if count := len(grades.cut):
             names = ", ".join(name for name, one in ranks.items() if one.key == key)
-            queries = "query: it counts" if count == 1 else "queries: they count"
+            queries = "query: it scores" if count == 1 else "queries: they score"
             yield f"{names}: chunking split the answer of {count} {queries} 0 at chunk level; increase the overlap"
 
 
@@ -136,7 +136,7 @@ def dataset_notes(dataset: Dataset, selected: Sequence[str]) -> Iterator[str]:
         noun, verb, them = ("document", "is", "it") if missing == 1 else ("documents", "are", "them")
         yield f"{missing} judged {noun} {verb} not in the corpus: no system can find {them}"
     if missing := sum(query not in dataset.queries for query in selected):
-        queries = "query has no text: it counts 0" if missing == 1 else "queries have no text: they count 0"
+        queries = "query has no text: it scores 0" if missing == 1 else "queries have no text: they score 0"
         yield f"{missing} judged {queries} for every system"
 
 

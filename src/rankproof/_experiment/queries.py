@@ -46,7 +46,7 @@ def select_queries(experiment: Experiment, dataset: Dataset) -> QuerySelection:
 def select_judged(dataset: Dataset, limit: int | None, seed: int) -> list[str]:
     """The judged queries in their order, or a random sample of `limit` of them, with or without text.
 
-    A query without text counts 0 in the mean of all queries, so the sample must have such queries too.
+    A query without text scores 0 in the mean of all queries, so the sample must have such queries too.
     """
     return list(_sample(tuple(dataset.qrels), limit, seed))
 

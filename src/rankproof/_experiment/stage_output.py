@@ -29,7 +29,7 @@ _FAILURE_REASONS: Mapping[CountName, str] = {
 _FAILURE_EFFECTS: Mapping[CountName, str] = {
     "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
     "windows": "{failed} of {of} windows kept their input order",
-    "graded": "{failed} of {of} documents kept their input rank, the others were ranked around them",
+    "graded": "{failed} of {of} documents could not be scored and kept their rank; the other documents were reranked",
     "compared": "{undecided} of {of} compared pairs count as ties",
 }
 _TRUNCATION_COUNTS = ("cut", "cut_queries")

@@ -27,7 +27,7 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "header-unscored": ("no score column; found {found}", "name it score, or order by rank (--order rank)"),
     "header-repeated": ("column {name} occurs twice", "rename or remove one of them"),
-    "header-blanks": ("one column found, with spaces in it", "separate the columns by one tab each, or by commas"),
+    "header-blanks": ("only one column found, and it contains spaces", "separate the columns by one tab each, or by commas"),
     "header-one": ('one column found; the delimiter may be "{delimiter}"', 'pass --delimiter "{delimiter}"'),
     "swapped-run": ("columns of qrels ({name}), none of a run (score)", "are the arguments swapped? The qrels come first"),
     "swapped-qrels": ("columns of a run ({name}), none of qrels (grade)", "are the arguments swapped? The qrels come first"),

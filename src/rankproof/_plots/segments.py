@@ -50,7 +50,7 @@ def _chart(inputs: AnalysisInput, grouping: Grouping, name: str, settings: PlotS
     title = f"{full_name(one.measure)}, by {grouping.by}"
     sizes, means = means_by(grouping, values)
     if not sizes:
-        return missing(inputs, settings, "segments", title, "No query has a value.", queries=one.queries)
+        return missing(inputs, settings, "segments", title, "No query has a value for this measure.", queries=one.queries)
     warning = f"; * fewer than {MIN_QUERIES} queries" if any(size < MIN_QUERIES for size in sizes.values()) else ""
     notes = [where(inputs, one.queries), f"means of each segment, the lowest first{warning}"]
     if len(sizes) < len(grouping.segments):

@@ -34,16 +34,16 @@ def as_markdown(measures: Iterable[Measure], options: RenderOptions) -> str:
 
 
 STAGES = {
-    "finding": "in retrieval",
-    "ordering": "in ranking",
-    "answering": "in answer generation",
-    "checking": "in checks of the data",
+    "finding": "retrieval",
+    "ordering": "ranking",
+    "answering": "answer generation",
+    "checking": "data checks",
 }
 KINDS = {
-    "binary": "binary judgements: relevant from grade rel on",
+    "binary": "binary: a document is relevant if its grade is at least rel",
     "graded": "graded judgements",
-    "count": "a count, not a quality",
-    "answer": "reference answers; citations need binary judgements",
+    "count": "any; the value is a count, not a quality",
+    "answer": "reference answers instead of judgements; CiteP and CiteR need binary judgements",
 }
 
 

@@ -114,7 +114,7 @@ def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_sign
             return None
         size = "less than 0.01 pp" if one.measure.is_fraction else "slightly"
     describe = _increase_text if less_is_better else _loss_text
-    verdict = describe(size, name, system_run.baseline) if gain else _no_change_text(name, system_run.baseline, less_is_better)
+    verdict = describe(size, name, system_run.baseline) if gain else _no_change_text(name, system_run.baseline)
     doubt = " (not significant)" if gain and system_run.name in not_significant else ""
     return f"{system_run.name} {verdict}{doubt} and {_latency_cost(more)}."
 
@@ -132,8 +132,8 @@ def _increase_text(size: str, name: str, baseline: str) -> str:
     return f"raises {name} (lower is better) by {size} against {baseline}"
 
 
-def _no_change_text(name: str, baseline: str, less_is_better: bool) -> str:
-    return f"does not {'lower' if less_is_better else 'raise'} the {name} of {baseline}"
+def _no_change_text(name: str, baseline: str) -> str:
+    return f"does not improve {name} over {baseline}"
 
 
 def _latency_cost(more: float) -> str:

@@ -28,7 +28,7 @@ class SystemRun:
 
     `times` has the milliseconds of each query of `ExperimentResult.queries`, by part and in total: the system's own work and
     that of its inputs. `index_seconds` and `index_bytes` count every index of the system once. `throughput` is queries a second
-    in batch, None for a system without a batch search. `baseline` is the system that it is compared with: what it reranks, the
+    in batch, None for a system without a batch search. `baseline` is the system it is compared with: what it reranks, the
     best of what it fuses, or the previous system where it has no inputs; None for the first system and where all inputs are
     hidden. `counts` has the calls of language models by query, in whichever run they were made, and `money` their cost.
     `answers` is None for a system that only ranks.

@@ -142,7 +142,7 @@ class Router:
     def _call_view(self, view: View, ids: tuple[str, ...], body: dict[str, Any] | None) -> PageResponse:
         entries = [self._library.entry(each) for each in ids]
         if None in entries:
-            return self._error_page(404, "Results not found", "The list has all results folders.")
+            return self._error_page(404, "Results not found", "The list of results shows all folders.")
         try:
             return view(*entries) if body is None else view(*entries, body)
         except RankproofError as error:

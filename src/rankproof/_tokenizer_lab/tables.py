@@ -74,7 +74,7 @@ _TIME_COLUMNS: SystemColumns = (
     (Column("embed", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "embed")),
     (Column("search", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "search")),
     (Column("total", "number", "ms per query, p50"), lambda entry: _median_ms(entry, "total")),
-    (Column("slow", "count", f"queries over {SLOW_MS:.0f} ms, the mean over the repeats"), lambda entry: int(entry.slow.sum())),
+    (Column("slow", "count", f"queries slower than {SLOW_MS:.0f} ms (mean over repeats)"), lambda entry: int(entry.slow.sum())),
     (Column("ms/doc", "number", "ms to encode a document"), lambda entry: entry.encode_ms),
     (Column("MB", "number", "size of the index"), lambda entry: entry.index_bytes / _MEGABYTE),
 )

@@ -75,7 +75,7 @@ def ordered_list(values: Iterable[Any], what: str) -> list[Any]:
 def check_mapping(value: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
     """The value; raises an error if it is not a mapping."""
     if not isinstance(value, Mapping):
-        raise UsageError(f"{name} is {type(value).__name__}, not a mapping", fix=f"pass {name} as a dict by query")
+        raise UsageError(f"{name} is {type(value).__name__}, not a mapping", fix=f"pass {name} as a dict with query ids as keys")
     return value
 
 
@@ -127,7 +127,7 @@ def evaluate_all(
 ) -> dict[str, float]:
     """Means over every judged query, as {"P@k": …, "MRR": …, "NDCG@k": …} with k as its number.
 
-    A judged query that the run lacks counts 0, and is logged as a warning, which Python writes to standard error.
+    A judged query that the run lacks scores 0, and is logged as a warning, which Python writes to standard error.
     """
     values, notes = evaluate_run(run, qrels, k, method)
     for note in notes:

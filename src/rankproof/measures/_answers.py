@@ -341,8 +341,8 @@ class AnswerSimilarity(AnswerMeasure):
 
     model: str = "minilm"
     name = "Similarity"
-    title = "Similarity by an encoder"
-    definition = "The cosine similarity of answer and reference by the named encoder, the best over references; empty scores 0."
+    title = "Embedding similarity"
+    definition = "Cosine similarity of the embeddings of answer and reference (the best reference). An empty answer scores 0."
     source = "cosine of sentence embeddings, as in Reimers and Gurevych 2019"
     advice = Advice(
         "answering",

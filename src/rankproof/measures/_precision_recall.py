@@ -46,7 +46,7 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
 
     name = "R"
     title = "Recall"
-    definition = "Relevant documents in the top k, divided by all relevant ones: rel_ret(k) / rel."
+    definition = "Relevant documents in the top k, divided by the number of relevant documents: rel_ret(k) / R."
     source = "trec_eval recall"
     aliases = ("recall",)
     advice = Advice(
@@ -74,12 +74,12 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
 
     name = "F1"
     title = "F1"
-    definition = "The harmonic mean of P@k and R@k: 2 rel_ret(k) / (k + rel)."
+    definition = "The harmonic mean of P@k and R@k: 2 rel_ret(k) / (k + R) with R relevant documents."
     source = "van Rijsbergen 1979; ranx f1"
     advice = Advice(
         "finding",
         "a list of fixed length is shown as a whole, and false positives and misses both matter.",
-        "users read the list from the top, or you need the two parts separately: give P@k and R@k.",
+        "users read the list from the top, or you need precision and recall separately: report P@k and R@k instead.",
     )
     parity = None
     needs = "F1@10"
@@ -107,7 +107,7 @@ class RPrecision(SummedMeasure, BinaryMeasure):
 
     name = "Rprec"
     title = "R-precision"
-    definition = "Precision at the number of relevant documents: rel_ret(rel) / rel."
+    definition = "Precision at rank R, where R is the number of relevant documents: rel_ret(R) / R."
     source = "trec_eval Rprec"
     aliases = ("r-precision",)
     advice = Advice(
@@ -185,7 +185,7 @@ class SetRecall(SummedMeasure, BinaryMeasure):
 
     name = "SetR"
     title = "Set recall"
-    definition = "Relevant documents retrieved, divided by all relevant ones: rel_ret / rel."
+    definition = "Relevant documents retrieved, divided by the number of relevant documents: rel_ret / R."
     source = "trec_eval set_recall"
     aliases = ("set_recall",)
     advice = Advice(

@@ -51,7 +51,7 @@ INGEST_BATCH = 4096
 
 @dataclass(frozen=True)
 class Dense:
-    """Ranks the passages nearest to the query by inner product; the prompts are put before queries and passages."""
+    """Ranks the passages nearest to the query by inner product; the prompts are prepended to queries and passages."""
 
     model: EncoderOption
     query_prompt: QueryPrompt = ""

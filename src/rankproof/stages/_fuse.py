@@ -62,7 +62,7 @@ class Fuse:
 def RRF(  # noqa: N802  # the usual name of the method
     stages: Sequence[Stage], k: float = 60, *, weights: Sequence[float] | None = None, depth: int = 100
 ) -> Fuse:
-    """Reciprocal rank fusion, as a short form of `Fuse`."""
+    """Reciprocal rank fusion: short for `Fuse` with method `rrf`."""
     return Fuse(tuple(stages), k=k, weights=None if weights is None else tuple(weights), depth=depth)
 
 

@@ -38,9 +38,10 @@ _MIN_WINDOWS, _SAME_ORDER_SHARE = 10, 0.5
 
 @dataclass(frozen=True)
 class Listwise(LLMScorer):
-    """Orders windows of `window` passages from the bottom up, each `step` ranks above the last; a reply names every passage once.
+    """A language model sorts a sliding window of `window` passages, which moves up from the last rank by `step` ranks.
 
-    A window without a usable reply after all attempts keeps its order. `max_tokens` 0 allows what the window needs.
+    A valid reply names every passage of the window once; without a valid reply the window keeps its order. `max_tokens` 0
+    allows what the window needs.
     """
 
     system: SystemPrompt = LISTWISE_SYSTEM
@@ -134,7 +135,7 @@ _PASSAGE_NAMES = ("A", "B")
 
 @dataclass(frozen=True)
 class Pairwise(LLMScorer):
-    """Sorts by wins over all pairs: n x (n - 1) requests for n documents, so at most `most` documents are taken.
+    """Sorts by wins over all pairs. At most `most` documents, because n documents need n x (n - 1) requests.
 
     Each pair is compared in both orders. If the two replies disagree, or one of them is not usable, each document gets half
     a win.
@@ -204,7 +205,7 @@ Does the passage answer the query? Reply with Yes or No alone."""
 
 @dataclass(frozen=True)
 class Pointwise(LLMScorer):
-    """Ranks by log P(Yes) - log P(No) of the reply's first token, or by the text if the server gives no log-probabilities.
+    """Ranks by log P(Yes) - log P(No) of the reply's first token, or by its text if the server returns no log-probabilities.
 
     If one document of a query must be read by the text, all are: Yes above No, equals in their order. A document without a usable
     reply after all attempts keeps its rank, and the others are ordered around it.

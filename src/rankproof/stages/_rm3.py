@@ -74,10 +74,10 @@ _CACHED_DOCUMENTS = 4096
 
 @dataclass(frozen=True)
 class RM3:
-    """Adds `terms` words from the first `docs` documents of a BM25 stage to the query, which keeps the weight `weight`.
+    """Adds `terms` words from the first `docs` documents of a BM25 stage to the query; `weight` is the weight of the original.
 
-    The index and its settings are those of the BM25 stage. Terms in more than the share `common` of all documents are not used.
-    Weight 1 gives the ranking of the BM25 stage.
+    The index and its settings are those of the BM25 stage. Terms that occur in more than the fraction
+    `common` of all documents are not used. Weight 1 gives the ranking of the BM25 stage.
     """
 
     stage: Annotated[BM25, Option("the bm25 system whose index is searched again", key="of")]

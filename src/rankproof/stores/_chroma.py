@@ -32,9 +32,9 @@ class Chroma:
     folder: Annotated[str, Option("the folder of the database (a temporary one)", role="path")] = field(
         default="", metadata=NOT_IN_IDENTITY
     )
-    ef: Annotated[int, Option("length of the search list", least=1, most=100_000)] = 800
+    ef: Annotated[int, Option("candidate list size in a search", least=1, most=100_000)] = 800
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=1_000)] = 16
-    ef_construction: Annotated[int, Option("length of the list while the graph is built", least=2, most=100_000)] = 100
+    ef_construction: Annotated[int, Option("candidate list size while the index is built", least=2, most=100_000)] = 100
 
     def __post_init__(self) -> None:
         check_options(self)

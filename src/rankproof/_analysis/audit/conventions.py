@@ -80,7 +80,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(RANX, "nDCG@", "ndcg@{k}", "nDCG@{k}"),
     Convention(RANX, "nDCG@", "ndcg_burges@{k}", "nDCG(gain='exp')@{k}", "gain 2^grade - 1"),
     Convention(BEIR, "nDCG@", "NDCG@{k}", "nDCG@{k}"),
-    Convention(QUEPID, "nDCG@", "NDCG@{k}", "", "gain 2^grade - 1, ideal ranking not cut", _quepid_ndcg),
+    Convention(QUEPID, "nDCG@", "NDCG@{k}", "", "gain 2^grade - 1, ideal ranking not truncated", _quepid_ndcg),
     Convention(TREC_10, "RR@", "recip_rank", "RR", _UNCUT),
     Convention(TREC_9, "RR@", "recip_rank", "RR", _UNCUT),
     Convention(PYTREC, "RR@", "recip_rank", "RR", _UNCUT),

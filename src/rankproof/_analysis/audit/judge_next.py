@@ -170,7 +170,7 @@ def _places(unjudged_docs: UnjudgedDocuments, query: str, doc: str) -> list[tupl
 def _sentences(possible: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
     found, means = possible.found, possible.means
     if not len(found.pairs):
-        return ("No document within the cutoff is unjudged.",)
+        return ("All documents within the cutoff are judged.",)
     what = f"{len(found.pairs)} pairs within the cutoff are unjudged; each could have any grade up to {found.grades[-1]}."
     if len(means) < 2:
         return (what,)

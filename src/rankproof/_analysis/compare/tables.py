@@ -109,7 +109,7 @@ DETAILS = (
     Column("p t-test", "p", "paired t-test, two-sided, not corrected; none if all queries differ by the same"),
     Column("p", "p", "of the chosen test, corrected for all tests"),
     Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
-    Column("d", "number", "Cohen's d: mean difference over its standard deviation"),
+    Column("d", "number", "Cohen's d: mean difference divided by its standard deviation"),
     Column("wins", "count", "queries on which the system's value is higher"),
     Column("ties", "count"),
     Column("losses", "count"),

@@ -226,7 +226,7 @@ def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cu
 
 def _columns(measure: str, cutoff: int, counts: QueryCounts) -> tuple[Column, ...]:
     return (
-        *(Column("system"), Column("stage"), Column("baseline", about="the system that it is compared with")),
+        *(Column("system"), Column("stage"), Column("baseline", about="the system it is compared with")),
         Column("retrieved", "count", "relevant documents in its rankings"),
         Column("found", "count", "relevant documents that the baseline lacks"),
         Column("lost", "count", "relevant documents of the baseline that this system lacks"),

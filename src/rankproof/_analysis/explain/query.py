@@ -50,7 +50,7 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
         *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN),
     )
     missed = sum(row[-1] == NOT_RETRIEVED for row in found)
-    sentence = f"The ideal ranking adds up to {total:.4f}; {missed} of its {len(found)} documents were not retrieved."
+    sentence = f"The ideal ranking adds up to {total:.4f}; {len(found) - missed} of its {len(found)} documents were retrieved."
     return Table(
         name="explain-ideal",
         title=f"Ideal ranking of query {for_message(query)}",
@@ -72,7 +72,7 @@ def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[s
         title=f"Relevant documents of query {for_message(query)}",
         columns=(Column("document"), Column("grade", "count"), _RANK_COLUMN),
         rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED)) for doc in docs[:rows]),
-        sentences=(f"{missed} of {len(docs)} relevant documents were not retrieved.", *_more_rows(len(docs), rows)),
+        sentences=(f"{len(docs) - missed} of {len(docs)} relevant documents were retrieved.", *_more_rows(len(docs), rows)),
         facts={"n": 1, "query": query, "documents": len(docs), "rel": least},
     )
 
@@ -141,15 +141,15 @@ COLUMNS = (
 )
 DENOMINATORS = {
     "nDCG": "the ideal DCG",
-    "AP": "all relevant documents",
+    "AP": "the number of relevant documents",
     "P": "the cutoff",
-    "R": "all relevant documents",
-    "F1": "the cutoff and all relevant documents",
-    "Rprec": "all relevant documents",
-    "bpref": "all relevant documents",
-    "SetP": "all retrieved documents",
-    "SetR": "all relevant documents",
-    "Judged": "the retrieved documents within the cutoff",
+    "R": "the number of relevant documents",
+    "F1": "the cutoff plus the number of relevant documents",
+    "Rprec": "the number of relevant documents",
+    "bpref": "the number of relevant documents",
+    "SetP": "the number of retrieved documents",
+    "SetR": "the number of relevant documents",
+    "Judged": "the number of retrieved documents within the cutoff",
 }
 
 

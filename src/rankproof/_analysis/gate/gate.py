@@ -240,7 +240,7 @@ def gate_verdict(gate: GateResult) -> str:
     decisions = gate.decisions
     failed = sum(not decision.passed for decision in decisions)
     count = f"{len(decisions):,} decision{'' if len(decisions) == 1 else 's'}"
-    return f"The gate failed: {failed:,} of {count}" if failed else f"The gate passed: {count}"
+    return f"The gate failed: {failed:,} of {count} failed" if failed else f"The gate passed: {count}"
 
 
 def decision_outcome(decision: Decision) -> str:

@@ -222,7 +222,7 @@ def _direction(change: BaselineChange) -> str:
 
 def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests: int) -> tuple[bool, str, bool]:
     """Whether it passes, why, and whether it is notable."""
-    p = f"{format_p(change.p)} after Holm over {tests:,} tests" if tests > 1 else format_p(change.p)
+    p = f"{format_p(change.p)} after Holm's correction over {tests:,} tests" if tests > 1 else format_p(change.p)
     is_significant = change.p <= alpha
     if change.is_worse is None:
         return True, "nothing changed", False

@@ -252,9 +252,9 @@ def show_results(results: ExperimentResult, folder: str, args: argparse.Namespac
     ):
         terminal.note(line)
     if not terminal.quiet:
-        parts = "summary.csv, per_query.csv (each query), runs/ (each ranking), result.json (all)"
+        parts = "summary.csv (means), per_query.csv (each query), runs/ (rankings), result.json (everything)"
         page = "" if args.no_report else f"; open {escape_invisible(os.path.join(folder, REPORT_FILE))} in a browser"
-        terminal.say(f"results in {escape_invisible(folder)}: {parts}{page}")
+        terminal.say(f"results saved in {escape_invisible(folder)}: {parts}{page}")
 
 
 def _answer_notes(results: ExperimentResult) -> list[str]:

@@ -69,7 +69,7 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         for system_run in context.results.system_runs
     )
     columns = (
-        *(Column("system"), Column("kind"), Column("baseline", about="the system that it is compared with")),
+        *(Column("system"), Column("kind"), Column("baseline", about="the system it is compared with")),
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
     return html_table(Table("systems", "Every system: stages and facts", columns, rows))

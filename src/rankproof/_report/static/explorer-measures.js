@@ -54,12 +54,12 @@
     R: (hits, judged, measure) => ({
       terms: each(relevant(hits, measure)),
       divisor: relevant(judged, measure).length,
-      divisorName: "all relevant documents",
+      divisorName: "the number of relevant documents",
     }),
     AP: (hits, judged, measure) => ({
       terms: relevant(hits, measure).map(precisionHere),
       divisor: relevant(judged, measure).length,
-      divisorName: "all relevant documents",
+      divisorName: "the number of relevant documents",
     }),
     Success: (hits, judged, measure) => ({ terms: each(relevant(hits, measure).slice(0, 1)), divisor: 1 }),
   };

@@ -65,7 +65,7 @@ class WheelFile:
         except subprocess.TimeoutExpired:
             raise ExternalError(f"pip took longer than {_PIP_TIMEOUT:g} s") from None
         if done.returncode:
-            fix = f"to see why run: python -m pip download {' '.join((*_ALONE, *self.platform))} {self.requirement}"
+            fix = f"to see why, run: python -m pip download {' '.join((*_ALONE, *self.platform))} {self.requirement}"
             raise ExternalError(f"pip failed with exit code {done.returncode}; {fix}")
 
     def _unpack(self, wheel: Path, target: Path) -> None:

@@ -21,7 +21,7 @@ def without_relevant(inputs: DoctorInput) -> CheckResult:
     """Judged queries without any relevant document."""
     empty = [query for query, docs in inputs.qrels.items() if max(docs.values(), default=0) < inputs.rel]
     sentence = (
-        f"{len(empty)} of {len(inputs.qrels)} judged queries have no document of grade {inputs.rel} or higher and count 0 for "
+        f"{len(empty)} of {len(inputs.qrels)} judged queries have no document of grade {inputs.rel} or higher and score 0 for "
         "every system"
     )
     return check_result(empty, len(inputs.qrels), sentence)

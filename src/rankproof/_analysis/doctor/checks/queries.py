@@ -10,7 +10,7 @@ from rankproof._analysis.doctor.normalised_text import normalised_text
     "queries-without-text",
     "severe",
     "judged queries whose text is missing or empty",
-    advice="add the texts, or remove the queries from the judgements: they count 0",
+    advice="add the texts, or remove the queries from the judgements: they score 0",
     needs=("queries", "judgements"),
     broken=lambda example: example.with_queries(q01="  "),
 )

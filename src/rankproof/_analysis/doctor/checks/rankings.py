@@ -62,7 +62,7 @@ def constant(inputs: DoctorInput) -> CheckResult:
     "missing-queries",
     "warning",
     "judged queries that are not in a run",
-    advice="run the system on all queries; a missing query counts 0",
+    advice="run the system on all queries; a missing query scores 0",
     needs=("rankings",),
     broken=lambda example: example.with_renamed_query("q01", None),
 )
@@ -96,7 +96,7 @@ def shallow(inputs: DoctorInput) -> CheckResult:
     "short-rankings",
     "hint",
     "rankings that end before the deepest cutoff, while others do not",
-    advice="nothing, if the system finds no more; otherwise check its depth limit",
+    advice="check the depth limit of the system; if it simply finds fewer documents, nothing needs to change",
     needs=("rankings",),
     broken=lambda example: example.with_scores(_first_twelve, "q01"),
 )

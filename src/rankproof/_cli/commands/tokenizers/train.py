@@ -95,7 +95,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     # The command starts without the garbage collector; long work needs it.
     gc.enable()
     if not args.output:
-        raise UsageError("no output folder for the checkpoints", fix="name one with -o")
+        raise UsageError("no output folder for the checkpoints", fix="pass one with -o")
     config = _training_config(args)
     try:
         with handle_sigterm():
