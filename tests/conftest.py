@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._align import engine
-from rankproof.models._chat.llama_cpp import Llama
-from rankproof.models._chat.smollm2 import SMOLLM2_FILE
+from rankproof.models._chat.llama_cpp import SMOLLM2_FILE, Llama
 from support.examples import register_profiles
 from support.hub_server import Hub, serving
 from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder

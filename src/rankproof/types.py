@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from rankproof._data.answers import Answer as Answer
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
+    from rankproof._data.arrays import PackedIds as PackedIds
     from rankproof._data.dataset import Document as Document
     from rankproof._data.dataset import Query as Query
     from rankproof._data.ordering import ReadOptions as ReadOptions
-    from rankproof._data.packed_ids import PackedIds as PackedIds
     from rankproof._data.qrels import Judgement as Judgement
     from rankproof._data.run import RunRow as RunRow
     from rankproof._data.table import Column as Column
@@ -85,7 +85,7 @@ else:
         Note="rankproof._evaluation.notes",
         OpenStore="rankproof.stores._base",
         Option="rankproof._registry",
-        PackedIds="rankproof._data.packed_ids",
+        PackedIds="rankproof._data.arrays",
         Query="rankproof._data.dataset",
         QueryTimer="rankproof.stages._base",
         ReadOptions="rankproof._data.ordering",

@@ -20,13 +20,10 @@ from rankproof._analysis.pareto import pareto_front, stage_means
 from rankproof._analysis.query_groups import group_queries
 from rankproof._analysis.values import mean_intervals
 from rankproof._charts.figure import FONT, drawable, figure_of, figure_style
-from rankproof._charts.model import Chart, Label
-from rankproof._charts.palette import DARK_TEXT_FROM, HEAT_SCALE, series
+from rankproof._charts.model import DARK_TEXT_FROM, HEAT_SCALE, Chart, Label, series
 from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
-from rankproof._plots.charts import PLOT_KINDS, draw_plots
-from rankproof._plots.differences import query_differences
+from rankproof._plots.charts import MOST, PLOT_KINDS, draw_plots, means_by, query_differences
 from rankproof._plots.inputs import PlotSettings, of_measure
-from rankproof._plots.segments import MOST, means_by
 from rankproof._report.context import ReportContext
 from rankproof.errors import UsageError
 from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results
@@ -136,7 +133,9 @@ def test_exactly_the_nondominated_systems_are_on_the_front(points: list[tuple[in
         assert (name in best) is not beaten
 
 
-@pytest.mark.parametrize(("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "lower is better, better upwards")])
+@pytest.mark.parametrize(
+    ("measure", "label"), [("nDCG@10", "better upwards"), ("Unjudged@10", "lower is better, better upwards")]
+)
 def test_the_best_is_on_top_in_both_directions(measure: str, label: str) -> None:
     inputs = input_from_results(wide_results(["a", "b", "c"], [f"q{at}" for at in range(25)], measures=[measure]))
     (chart,) = drawn("pareto", inputs)

@@ -19,21 +19,14 @@ TOGETHER = 400
 FOLDERS_OF_PARTS = ("rankproof._analysis.doctor.checks", "rankproof._cli.commands")
 """One file is one part, or the parts of one subject."""
 PARTS = {
-    "rankproof._plots.curves": "one kind of chart; charts.py is the registry",
-    "rankproof._plots.differences": "one kind of chart; charts.py is the registry",
-    "rankproof._plots.segments": "one kind of chart; charts.py is the registry",
     "rankproof.ir_eval._command": "a command; __main__ only starts it",
 }
 SUBJECTS = {
     "rankproof._analysis.diagnose.rules": "the rules and their thresholds, apart from how they are applied",
     "rankproof._analysis.doctor.example": "data that checks are tried on, apart from the checks",
     "rankproof._generate.llm": "queries by a language model; rules.py is the other way",
-    "rankproof._judge.corrected": "the statistics of bias-corrected means",
-    "rankproof._results.answer_files": "the files of answers, which most results folders lack",
-    "rankproof._server.auth": "all that decides who may do what",
     "rankproof._tokenizer_lab.train": "training of one encoder, which needs PyTorch",
     "rankproof.models._trained.torch_net": "imports PyTorch",
-    "rankproof._tokenizer_lab.typos": "the model of typing errors",
 }
 ALONE = PARTS | SUBJECTS
 """Module to the reason why it stays apart from the one sibling that uses it."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankproof._judge.agreement import Thresholds
-from rankproof._judge.corrected import PredictionPoweredMean, corrected_mean, corrected_table
+from rankproof._judge.judge import PredictionPoweredMean, corrected_mean, corrected_table
 from rankproof._judge.rubric import QueryDocPair
 
 TRUTH = 0.30

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rankproof import evaluate
 from rankproof._cli.main import main
-from rankproof._data.packed_ids import PackedIds
+from rankproof._data.arrays import PackedIds
 from rankproof._data.run import Run
 from rankproof._engine_choice import is_built
 from rankproof._io.paths import file_names

@@ -20,7 +20,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatRequest, ChatRequestError
-from rankproof.models._chat.smollm2 import SmolLM2
+from rankproof.models._chat.llama_cpp import SmolLM2
 from rankproof.stages import BM25, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer, Stage
 from rankproof.stages._rewrite import MAX_QUERY_WORDS

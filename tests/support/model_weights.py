@@ -11,7 +11,7 @@ import pytest
 
 from rankproof._io.files import try_lock
 from rankproof.errors import ExternalError
-from rankproof.models._chat.smollm2 import download_smollm2
+from rankproof.models._chat.llama_cpp import download_smollm2
 from rankproof.models._minilm import download_minilm
 from rankproof.models._wordllama import download_wordllama
 

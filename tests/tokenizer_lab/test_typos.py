@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Queries, Query
-from rankproof._tokenizer_lab.typos import MAX_EDITS, apply_typos, typo_letters, with_typos
+from rankproof._tokenizer_lab.compare import MAX_EDITS, apply_typos, typo_letters, with_typos
 from rankproof.errors import UsageError
 from support.examples import examples
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
 from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
-from rankproof._data.arrays import IntArray
+from rankproof._data.arrays import IntArray, PackedIds
 from rankproof._data.ordering import ReadOptions, resolve_duplicates
-from rankproof._data.packed_ids import PackedIds
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run

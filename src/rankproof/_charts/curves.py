@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankproof._charts.layout import EDGE, LegendKey, composed, head_of, key_list, key_list_size
-from rankproof._charts.model import Axis, Chart, ErrorBar, Lines, Mark, Medium, Panel, Point
-from rankproof._charts.palette import series, series_role
+from rankproof._charts.model import Axis, Chart, ErrorBar, Lines, Mark, Medium, Panel, Point, series, series_role
 from rankproof._charts.placement import Box
 
 

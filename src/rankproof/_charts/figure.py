@@ -10,8 +10,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankproof._charts.draw import SLANT, draw
-from rankproof._charts.model import Chart, Label
-from rankproof._charts.palette import BLACK, BLUE, GREEN, GREY, HEAT_SCALE, ORANGE, PURPLE, SKY, VERMILLION, WHITE, series
+from rankproof._charts.model import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    HEAT_SCALE,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    WHITE,
+    Chart,
+    Label,
+    series,
+)
 from rankproof._charts.placement import Box, Spot
 from rankproof._extras import extra
 from rankproof.errors import escape_invisible

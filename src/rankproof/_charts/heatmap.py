@@ -8,8 +8,20 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rankproof._charts.layout import EDGE, composed, head_of
-from rankproof._charts.model import Axis, Bar, Chart, Label, Lines, Mark, Medium, Panel, Tick, row_axis, value_axis
-from rankproof._charts.palette import DARK_TEXT_FROM
+from rankproof._charts.model import (
+    DARK_TEXT_FROM,
+    Axis,
+    Bar,
+    Chart,
+    Label,
+    Lines,
+    Mark,
+    Medium,
+    Panel,
+    Tick,
+    row_axis,
+    value_axis,
+)
 from rankproof._charts.placement import Box
 from rankproof._charts.scale import Scale
 from rankproof._charts.text import text_width

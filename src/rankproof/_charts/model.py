@@ -1,4 +1,4 @@
-"""The chart model: panels with axes and marks; sizes are in the unit of the medium."""
+"""The chart model: panels with axes and marks, and the palette; sizes are in the unit of the medium."""
 
 from __future__ import annotations
 
@@ -10,6 +10,38 @@ from rankproof._charts.placement import Box, Spot
 from rankproof._charts.scale import Scale, tick_text
 from rankproof._charts.text import fitted, fitted_names, text_width
 from rankproof.errors import escape_invisible
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+BLACK, GREY, WHITE = "#000000", "#555555", "#FFFFFF"
+HEAT_SCALE = "cividis"
+"""The colour map of heat maps: colour-blind safe, with monotonic lightness."""
+DARK_TEXT_FROM = 0.47
+"""From this level of a heat map on, black text has more contrast than white (WCAG 2)."""
+
+_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, BLACK, SKY)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2), (4, 1.5, 1, 1.5), (1, 1.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The style of one of several lines; the first 77 differ in colour or marker."""
+
+    colour: str
+    marker: str
+    dash: tuple[float, ...]
+
+
+def series(index: int) -> Series:
+    """The style of the line at the index; dashes start when colours repeat."""
+    dash = _DASHES[index // len(_COLOURS) % len(_DASHES)]
+    return Series(_COLOURS[index % len(_COLOURS)], _MARKERS[index % len(_MARKERS)], dash)
+
+
+def series_role(index: int) -> str:
+    """The role of the marks of the line."""
+    return f"series-{index}"
+
 
 Anchor = Literal["start", "middle", "end"]
 _NARROW = 40.0

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray, read_only
-from rankproof._data.packed_ids import PackedIds
+from rankproof._data.arrays import FloatArray, IntArray, PackedIds, read_only
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_keys
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from rankproof import _engine_choice
-from rankproof._data.packed_ids import PackedIds
+from rankproof._data.arrays import PackedIds
 from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow, known

@@ -15,8 +15,7 @@ from rankproof._data.ordering import Order, Ranking, ReadOptions, rank_documents
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.checks import check_choices, check_k, check_runs, checked_weights
-from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings
+from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings, check_choices, check_k, check_runs, checked_weights
 from rankproof.errors import InputError
 
 Kernel = Literal["native", "plain"]

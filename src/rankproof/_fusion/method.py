@@ -1,14 +1,79 @@
-"""Fusion methods: their records and their table."""
+"""Fusion methods: their records, their table, and the checks of their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import Order
+from rankproof._data.run import Run
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import RecordTable
+from rankproof.errors import UsageError, for_message
+
+
+def check_runs(runs: Sequence[Run]) -> None:
+    """Raises a UsageError unless the runs are a list with at least one Run."""
+    if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
+        raise UsageError(f"the runs cannot be a {type(runs).__name__}", fix="pass a list of them")
+    if not runs:
+        raise UsageError("there is no run to fuse", fix="pass at least one")
+    for run in runs:
+        if not isinstance(run, Run):
+            raise UsageError(
+                f"a run to fuse cannot be a {type(run).__name__}", fix="pass a Run: read_run(path) or Run.from_dict(…)"
+            )
+
+
+def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool) -> None:
+    """Raises a UsageError for unknown names and contradicting choices."""
+    chosen = METHODS.named(method)
+    NORMALISATIONS.named(norm)
+    if order not in get_args(Order):
+        raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
+    if order == "rank" and not chosen.by_rank:
+        by_rank = " or ".join(one.name for one in METHODS.registered().values() if one.by_rank)
+        raise UsageError(f"{method} uses scores, and cannot order by rank", fix=f"use {by_rank}, or order by score")
+    if order == "rank" and lower_is_better:
+        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
+
+
+def check_k(k: float) -> None:
+    """Raises a UsageError unless k is a finite number of at least 0."""
+    if not _is_at_least_0(k):
+        raise UsageError(f"k is {for_message(str(k))}", fix="pass a finite number of at least 0, such as 60")
+
+
+def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float] | None) -> tuple[float, ...]:
+    """A weight for each run, 1 by default."""
+    if weights is None:
+        return (1.0,) * len(runs)
+    if "weights" not in METHODS[method].uses:
+        raise UsageError(f"{method} has no weights", fix=f"leave them out, or use {methods_with('weights')}")
+    if not isinstance(weights, Iterable):
+        raise UsageError(f"the weights are a {type(weights).__name__}", fix="pass a list of numbers, one for each run")
+    each = list(weights)
+    if len(each) != len(runs):
+        raise UsageError(f"{len(each)} weights for {len(runs)} runs", fix="pass one weight for each run")
+    if not all(map(_is_at_least_0, each)) or not any(each):
+        raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
+    return tuple(float(weight) for weight in each)
+
+
+def methods_with(setting: Setting) -> str:
+    """The methods that use a setting, for an error message."""
+    return " or ".join(one.name for one in METHODS.registered().values() if setting in one.uses)
+
+
+def _is_at_least_0(value: Any) -> bool:
+    try:
+        return math.isfinite(value) and bool(value >= 0)
+    except (TypeError, OverflowError):
+        return False
+
 
 Setting = Literal["k", "norm", "weights"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)

@@ -1,18 +1,246 @@
-"""All kinds of charts by name, and charts as files."""
+"""Every kind of chart of an analysis by name, the curves, differences and segments, and charts as files."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rankproof._analysis.inputs import AnalysisInput
+import numpy as np
+
+from rankproof._analysis.inputs import AnalysisInput, checked_system
+from rankproof._analysis.query_groups import Grouping, default_grouping, group_queries
+from rankproof._analysis.segments import MIN_QUERIES
+from rankproof._analysis.values import MeasureResults, best_system, format_points, measure_results, resample_count
+from rankproof._charts.curves import Curve, curve_chart
+from rankproof._charts.differences import differences_chart
 from rankproof._charts.figure import Format, figure_style, pages, saved
-from rankproof._charts.model import Chart
-from rankproof._plots.curves import precision_recall, recall
-from rankproof._plots.differences import differences
-from rankproof._plots.inputs import PlotSettings
+from rankproof._charts.heatmap import Heatmap, heatmap_chart
+from rankproof._charts.model import Axis, Chart, Medium, Tick, value_axis
+from rankproof._charts.scale import Scale
+from rankproof._charts.text import fitted
+from rankproof._data.arrays import FloatArray
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof._plots.inputs import NO_MEAN, PlotSettings, full_name, means_of, missing, of_measure, part_name, systems_of, where
 from rankproof._plots.quality import bars, latency, pareto
-from rankproof._plots.segments import segments
+from rankproof._statistics.intervals import Interval, describe_interval_method, mean_interval
+from rankproof._statistics.paired import differences as apart
+from rankproof.errors import UsageError
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure
+
+MOST = 40
+"""The largest number of segments; the largest segments are shown."""
+_UPRIGHT = 5
+"""With more systems than this, and more than segments, systems are rows."""
+
+
+def segments(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """One chart per measure; the lowest segment first, all queries last."""
+    names = means_of(inputs, settings)
+    by = settings.by or default_grouping(inputs)
+    if not names:
+        return [missing(inputs, settings, "segments", f"Values by {by}", NO_MEAN)]
+    grouping = group_queries(inputs, by)
+    return [_segments_chart(inputs, grouping, name, settings) for name in names]
+
+
+def means_by(grouping: Grouping, values: dict[str, MeasureResult]) -> tuple[dict[str, int], FloatArray]:
+    """The size of each segment, the lowest first, and its means by system; NaN without queries."""
+    each = [one.per_query for one in values.values()]
+    means, sizes = {}, {}
+    for name, queries in grouping.segments.items():
+        found = [[row[query] for query in queries if query in row] for row in each]
+        sizes[name] = max(map(len, found))
+        means[name] = [math.fsum(row) / len(row) if row else math.nan for row in found]
+    largest = sorted((name for name in sizes if sizes[name]), key=lambda name: (-sizes[name], name))[:MOST]
+    order = sorted(largest, key=lambda name: (float(np.nansum(means[name])), name))
+    return {name: sizes[name] for name in order}, np.array([means[name] for name in order])
+
+
+def _segments_chart(inputs: AnalysisInput, grouping: Grouping, name: str, settings: PlotSettings) -> Chart:
+    values = of_measure(inputs, name)
+    one = next(iter(values.values()))
+    title = f"{full_name(one.measure)}, by {grouping.by}"
+    sizes, means = means_by(grouping, values)
+    if not sizes:
+        return missing(inputs, settings, "segments", title, "No query has a value for this measure.", queries=one.queries)
+    warning = f"; * fewer than {MIN_QUERIES} queries" if any(size < MIN_QUERIES for size in sizes.values()) else ""
+    notes = [where(inputs, one.queries), f"means of each segment, the lowest first{warning}"]
+    if len(sizes) < len(grouping.segments):
+        notes.append(f"the {len(sizes)} largest of {len(grouping.segments):,} segments")
+    heat = _heatmap(settings.medium, sizes, means, values)
+    return heatmap_chart(settings.medium, part_name("segments", name, settings), title, notes, str(one.measure), heat)
+
+
+def _heatmap(medium: Medium, sizes: dict[str, int], means: FloatArray, values: dict[str, MeasureResult]) -> Heatmap:
+    """The heat map, with the longer dimension as rows."""
+    one = next(iter(values.values()))
+    cells = np.vstack([means, [each.value for each in values.values()]])
+    names = zip(medium.names(list(sizes), 12 * medium.text), sizes.values(), strict=True)
+    labels = [
+        *(f"{name} (n = {size:,}){'*' if size < MIN_QUERIES else ''}" for name, size in names),
+        f"all queries (n = {one.queries:,})",
+    ]
+    if len(values) > max(len(labels), _UPRIGHT):
+        return Heatmap(list(values), labels, cells.T.tolist(), transposed=True)
+    return Heatmap(labels, list(values), cells.tolist())
+
+
+_TITLE = "Differences between two systems by query"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class QueryDifferences:
+    """The difference of two systems on each query, the largest first; `interval` is that of the mean."""
+
+    one: str
+    other: str
+    queries: tuple[str, ...]
+    sizes: FloatArray
+    interval: Interval | None
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The numbers of queries on which it is higher, equal and lower."""
+        higher, lower = int((self.sizes > 0).sum()), int((self.sizes < 0).sum())
+        return higher, len(self.sizes) - higher - lower, lower
+
+
+def differences(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """One chart per measure."""
+    names = means_of(inputs, settings)
+    why = "There is only one system; a difference needs two." if len(inputs.systems) < 2 else ""
+    if why or not names:
+        return [missing(inputs, settings, "differences", _TITLE, why or NO_MEAN)]
+    return [_chart(inputs, name, settings) for name in names]
+
+
+def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSettings) -> QueryDifferences:
+    """The differences on the queries that both systems have."""
+    values = of_measure(inputs, measure)
+    one, other = _pair(inputs, values, settings)
+    mine, theirs = values[one].per_query, values[other].per_query
+    queries = sorted(query for query in mine if query in theirs)
+    sizes = apart(np.array([mine[query] for query in queries]), np.array([theirs[query] for query in queries]))
+    order = sorted(range(len(queries)), key=lambda at: (-sizes[at], queries[at]))
+    return QueryDifferences(one, other, tuple(queries[at] for at in order), sizes[order], _interval(sizes, values[one].measure))
+
+
+def _interval(sizes: FloatArray, measure: Measure) -> Interval | None:
+    """The interval of `compare`: differences are in the order of query ids."""
+    low, high = measure.range
+    within = (low - high, high - low)
+    return mean_interval(sizes, resamples=resample_count(len(sizes)), within=within) if len(sizes) else None
+
+
+def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
+    """The given systems; else the best one, and its baseline or the best of the others."""
+    other = checked_system(inputs, settings.against) if settings.against else None
+    one = checked_system(inputs, settings.system) if settings.system else None
+    one = one or _best(values, other)
+    baseline = next((system_run.baseline for system_run in inputs.system_runs if system_run.name == one), None)
+    other = other or baseline or _best(values, one)
+    if one == other:
+        raise UsageError("a system cannot be compared with itself", fix="choose two systems with --system and --against")
+    return one, other
+
+
+def _best(values: dict[str, MeasureResult], other: str | None) -> str:
+    return best_system({name: one for name, one in values.items() if name != other})
+
+
+def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
+    gaps, medium = query_differences(inputs, name, settings), settings.medium
+    measure = of_measure(inputs, name)[gaps.one].measure
+    one, other = medium.names([gaps.one, gaps.other], 14 * medium.text)
+    title = f"{one} minus {other} on each query, {full_name(measure)}"
+    if not gaps.queries:
+        return missing(inputs, settings, "differences", title, "The two systems have no query in common.", queries=0)
+    higher, equal, lower = gaps.counts
+    counts = f"{one} is higher on {higher:,}, equal on {equal:,} and lower on {lower:,} queries; {_mean(gaps, measure)}"
+    notes = [where(inputs, len(gaps.queries)), counts, *_extreme_queries(gaps, medium)]
+    keys = (f"{one} higher ({higher:,})", f"{other} higher ({lower:,})", f"equal ({equal:,})")
+    sizes = gaps.sizes.tolist()
+    chart = part_name("differences", name, settings)
+    return differences_chart(medium, chart, title, notes, sizes, keys, f"difference in {measure}")
+
+
+def _mean(gaps: QueryDifferences, measure: Measure) -> str:
+    mean = float(gaps.sizes.mean())
+    n = len(gaps.sizes)
+    words = f"mean {'+' if mean > 0 else ''}{format_points(mean, measure)}"
+    if gaps.interval is None:
+        return words
+    low, high = (format_points(end, measure).removesuffix(" pp") for end in gaps.interval)
+    return f"{words} (95% interval {low} to {high}; {describe_interval_method('bca', resample_count(n), n, n)})"
+
+
+def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:
+    """The queries with the largest differences."""
+    pairs = list(zip(gaps.queries, gaps.sizes.tolist(), strict=True))
+    gains, losses = [one for one in pairs if one[1] > 0][:_SHOWN], [one for one in pairs[::-1] if one[1] < 0][:_SHOWN]
+    parts = [
+        f"{words}: {_query_list(found, medium)}"
+        for words, found in (("largest gains", gains), ("largest losses", losses))
+        if found
+    ]
+    return ["; ".join(parts)] if parts else []
+
+
+def _query_list(found: list[tuple[str, float]], medium: Medium) -> str:
+    return ", ".join(f"{fitted(medium.clean(query), 8.5 * medium.text, medium.text)} {size:+.2f}" for query, size in found)
+
+
+DEPTHS = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100)
+RECALLS = tuple(at / 10 for at in range(11))
+_MARKED_DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+def recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """R@k for k from 1 to 100; k is on a logarithmic scale."""
+    values = measure_results(inputs, [f"R@{depth}" for depth in DEPTHS])
+    lists = _lists(inputs, values)
+    curves = [Curve(name, DEPTHS, ys, ys[-1], [DEPTHS.index(depth) for depth in _MARKED_DEPTHS]) for name, ys in lists.items()]
+    title = f"Recall against depth, R@k: {parse_measure('R@1').title}"
+    notes = [where(inputs, _queries(values)), f"mean share of relevant documents in the top k; {_depth_note(inputs)}"]
+    ticks = tuple(Tick(depth, str(depth)) for depth in _MARKED_DEPTHS)
+    axes = Axis(Scale(0.93, 107, log=True), "k, number of documents", ticks), _value_axis(curves, "R@k")
+    return [curve_chart(settings.medium, "recall", title, notes, curves, axes, "R@100")]
+
+
+def precision_recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
+    """IPrec at the 11 points 0, 0.1, … 1."""
+    values = measure_results(inputs, [f"IPrec@{level:g}" for level in RECALLS])
+    lists = _lists(inputs, values)
+    curves = [Curve(name, RECALLS, ys, sum(ys) / len(ys), range(len(RECALLS))) for name, ys in lists.items()]
+    title = f"Precision against recall, IPrec@r: {parse_measure('IPrec@0.1').title}"
+    notes = [where(inputs, _queries(values)), "the mean of the best precision at a recall of r or beyond, at 11 points"]
+    ticks = tuple(Tick(level, f"{level:g}") for level in RECALLS[:: 2 if settings.medium.narrow else 1])
+    axes = Axis(Scale(-0.02, 1.02), "recall r", ticks), _value_axis(curves, "IPrec@r")
+    return [curve_chart(settings.medium, "precision-recall", title, notes, curves, axes, "mean of 11")]
+
+
+def _lists(inputs: AnalysisInput, values: MeasureResults) -> dict[str, list[float]]:
+    return {name: [one.value for one in values[name].values()] for name in systems_of(inputs)}
+
+
+def _value_axis(curves: Sequence[Curve], name: str) -> Axis:
+    most = max(max(curve.ys) for curve in curves)
+    return value_axis(Scale(0, 1.02 if most > 0.6 else max(1.15 * most, 0.01)), name)
+
+
+def _queries(values: MeasureResults) -> int:
+    return max(one.queries for each in values.values() for one in each.values())
+
+
+def _depth_note(inputs: AnalysisInput) -> str:
+    """The depth of the rankings, beyond which a curve is flat."""
+    depths = [int(np.diff(inputs.runs[name].offsets).max(initial=0)) for name in inputs.systems]
+    return f"rankings have up to {pluralise(max(depths), 'document')}"
+
 
 PLOT_KINDS: dict[str, Callable[[AnalysisInput, PlotSettings], list[Chart]]] = {
     "bars": bars,

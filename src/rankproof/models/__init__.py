@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from rankproof.models._bert import Bert as Bert
     from rankproof.models._bert import CrossEncoder as CrossEncoder
     from rankproof.models._chat.llama_cpp import Llama as Llama
+    from rankproof.models._chat.llama_cpp import SmolLM2 as SmolLM2
     from rankproof.models._chat.openai import OpenAIChat as OpenAIChat
-    from rankproof.models._chat.smollm2 import SmolLM2 as SmolLM2
     from rankproof.models._minilm import MiniLM as MiniLM
     from rankproof.models._torch import SentenceTransformer as SentenceTransformer
     from rankproof.models._torch import TorchCrossEncoder as TorchCrossEncoder

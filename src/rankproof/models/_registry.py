@@ -46,7 +46,9 @@ CHATS: Registry[ChatModel] = Registry(
     (
         Component("openai", "rankproof.models._chat.openai:OpenAIChat", "a model behind an OpenAI-compatible server", "chat"),
         Component("llama", "rankproof.models._chat.llama_cpp:Llama", "a gguf file, run by llama.cpp on this machine", "local"),
-        Component("smollm2", "rankproof.models._chat.smollm2:SmolLM2", "SmolLM2 135M, run by llama.cpp on this machine", "local"),
+        Component(
+            "smollm2", "rankproof.models._chat.llama_cpp:SmolLM2", "SmolLM2 135M, run by llama.cpp on this machine", "local"
+        ),
     ),
 )
 BY_SOURCE: Registry[Any] = Registry(

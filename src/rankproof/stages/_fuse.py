@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.checks import check_choices, check_k, checked_weights, methods_with
 from rankproof._fusion.fuse import Fuser
-from rankproof._fusion.method import METHODS, FusionSettings
+from rankproof._fusion.method import METHODS, FusionSettings, check_choices, check_k, checked_weights, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import Option
 from rankproof.errors import UsageError

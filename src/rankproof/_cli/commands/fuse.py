@@ -28,8 +28,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, the fusion method and the output."""
-    from rankproof._fusion.checks import methods_with
-    from rankproof._fusion.method import METHODS
+    from rankproof._fusion.method import METHODS, methods_with
     from rankproof._fusion.normalisations import NORMALISATIONS
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
@@ -97,8 +96,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _refuse_unused_options(args: argparse.Namespace) -> None:
-    from rankproof._fusion.checks import methods_with
-    from rankproof._fusion.method import METHODS, SETTINGS
+    from rankproof._fusion.method import METHODS, SETTINGS, methods_with
 
     for setting in SETTINGS:
         if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:

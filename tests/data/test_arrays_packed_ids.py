@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rankproof import fuse
 from rankproof._align import engine, reference
+from rankproof._data.arrays import PackedIds
 from rankproof._data.ordering import ReadOptions, resolve_duplicate_columns
-from rankproof._data.packed_ids import PackedIds
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.write import run_blocks
