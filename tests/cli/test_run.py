@@ -80,7 +80,7 @@ def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> tuple[
 
 def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, said = ran(capsys, "experiment.toml", "-o", "out")
-    assert out.startswith("experiment on data, 5 documents, 3 queries, 4 systems\n")
+    assert out.startswith("experiment (dataset data), 5 documents, 3 queries, 4 systems\n")
     assert [line.split()[1] for line in out.splitlines()[4:8]] == ["title", "bm25", "both", "kept"]
     assert "title: building\n" in said
     assert "results saved in out: summary.csv" in said
@@ -181,7 +181,7 @@ def test_options_override_the_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_default_systems_run_on_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = ran(capsys, "--dataset", "data", "--systems", "bm25", "-o", "out")
-    assert out.startswith("data on data, 5 documents")
+    assert out.startswith("data (dataset data), 5 documents")
     assert load_results("out").result.value("R@100", "bm25") == 1.0
 
 

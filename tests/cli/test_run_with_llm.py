@@ -114,8 +114,8 @@ def test_a_dry_run_says_whether_the_budget_covers_it_and_where_no_price_is_given
     written("http://127.0.0.1:9/v1")
     out, _ = ran(capsys, "--dry-run", "--budget", "calls=5")
     assert "no price given" in out
-    assert "The budget may not cover the estimate: calls (6 of 5)." in out
-    assert "The budget covers the estimate" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
+    assert "The estimate exceeds the budget: calls (6 of 5)." in out
+    assert "The estimate is within the budget" in ran(capsys, "--dry-run", "--budget", "calls=6,tokens=100000")[0]
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",), ("--no-cache",)])
@@ -174,7 +174,7 @@ def test_a_run_stops_at_its_budget_and_continues_from_there(capsys: pytest.Captu
     with ChatServer(yes) as server:
         written(server.address, 'api_key_env = "", concurrency = 1')
         _, err = ran(capsys, "--budget", "calls=4", code=1)
-        assert "the budget of 4 calls may not cover the next call" in err
+        assert "the next call could exceed the budget of 4 calls" in err
         assert len(server.requests) == 4
         out, _ = ran(capsys, "--budget", "calls=2")
         assert "asked" in out

@@ -280,7 +280,7 @@ def test_a_verb_of_another_package_runs_and_is_listed(
 @pytest.mark.parametrize(
     ("module", "target", "message"),
     [
-        (VERB, "added_parts:NO_COMMAND", "the verb hello of another package is not a rankproof.types.Command"),
+        (VERB, "added_parts:NO_COMMAND", "the command hello of another package is not a rankproof.types.Command"),
         ("raise RuntimeError('half an installation')", "added_parts:HELLO", "cannot be loaded (half an installation)"),
     ],
 )

@@ -331,7 +331,7 @@ def test_no_language_takes_more_tokens_than_are_reserved() -> None:
 def test_the_budget_error_counts_calls_in_progress_and_says_whether_replies_are_cached() -> None:
     meter = SpendMeter(Budget(calls=1))
     meter.reserve(Usage(1, 20, 10))
-    with pytest.raises(BudgetError, match="the budget of 1 call may not cover the next call") as found:
+    with pytest.raises(BudgetError, match="the next call could exceed the budget of 1 call") as found:
         meter.reserve(Usage(1, 20, 10))
     assert "(1 call, at most 30 tokens, including calls in progress); all replies so far are cached: raise" in str(found.value)
     with pytest.raises(BudgetError, match=r"\(0 calls, 0 tokens\); replies are not cached: raise") as found:

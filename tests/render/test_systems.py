@@ -19,7 +19,7 @@ HOSTILE = ["\x1b[31mred", "[red]x[/red]", "a|b", "=1+1", "new\nline", "\u202eabc
 
 def test_the_table_of_systems_at_80_columns() -> None:
     assert systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions()) == (
-        "small on tiny, 4 documents, 3 queries, 5 systems\n"
+        "small (dataset tiny), 4 documents, 3 queries, 5 systems\n"
         "\n"
         "system                nDCG@10      pp (vs)      RR@10     R@100   ms p50/p95\n"
         "────────────────────────────────────────────────────────────────────────────\n"

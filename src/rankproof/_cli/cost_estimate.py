@@ -82,8 +82,8 @@ def _sentences(cost: CostEstimate, budget: Budget | None) -> tuple[str, ...]:
     needs = {"calls": estimate.calls, "tokens": estimate.tokens_in + estimate.tokens_out, "money": cost.total.money}
     over = [f"{name} ({need:g} of {limit:g})" for name, need in needs.items() if need > (limit := _limit(budget, name))]
     if over:
-        return (f"The budget may not cover the estimate: {', '.join(over)}.",)
-    return ("The budget covers the estimate, if no request fails.",)
+        return (f"The estimate exceeds the budget: {', '.join(over)}.",)
+    return ("The estimate is within the budget, if no request has to be repeated.",)
 
 
 def _limit(budget: Budget, name: str) -> float:

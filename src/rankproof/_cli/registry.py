@@ -50,7 +50,7 @@ def command_named(name: str) -> Command:
         raise unknown_name_error("verb", name, COMMANDS.names(), see="rankproof --help")
     command = COMMANDS.load(name)
     if not isinstance(command, Command):
-        raise ExternalError(f"the verb {name} of another package is not a rankproof.types.Command; update or remove the package")
+        raise ExternalError(f"the command {name} of another package is not a rankproof.types.Command; update or remove it")
     return command
 
 

@@ -152,7 +152,7 @@ def _field_texts(query: Query, name: str, source: str, lists: dict[str, None]) -
         elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
             yield from filter(str.strip, (str(value),))
         elif value is not None:
-            raise _field_error(query, name, value, source, "write a text, or a list of texts")
+            raise _field_error(query, name, value, source, "write a string, or a list of strings")
 
 
 def _parse_list_text(value: Any) -> list[str] | None:

@@ -93,7 +93,7 @@ _PLAIN: Mapping[Any, Takes] = {
     float: ("a number", _is_number),
     int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
-    tuple[str, ...]: ("a list of texts", _all(_is_text)),
+    tuple[str, ...]: ("a list of strings", _all(_is_text)),
     tuple[float, ...]: ("a list of numbers", _all(_is_number)),
     bool | tuple[str, ...]: (
         "true, false, or a list of words",

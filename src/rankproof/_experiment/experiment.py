@@ -193,7 +193,7 @@ def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
 
 
 def default_systems(*, wordllama: bool | None = None, minilm: bool | None = None) -> dict[str, Stage]:
-    """The default systems whose weights are in the cache; `wordllama` and `minilm` add or leave out theirs in any case."""
+    """The default systems whose models are in the cache; `wordllama` and `minilm` (True or False) override this for one model."""
     bm25 = BM25()
     systems: dict[str, Stage] = {"bm25-title": BM25(fields=("title",)), "bm25": bm25}
     if _is_there("wordllama") if wordllama is None else wordllama:

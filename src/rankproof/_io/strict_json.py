@@ -200,7 +200,7 @@ class JsonObject:
         """The texts of the array under the key."""
         found = self._of(key, list, "an array")
         if not all(isinstance(one, str) for one in found):
-            raise self._wrong(key, "an array of texts")
+            raise self._wrong(key, "an array of strings")
         return list(found)
 
     def numbers(self, key: str) -> list[float]:

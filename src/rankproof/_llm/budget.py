@@ -129,7 +129,7 @@ class SpendMeter:
         if limit is not None and after > limit:
             unit = what.removesuffix("s") if limit == 1 else what
             raise BudgetError(
-                f"the budget of {limit:g} {unit} may not cover the next call ({self._spending_text()}); "
+                f"the next call could exceed the budget of {limit:g} {unit} ({self._spending_text()}); "
                 f"{replies_saved_note(self.is_persistent)}: raise --budget and run the same command again"
                 f"{' to continue' if self.is_persistent else ''}"
             )

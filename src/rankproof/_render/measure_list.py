@@ -94,7 +94,7 @@ def notation(measure: Measure) -> str:
 def value_range(measure: Measure) -> str:
     """The range of values and the summary over queries."""
     least, greatest = measure.range
-    return f"{least:g} to {greatest:g}, {measure.summary}".replace("inf", "any")
+    return f"{least:g} to {greatest:g}; {measure.summary} over queries".replace("inf", "any")
 
 
 def _facts(measure: Measure) -> dict[str, object]:

@@ -146,7 +146,7 @@ def _headline(results: ExperimentResult) -> str:
     documents = results.provenance.get("documents")
     dataset = results.provenance.get("dataset")
     parts = [
-        f"{results.name}{f' on {dataset}' if dataset else ''}",
+        f"{results.name}{f' (dataset {dataset})' if dataset else ''}",
         *([f"{documents} {'document' if documents == 1 else 'documents'}"] if documents is not None else []),
         f"{len(results.queries)} {'query' if len(results.queries) == 1 else 'queries'}",
         f"{len(results.system_runs)} {'system' if len(results.system_runs) == 1 else 'systems'}",

@@ -82,7 +82,7 @@ def _fraction(value: object, name: str) -> float:
     """The value as a number from 0 to 1."""
     plain = float(_number(value, name))
     if not 0 <= plain <= 1:
-        raise UsageError(f"{name} {plain} is not from 0 to 1", fix="write it like 0.5")
+        raise UsageError(f"{name} {plain} is not between 0 and 1", fix="write it like 0.5")
     return plain
 
 
@@ -139,7 +139,7 @@ def _gain_value(value: object) -> float:
     """The value as a gain: at least 0, so that nDCG lies between 0 and 1, and small enough that no sum overflows."""
     plain = float(_number(value, "gain"))
     if not 0 <= plain <= _MAX_GAIN:
-        raise UsageError(f"gain {plain:g} is not from 0 to {_MAX_GAIN:g}", fix="write it like 3")
+        raise UsageError(f"gain {plain:g} is not between 0 and {_MAX_GAIN:g}", fix="write it like 3")
     return plain
 
 

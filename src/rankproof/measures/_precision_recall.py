@@ -169,7 +169,7 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     advice = Advice(
         "finding",
         "a system returns a set without order: filters, Boolean search, extraction.",
-        "the ranking is cut at a depth that you chose: the depth then decides the value.",
+        "the ranking is cut at a depth that you chose: the value then depends on that depth.",
     )
     additive = True
 

@@ -217,10 +217,10 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
     if not retrieved:
         sentences.append("The system retrieved no document for this query, so its value is 0.")
     elif shown_rows < retrieved:
-        sentences.append(f"The other {retrieved - shown_rows} of {retrieved} retrieved documents add nothing.")
+        sentences.append(f"The other {retrieved - shown_rows} of {retrieved} retrieved documents contribute nothing.")
     if one.summary == "mean":
         n = pluralise(one.queries, "query", "queries")
-        sentences.append(f"It adds {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
+        sentences.append(f"This query contributes {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
     return tuple(sentences)
 
 
@@ -229,8 +229,7 @@ def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -
     what = DENOMINATORS.get(one.measure.name)
     over = "" if what is None else f" / {explained.denominator:.4f} ({what})"
     count = len(explained.by_rank())
-    which = "1 document adds" if count == 1 else f"{count} documents add"
-    return f"{which} up to the value: {scale}{explained.total:.4f}{over} = {value:.4f}."
+    return f"Sum over {pluralise(count, 'document', 'documents')}: {scale}{explained.total:.4f}{over} = {value:.4f}."
 
 
 def _facts(query: _Query) -> dict[str, Any]:

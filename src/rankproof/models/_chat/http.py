@@ -105,7 +105,7 @@ def secret_from_env(variable: str, *, needed: bool) -> Secret:
     if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
         raise UsageError(
             f"the environment variable {variable} (api_key_env) contains characters that a key cannot have",
-            fix="set it to the key alone",
+            fix="set it to the API key only",
         )
     return Secret(os.environ.get(variable, "") if variable else "")
 
