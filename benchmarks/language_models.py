@@ -21,8 +21,7 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.models._chat.base import ChatModel
-from rankproof.models._chat.llama_cpp import Llama
-from rankproof.models._chat.llama_cpp import SmolLM2
+from rankproof.models._chat.llama_cpp import Llama, SmolLM2
 from rankproof.stages import BM25, ExtractAnswer, GenerateAnswer, Listwise, Pointwise, Rerank
 from rankproof.stages._base import Stage
 

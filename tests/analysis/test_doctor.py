@@ -184,7 +184,7 @@ def test_unused_prompts_of_a_model_are_a_finding() -> None:
 
 
 def test_a_reranker_is_checked_by_its_scorer() -> None:
-    facts = {"top": 50, "scorer": {"kind": "bi-encoder", **DENSE_FACTS, "collapse": 0.99}}
+    facts = {"top": 50, "scorer": {"kind": "bi-encoder", **DENSE_FACTS, "mean_cosine": 0.99}}
     assert "mean cosine 0.990" in sentence_of(replace(clean_example(), facts=facts), "embedding-collapse")
 
 

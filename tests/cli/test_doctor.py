@@ -74,7 +74,7 @@ def test_judgements_with_runs_are_examined_without_documents(tmp_path: Path, cap
 
 def test_a_results_folder_is_examined_with_its_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = small_results()
-    system_runs = (replace(results.system_runs[0], facts={"collapse": 0.999, "passages": 4}), *results.system_runs[1:])
+    system_runs = (replace(results.system_runs[0], facts={"mean_cosine": 0.999, "passages": 4}), *results.system_runs[1:])
     save_results(replace(results, system_runs=system_runs), tmp_path / "results")
     table = findings(capsys, str(tmp_path / "results"))
     assert codes_of(table)[0] == "embedding-collapse"

@@ -10,6 +10,7 @@ import pytest
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._experiment.cache import MemoryBlockCache
+from rankproof._results.experiment_result import COLLAPSE_KEY
 from rankproof.errors import UsageError
 from rankproof.models._minilm import MiniLM
 from rankproof.models._wordllama import WordLlama
@@ -103,7 +104,8 @@ def test_truncated_and_empty_passages_are_noted_also_for_cached_vectors() -> Non
 
 def test_a_model_that_maps_everything_to_one_point_is_noted() -> None:
     searcher = Dense(HashedWords(max_words=1)).build(context_of(corpus_of({f"d{at}": f"same {at}" for at in range(5)})))
-    assert searcher.facts()["collapse"] == pytest.approx(1)
+    assert searcher.facts()["mean_cosine"] == pytest.approx(1)
+    assert COLLAPSE_KEY not in searcher.facts()  # which says that chunks were collapsed to documents
     assert "nearly the same vector" in searcher.notes()[0]
 
 
@@ -191,7 +193,7 @@ def test_no_documents_at_all_give_nothing() -> None:
     searcher = stage.build(context)
     assert search_with(stage, searcher, context, "apple")[0] == []
     assert searcher.search_all([Query("q", "apple")])[0][0] == []
-    assert searcher.facts()["collapse"] == 0
+    assert searcher.facts()["mean_cosine"] == 0
     searcher.close()
 
 

@@ -177,7 +177,7 @@ def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
     )
 
 
-def raise_native_error(error: align.Refused, source: str) -> NoReturn:
+def raise_native_error(error: align.ReadError, source: str) -> NoReturn:
     """Raises the error of the extension as an InputError; the Python parsers say what is wrong with a token."""
     code, number, fields = error.args
     line = number or None
@@ -225,7 +225,7 @@ def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name
         found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, keeps, False)
         if found is None:
             found = align.align_arrow(judged.handle, stream.__arrow_c_stream__(), options, places, False, True)
-    except align.Refused as error:
+    except align.ReadError as error:
         raise_native_error(error, name)
     except TypeError as error:
         raise InputError(str(error), fix=_COLUMN_TYPES_FIX, source=name) from None
@@ -257,7 +257,7 @@ def judge_text(
     stream = source.open()
     try:
         made = align.judge_text(stream.readinto, kept, block, level)
-    except align.Refused as error:
+    except align.ReadError as error:
         raise_native_error(error, source.name)
     finally:
         stream.close()
@@ -310,7 +310,7 @@ class _Reader:
     def read_sequentially(self, source: ByteSource) -> Hits:
         try:
             found = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
-        except align.Refused as error:
+        except align.ReadError as error:
             raise_native_error(error, source.name)
         assert found is not None, "a grouped read always succeeds"
         return hits_from_native(self.judged, found)
@@ -324,7 +324,7 @@ class _Reader:
         return merge_hits(hits) if have_no_common_query(hits, [part[-1] for part in parts]) else None
 
     def _part(self, stream: ByteStream, inside: bool) -> align.Aligned | None:
-        with suppress(align.Refused):
+        with suppress(align.ReadError):
             return self._aligned(stream, inside=inside)
         return None
 
@@ -343,7 +343,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
     offsets, scores = np.ascontiguousarray(run.offsets), np.ascontiguousarray(run.scores)
     try:
         found = align.align_run(judged.handle, native_options(read_options), run.queries, offsets, *_ids(run.docs), scores, ranks)
-    except align.Refused:
+    except align.ReadError:
         resolve_duplicates(run, read_options)
         raise
     if found is None:

@@ -132,7 +132,7 @@ def _table(source: ByteSource, block: int, level: int, *, run: bool) -> Table | 
     stream = source.open()
     try:
         table: Table = native.read_table(stream.readinto, run, block, level)
-    except (native.Refused, InputError):
+    except (native.ReadError, InputError):
         return None
     finally:
         stream.close()

@@ -242,7 +242,7 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     except (ValueError, RecursionError) as error:
-        raise ExternalError(escape_invisible(f"{path}: not JSON ({error}); download the model again")) from None
+        raise ExternalError(escape_invisible(f"{path}: not JSON ({error}); get the file again, it is damaged")) from None
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -251,5 +251,5 @@ def read_json_object(path: Path) -> dict[str, Any]:
         return {}
     found = read_json(path)
     if not isinstance(found, dict):
-        raise ExternalError(escape_invisible(f"{path}: not a JSON object; download the model again"))
+        raise ExternalError(escape_invisible(f"{path}: not a JSON object; get the file again, it is damaged"))
     return found

@@ -71,10 +71,10 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_align(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
-    Refused = PyErr_NewException("rankproof._native.align.Refused", NULL, NULL);
-    if (Refused == NULL || seed_process() != 0 || PyModule_AddIntConstant(module, "IS_FORM", IS_FORM) != 0 ||
+    ReadError = PyErr_NewException("rankproof._native.align.ReadError", NULL, NULL);
+    if (ReadError == NULL || seed_process() != 0 || PyModule_AddIntConstant(module, "IS_FORM", IS_FORM) != 0 ||
         PyModule_AddIntConstant(module, "IS_LOOKED_AT", IS_LOOKED_AT) != 0 ||
-        PyModule_AddObjectRef(module, "Refused", Refused) != 0)
+        PyModule_AddObjectRef(module, "ReadError", ReadError) != 0)
         Py_CLEAR(module);
     return module;
 }

@@ -4,7 +4,7 @@ from typing import Any
 IS_FORM: int
 IS_LOOKED_AT: int
 
-class Refused(Exception):
+class ReadError(Exception):
     args: tuple[str, int, dict[str, Any]]
 
 Options = tuple[bool, bool, bool, int]

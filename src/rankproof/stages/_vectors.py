@@ -90,7 +90,7 @@ def vector_facts(vectors: PassageVectors) -> Mapping[str, Any]:
         "passages": len(vectors.ids),
         "empty_passages": vectors.empty,
         "truncated_passages": vectors.truncated,
-        "collapse": mean_pair_cosine(_nonempty_rows(vectors)),
+        "mean_cosine": mean_pair_cosine(_nonempty_rows(vectors)),
     }
 
 

@@ -11,7 +11,7 @@
 
 #define HANDLE_NAME "rankproof._native.align.judged"
 
-static PyObject *Refused;
+static PyObject *ReadError;
 static Seed process_seed;
 static Workspace process_space; /* taken and left with the GIL held */
 
@@ -100,7 +100,7 @@ static void raise_outcome(Outcome outcome, const Fault *fault) {
     if (fields == NULL) return;
     PyObject *arguments = Py_BuildValue("(snN)", fault->code, (Py_ssize_t)fault->line, fields);
     if (arguments == NULL) return;
-    PyErr_SetObject(Refused, arguments);
+    PyErr_SetObject(ReadError, arguments);
     Py_DECREF(arguments);
 }
 

@@ -85,11 +85,11 @@ _MAX_COUNT = 1e15
     "encoders that map all texts to nearly the same vector",
     advice="check that the weights are those of a trained encoder and were loaded completely",
     needs=("stages",),
-    broken=lambda example: example.with_facts(collapse=0.98),
+    broken=lambda example: example.with_facts(mean_cosine=0.98),
 )
 def collapsed(inputs: DoctorInput) -> CheckResult:
     """Encoders that map all texts to nearly the same vector."""
-    cosines = [(name, _number(facts, "collapse"), int(_number(facts, "passages"))) for name, facts in _facts(inputs)]
+    cosines = [(name, _number(facts, "mean_cosine"), int(_number(facts, "passages"))) for name, facts in _facts(inputs)]
     return result_of_systems(
         "random passages have nearly the same vector",
         (
