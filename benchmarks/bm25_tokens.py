@@ -87,7 +87,7 @@ def shown(one: Tried, other: Tried) -> str:
 def collections() -> list[list[str]]:
     """A row for each kind of tokens: its cost on SciFact, and its values on every collection."""
     found = {name: {kind: tried(stage, read_dataset(DATA / name)) for kind, stage in STAGES.items()} for name in COLLECTIONS}
-    head = ["tokens", "index MB", "index s", "ms a query", "vocabulary", *(f"{name} {MEASURE}" for name in COLLECTIONS)]
+    head = ["tokens", "index MB", "index s", "ms per query", "vocabulary", *(f"{name} {MEASURE}" for name in COLLECTIONS)]
     rows = [[*head, *(f"{name} unknown" for name in COLLECTIONS)]]
     for kind in STAGES:
         cost = found[COSTED][kind]

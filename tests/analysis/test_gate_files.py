@@ -150,7 +150,7 @@ def test_the_comment_lists_failures_first_and_mentions_nobody() -> None:
 def test_the_comment_of_a_gate_that_passed_names_no_failure() -> None:
     one = gate_input({"s": ranks(1, 2)}, measures=["RR", "P@5"])
     text = as_comment(decide(one, baseline(), GateOptions()))
-    assert text.startswith("### rankproof: The gate passed: 3 decisions\n")
+    assert text.startswith("### rankproof: The gate passed: 3 checks\n")
     assert "**Failed**" not in text
 
 

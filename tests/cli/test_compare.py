@@ -133,7 +133,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "no input files; name one or more results folders"),
+        ([], "no input files; specify one or more results folders"),
         (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),

@@ -100,7 +100,7 @@ def test_results_of_another_dataset_are_refused(tmp_path: Path, capsys: pytest.C
     save_results(small_results(), tmp_path / "results")
     folder = folder_of(clean_example(), tmp_path / "data")
     assert main(["doctor", str(tmp_path / "results"), "--dataset", folder]) == 2
-    assert "data is not the dataset of small; name the dataset of the results" in capsys.readouterr().err
+    assert "data is not the dataset of small; specify the dataset of the results" in capsys.readouterr().err
 
 
 def test_the_built_in_dataset_is_examined_by_its_name(

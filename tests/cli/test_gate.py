@@ -39,7 +39,7 @@ def baseline(tmp_path: Path) -> str:
 
 def test_the_saved_system_passes_and_a_worse_one_fails(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", saved_results(tmp_path / "same"), "--baseline", baseline]) == 0
-    assert capsys.readouterr().out.startswith("The gate passed: 2 decisions")
+    assert capsys.readouterr().out.startswith("The gate passed: 2 checks")
     assert main(["gate", saved_results(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
     out = capsys.readouterr().out
     assert "failed: s: RR(rel=2)@10 fell from 1.0000 to 0.3333 (-0.6667, n = 12): a significant drop (p = 0.0005)." in out
@@ -131,9 +131,9 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["save-baseline", "{folder}"], "no output file; name one: -o baseline.json"),
+        (["save-baseline", "{folder}"], "no output file; specify one: -o baseline.json"),
         (["save-baseline", "-o", "b"], "no input files; name"),
-        (["gate", "{folder}"], "no requirement; name a baseline (--baseline) or a bound (--threshold)"),
+        (["gate", "{folder}"], "no requirement; specify a baseline (--baseline) or a bound (--threshold)"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
         (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is not a baseline; pass a file"),
@@ -160,7 +160,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             ["gate", "{folder}", "--baseline", "{baseline}", "--junit", "{baseline}"],
             "{baseline} would overwrite {baseline}",
         ),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "-"], "standard output holds the table; name a file"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "-"], "standard output holds the table; specify a file"),
         (["gate", "{folder}", "--baseline", "{baseline}", "--junit", "x", "--comment", "x"], "two outputs have the same name"),
     ],
 )

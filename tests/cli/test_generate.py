@@ -123,7 +123,7 @@ WRONG = [
     (["--count", "0"], "not a whole number of at least 1"),
     (["--count", "3"], "the output folder has no valid name"),
     (["-o", ""], "the output folder has no valid name"),
-    (["-o", "{data}"], "exists; name a folder that does not exist yet"),
+    (["-o", "{data}"], "exists; specify a folder that does not exist yet"),
     (["-o", "{new}", "--categories", "poems"], "unknown category poems"),
     (["-o", "{new}", "--fields", "colour"], "no document has a text field called colour"),
     (["-o", "{new}", "--by", "heuristic", "--model", "writer"], "--by heuristic uses no model"),

@@ -46,7 +46,7 @@ def test_a_pdf_takes_several_charts_and_a_picture_takes_one(results: str, capsys
     assert main(["plot", results, "--kind", "recall,latency", "-o", "two.pdf"]) == 0
     assert Path("two.pdf").read_bytes().count(b"/Type /Page ") == 2
     assert main(["plot", results, "--kind", "recall,latency", "-o", "two.svg"]) == 2
-    assert "two.svg holds one chart, not 2; name a folder" in capsys.readouterr().err
+    assert "two.svg holds one chart, not 2; specify a folder" in capsys.readouterr().err
 
 
 def test_run_files_have_no_times_and_that_is_noted(results: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,6 @@ def test_the_sample_says_that_its_rankings_are_twenty_deep(capsys: pytest.Captur
 def test_a_missing_results_folder_is_named(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by = ["--by", "category"] if verb == "segments" else []
     assert main([verb, str(tmp_path / "nowhere"), *by]) == 2
-    assert "nowhere: no such file or folder; name a folder" in capsys.readouterr().err
+    assert "nowhere: no such file or folder; specify a folder" in capsys.readouterr().err
     assert main([verb, str(tmp_path), *by]) == 2
-    assert "is not a results folder; name a folder" in capsys.readouterr().err
+    assert "is not a results folder; specify a folder" in capsys.readouterr().err

@@ -35,11 +35,11 @@ def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replace
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["report", "nowhere"], "nowhere is not a results folder; name a folder that `rankproof run` wrote"),
+        (["report", "nowhere"], "nowhere is not a results folder; specify a folder that `rankproof run` wrote"),
         (["report", "{out}", "-o", "{out}/result.json"], "would overwrite"),
         (["report", "{out}", "-o", ""], "the output has no name"),
         (["report", "{out}", "-o", "-"], "- is not a file"),
-        (["report", "{out}", "-o", "{out}"], "is not a file; name a file for the page"),
+        (["report", "{out}", "-o", "{out}"], "is not a file; specify a file for the page"),
     ],
 )
 def test_a_wrong_place_is_refused(results: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

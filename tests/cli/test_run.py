@@ -120,7 +120,7 @@ def test_a_run_never_replaces_the_folder_it_runs_in(
     monkeypatch.chdir(folder / "out" / "runs")
     for place in ("..", str(folder / "out")):
         _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
-        assert "contains the working directory; name a folder inside it" in said
+        assert "contains the working directory; specify a folder inside it" in said
     assert (load_results(folder / "out").provenance["created"], (folder / "out").stat().st_ino) == before
 
 
@@ -262,7 +262,7 @@ def test_init_writes_the_default_systems_once(folder: Path, capsys: pytest.Captu
     (folder / "new.toml").write_text("mine")
     assert main(["init", "new.toml"]) == 2
     assert (folder / "new.toml").read_text() == "mine"
-    assert "new.toml exists; name another file, or overwrite it with --force" in capsys.readouterr().err
+    assert "new.toml exists; specify another file, or overwrite it with --force" in capsys.readouterr().err
     assert main(["init", "new.toml", "--force"]) == 0
     assert (folder / "new.toml").read_text() != "mine"
 

@@ -179,4 +179,4 @@ def test_an_alpha_that_is_no_rate_is_refused(files: list[str], capsys: pytest.Ca
 @pytest.mark.parametrize("verb", ["segments", "diagnose", "baselines"])
 def test_every_verb_says_what_it_needs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb]) == 2
-    assert capsys.readouterr().err.startswith("no input files; name one or more results folders")
+    assert capsys.readouterr().err.startswith("no input files; specify one or more results folders")

@@ -136,7 +136,7 @@ def test_a_partly_written_checkpoint_is_replaced_and_other_folders_are_refused(
     (tmp_path / "bytes-4-1" / "thesis.tex").write_text("years of work")
     capsys.readouterr()
     assert train(tmp_path, *told) == 2
-    assert "contains other files; name another folder" in capsys.readouterr().err
+    assert "contains other files; specify another folder" in capsys.readouterr().err
 
 
 def test_queries_of_other_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,9 +201,9 @@ def test_an_interrupt_leaves_what_is_finished(
         (("--width", "30"), "width 30 with 4 heads"),
         (("--width", "20", "--heads", "2"), "width 20 with 2 heads"),
         (("--depth", "80"), "depth is 80; choose a whole number from 1 to 64"),
-        (("--architecture", "lstm", "--depth", "3"), "choose an even one for an lstm"),
+        (("--architecture", "lstm", "--depth", "3"), "choose an even depth for an lstm"),
         (("--parameters", "60000"), "bytes of 257 tokens, width 256 and depth 4 has at least"),
-        (("--parameters", "1000", "--tokenizers", "bpe-4000"), "and 1,000 were asked for; raise the parameters to"),
+        (("--parameters", "1000", "--tokenizers", "bpe-4000"), "parameters, not 1,000; raise the parameters to"),
         (("--parameters", "75000", "--tokenizers", "characters", "--width", "32", "--depth", "2"), "to 79,536 or more"),
     ],
 )

@@ -131,7 +131,7 @@ class Every:
         ({"text": 1}, "text is a int; pass text"),
         ({"flag": 1}, "flag is 1; choose true or false"),
         ({"names": "a"}, "names is a; pass a list of names"),
-        ({"fields": ["a", "a"]}, "name at least one field and none twice"),
+        ({"fields": ["a", "a"]}, "specify at least one field, each only once"),
         ({"count": None}, "count is None; choose a whole number"),
     ],
 )

@@ -372,7 +372,7 @@ def dense(**store: Any) -> str:
 def test_a_password_is_never_written(dsn: str) -> None:
     text = dense(dsn=dsn, index="hnsw")
     assert "s3cret" not in text
-    assert "# dsn may hold a password and is left out; name the variable that holds it in dsn_env" in text
+    assert "# dsn may hold a password and is left out; specify the variable that holds it in dsn_env" in text
     assert tomllib.loads(text)["systems"]["d"]["store"]["index"] == "hnsw"
 
 

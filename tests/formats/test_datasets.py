@@ -88,7 +88,7 @@ BAD = {
     "no corpus": ("corpus.jsonl.gz", None, "the folder has no documents; add corpus.jsonl"),
     "no qrels": ("qrels/test.tsv", None, "the folder has no qrels; add qrels/test.tsv"),
     "an id twice": ("queries.jsonl", lines(QUERIES * 2), r"queries\.jsonl:2: query q1 occurs twice \(first at line 1\)"),
-    "no id": ("queries.jsonl", lines([{"text": "x"}]), r"queries\.jsonl:1: no id field; found text; name it _id"),
+    "no id": ("queries.jsonl", lines([{"text": "x"}]), r"queries\.jsonl:1: no id field; found text; add it as _id"),
     "no text": ("corpus.jsonl.gz", lines([{"_id": "d1"}]), r"corpus\.jsonl\.gz:1: no text field; found _id"),
     "text that is none": (
         "queries.jsonl",

@@ -141,7 +141,7 @@ def test_a_score_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
 
 
 def test_a_suffix_that_names_no_format_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="names no format; name one of trec, beir"):
+    with pytest.raises(UsageError, match="names no format; specify one of trec, beir"):
         write_qrels(Qrels.from_dict({"q": {"d": 1}}), tmp_path / "q.docx")
 
 

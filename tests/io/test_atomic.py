@@ -124,7 +124,7 @@ def test_an_impossible_path_is_a_usage_error(path: str, tmp_path: Path) -> None:
 
 
 def test_an_empty_path_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="the path of the file to write is empty; name the file"):
+    with pytest.raises(UsageError, match="the path of the file to write is empty; specify the file"):
         write_blocks("", [b"x"])
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_the_user_may_not_write_is_a_usage_error(
         raise OSError(denied, "denied")
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(UsageError, match=r"cannot be written \(denied\); name a file that this user may write"):
+    with pytest.raises(UsageError, match=r"cannot be written \(denied\); specify a writable file"):
         write_blocks(str(tmp_path / "r.run"), [b"x"])
 
 

@@ -53,7 +53,7 @@ def test_eval_says_how_many_judgements_a_machine_made_and_that_they_are_mixed(tm
     (mixed,) = notes(write(tmp_path / "mixed", MIXED))
     assert mixed.count == 3
     assert mixed.text == (
-        f"3 of 4 judgements were made by {LLM} (2), {WORDS} (1), 1 by people: judgements of people and machines are mixed; "
+        f"3 of 4 judgements were made by {LLM} (2), {WORDS} (1), 1 by people: human and machine judgements are mixed; "
         "several judges are mixed"
     )
     (alone,) = notes(write(tmp_path / "alone", f"q1 {LLM} a 1\n"))

@@ -167,11 +167,11 @@ REFUSED = {
     "Rprec.5": "cannot read \"Rprec.5\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
     "AP,10": '"10" follows AP, which takes no list; write lists like P@5,10',
     "official,5": '"5" follows official, which takes no list; write lists like P@5,10',
-    "": "no measure is named; name one, like nDCG@10",
-    " , ": "no measure is named; name one, like nDCG@10",
+    "": "no measure is named; specify one, like nDCG@10",
+    " , ": "no measure is named; specify one, like nDCG@10",
     "10": "unknown measure 10; see rankproof measures for all of them",
     "\x1b[31mred": "unknown measure \\x1b[31mred; see rankproof measures for all of them",
-    "P@5,10": '"P@5,10" names 2 measures; name one, or use parse_measures',
+    "P@5,10": '"P@5,10" names 2 measures; specify one, or use parse_measures',
 }
 
 

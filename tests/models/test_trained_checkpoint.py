@@ -129,7 +129,7 @@ def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pyte
 
 def test_an_existing_checkpoint_is_never_replaced(tmp_path: Path) -> None:
     before = TrainedEncoder(str(saved(tmp_path / "one", "bpe-300"))).revision()
-    with pytest.raises(UsageError, match="already exists; name another folder, or remove it"):
+    with pytest.raises(UsageError, match="already exists; specify another folder, or remove it"):
         saved(tmp_path / "one", "bytes")
     assert TrainedEncoder(str(tmp_path / "one")).revision() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
@@ -216,7 +216,7 @@ def test_an_interrupt_after_the_metadata_file_loses_nothing(tmp_path: Path, monk
 
 def test_a_folder_with_other_things_in_it_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="contains other files; name another folder"):
+    with pytest.raises(UsageError, match="contains other files; specify another folder"):
         saved(tmp_path)
     (tmp_path / "file").write_text("")
     for target in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -108,7 +108,7 @@ def test_money_is_not_exported_for_a_subset(results: ExperimentResult, capsys: p
     save_results(replace(results, system_runs=system_runs), "results")
     Path("some.txt").write_text("q3\n")
     assert main(["export", "results", "--queries", "some.txt"]) == 2
-    assert "the cost of weak is known only for all queries together; leave out --queries" in capsys.readouterr().err
+    assert "the cost of weak is known only in total, not per query; leave out --queries" in capsys.readouterr().err
     assert main(["export", "results"]) == 0
 
 
@@ -217,7 +217,7 @@ def test_standard_output_gets_csv_by_default(results: ExperimentResult, capsys: 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["nowhere"], "nowhere: no such file or folder; name a folder that `rankproof run` wrote"),
+        (["nowhere"], "nowhere: no such file or folder; specify a folder that `rankproof run` wrote"),
         (["results", "results"], "export takes one results folder"),
         (["results", "-o", "file"], "file has no known suffix; choose a format with --format: csv"),
         (["results", "--format", "parquet"], "Parquet cannot go to standard output"),

@@ -26,7 +26,7 @@ def result_of(
         measure = parse_measure(text)
         values = np.array([3.0, 4.0]) if measure.summary == "sum" else np.array([1 / 3, 1.0])
         found[str(measure)] = MeasureResult(measure, measure.summarise(values), queries, values)
-    notes = (Note("tied-scores", 2, "2 judged documents share their score"),)
+    notes = (Note("tied-scores", 2, "2 judged documents have a tied score"),)
     return Result(queries, tuple(SystemResult(system, found, notes) for system in systems))
 
 
@@ -37,7 +37,7 @@ def test_json_keeps_its_shape() -> None:
             "nDCG@10": {"value": 2 / 3, "summary": "mean", "queries": 2},
             "NumRet": {"value": 7.0, "summary": "sum", "queries": 2},
         },
-        "notes": [{"code": "tied-scores", "count": 2, "text": "2 judged documents share their score"}],
+        "notes": [{"code": "tied-scores", "count": 2, "text": "2 judged documents have a tied score"}],
     }
 
 

@@ -176,7 +176,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"b": True}, "b is True"),
     ({"depth": 0}, "depth is 0; choose a whole number"),
     ({"fields": "title"}, "fields is title; pass a list"),
-    ({"fields": ()}, "name at least one field"),
+    ({"fields": ()}, "specify at least one field"),
     ({"fields": ("text", "text")}, "none twice"),
     ({"stemming": "yes"}, "stemming is yes; choose true or false"),
     ({"stop_words": "english"}, "stop_words is english; pass a list"),

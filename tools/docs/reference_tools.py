@@ -54,7 +54,7 @@ BY_HAND = {
     "ERR": "The tests compute these values from the formula.",
     "RBP": "The tests compute these values from the formula.",
     "11pt": "The tests compute these values by the rule of trec_eval 10; pytrec_eval uses version 9, which rounds differently.",
-    "Unjudged": "The tests count the documents.",
+    "Unjudged": "The tests check these values by counting documents.",
 }
 """Measures that none of the tools has, and how their values are checked."""
 

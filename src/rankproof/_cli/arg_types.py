@@ -23,7 +23,7 @@ def add_on_duplicate_option(parser: argparse._ActionsContainer) -> None:
         "--on-duplicate",
         choices=get_args(OnDuplicate),
         default="error",
-        help="what to do if a query lists a document twice (error)",
+        help="what to do if a query lists a document twice (default: error)",
     )
 
 

@@ -68,7 +68,7 @@ def subset_result(result: Result, queries: Collection[str]) -> Result:
 
     chosen = tuple(query for query in result.queries if query in queries)
     if not chosen:
-        raise UsageError("none of the queries has a reference", fix="name queries that have reference answers (--queries)")
+        raise UsageError("none of the queries has a reference", fix="specify queries that have reference answers (--queries)")
     systems = (
         replace(one, measures={name: _subset_measure(each, queries) for name, each in one.measures.items()})
         for one in result.systems
@@ -98,7 +98,7 @@ INPUTS_HELP = "one or more results folders, or the judgements and then one or mo
 def add_analysis_options(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs of an analysis and its output format."""
     group = add_input_options(parser, "output")
-    group.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    group.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
@@ -124,7 +124,7 @@ def add_input_options(parser: argparse.ArgumentParser, title: str) -> argparse._
 def read_input(args: argparse.Namespace) -> AnalysisInput:
     """The input in the files; an output that would overwrite one of them is refused."""
     if not args.files:
-        raise UsageError("no input files", fix=f"name {INPUTS_HELP}")
+        raise UsageError("no input files", fix=f"specify {INPUTS_HELP}")
     check_output(args.output, [*args.files, *(getattr(args, name, None) for name in FILE_OPTIONS)])
     from rankproof._results.folder import is_results_folder
 
@@ -132,13 +132,13 @@ def read_input(args: argparse.Namespace) -> AnalysisInput:
     if len(folders) == len(args.files):
         return _from_folders(args)
     if folders:
-        raise UsageError("results folders and run files cannot be mixed", fix=f"name {INPUTS_HELP}")
+        raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
     return _from_files(args)
 
 
 def check_results_folder(path: str) -> None:
     """Refuses a path that does not exist, and a folder without results."""
-    fix = "name a folder that `rankproof run` wrote"
+    fix = "specify a folder that `rankproof run` wrote"
     if path not in ("", "-") and not os.path.exists(path):
         raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
     if os.path.isdir(path):
@@ -209,7 +209,7 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])
-        raise UsageError("no run file", fix=f"name {INPUTS_HELP}")
+        raise UsageError("no run file", fix=f"specify {INPUTS_HELP}")
     options = evaluate_options(_with_rel(args, 1), None)
     path, *runs = args.files
     named = name_runs_uniquely(runs, args.name)

@@ -26,7 +26,7 @@ _TABLE_FIX = 'write [model] and below it name = "openai" and model = "NAME"'
 def add_chat_options(group: argparse._ArgumentGroup) -> None:
     """Adds the model, its server and its prices."""
     group.add_argument("--model", metavar="NAME", help="the name of the model at its server, or smollm2")
-    group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (https://api.openai.com/v1)")
+    group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (default: https://api.openai.com/v1)")
     group.add_argument("--api-key-env", metavar="VAR", help="environment variable with the API key (OPENAI_API_KEY); '' for none")
     group.add_argument("--price-in", type=any_float, metavar="X", help="price of a million input tokens")
     group.add_argument("--price-out", type=any_float, metavar="X", help="price of a million output tokens")
@@ -36,7 +36,7 @@ def add_chat_options(group: argparse._ArgumentGroup) -> None:
 def add_budget_options(group: argparse._ArgumentGroup) -> None:
     """Adds the budget, the concurrency and the dry run."""
     group.add_argument("--budget", type=_budget, metavar="B", help="limits of this run: calls=500,tokens=2000000,money=1.50")
-    group.add_argument("--concurrency", type=positive_int, metavar="N", help="concurrent requests (the model's default)")
+    group.add_argument("--concurrency", type=positive_int, metavar="N", help="concurrent requests (default: set by the model)")
     group.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
 
 
@@ -117,7 +117,7 @@ def llm_session(args: argparse.Namespace) -> LLMSession:
     from rankproof._llm.session import LLMSession
 
     if args.cache == "":
-        raise UsageError("--cache has no folder", fix="name one, or leave out --cache")
+        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
     home = cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
     return LLMSession(None if args.dry_run else ResponseCaches(home), args.budget)
 

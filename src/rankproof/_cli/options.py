@@ -41,7 +41,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
     group.add_argument("-q", "--per-query", action="store_true", help="also show the value of every query")
-    group.add_argument("--format", choices=RESULT_FORMATS.names(), default="table", help="output format (table)")
+    group.add_argument("--format", choices=RESULT_FORMATS.names(), default="table", help="output format (default: table)")
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     group.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")
@@ -50,7 +50,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     """Adds the options for relevance and for the order of a ranking."""
     group.add_argument(
-        "--rel", "-l", type=positive_int, default=1, metavar="N", help="the lowest grade that counts as relevant (1)"
+        "--rel", "-l", type=positive_int, default=1, metavar="N", help="the lowest grade that counts as relevant (default: 1)"
     )
     group.add_argument("--depth", "-M", type=positive_int, metavar="N", help="keep the first N documents of each ranking")
     group.add_argument("--judged-only", "-J", action="store_true", help="remove unjudged documents from the rankings first")
@@ -60,7 +60,9 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     )
     missing.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--queries", metavar="FILE", help="only these queries, one id per line")
-    group.add_argument("--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (score)")
+    group.add_argument(
+        "--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (default: score)"
+    )
     group.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
     add_on_duplicate_option(group)
     group.add_argument("--compat", choices=("trec_eval-9",), help="compare scores as float32, as trec_eval 9 and pytrec_eval do")
@@ -73,9 +75,9 @@ def add_file_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--delimiter", type=single_character, metavar="D", help="column separator of CSV files; tab or \\t for a tab"
     )
-    group.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (utf-8)")
+    group.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (default: utf-8)")
     group.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
-    group.add_argument("--threads", type=positive_int, default=1, metavar="N", help="threads that read a file (1)")
+    group.add_argument("--threads", type=positive_int, default=1, metavar="N", help="threads that read a file (default: 1)")
 
 
 def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None) -> EvaluateOptions:
@@ -101,14 +103,16 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int, of: str) -> None:
     """Adds the significance level, the number of random samples and the seed."""
-    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (0.05)")
-    group.add_argument("--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {of} ({samples})")
-    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (0)")
+    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (default: 0.05)")
+    group.add_argument(
+        "--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {of} (default: {samples})"
+    )
+    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def add_correction_option(group: argparse._ArgumentGroup) -> None:
     """Adds the correction of p-values for multiple tests."""
-    group.add_argument("--correction", choices=CORRECTIONS, default="holm", help="correction for multiple tests (holm)")
+    group.add_argument("--correction", choices=CORRECTIONS, default="holm", help="correction for multiple tests (default: holm)")
 
 
 def add_corpus_size_option(group: argparse._ArgumentGroup) -> None:
@@ -157,7 +161,7 @@ def check_same_dataset(dataset: Dataset, path: str, inputs: AnalysisInput) -> No
         raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
     if inputs.system_runs and dataset.fingerprint() != inputs.fingerprint:
         what = f"{for_message(path)} is not the dataset of {for_message(inputs.name)}"
-        raise UsageError(what, fix="name the dataset of the results")
+        raise UsageError(what, fix="specify the dataset of the results")
 
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")
@@ -212,7 +216,7 @@ def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, 
 def _query_and_segment(fields: list[str], source: str, line: int) -> tuple[str, str]:
     if len(fields) != 2:
         what = f"{len(fields)} columns where 2 are expected, a query id and its segment"
-        raise InputError(what, fix="write q1,timing, or name the delimiter with --delimiter", source=source, line=line)
+        raise InputError(what, fix="write q1,timing, or specify the delimiter with --delimiter", source=source, line=line)
     return fields[0].strip(), fields[1].strip()
 
 

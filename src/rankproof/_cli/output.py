@@ -30,7 +30,7 @@ def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
     if output in STDOUT:
         return
     if not output:
-        raise UsageError("the output has no name", fix="name a file, or use - for standard output")
+        raise UsageError("the output has no name", fix="specify a file, or use - for standard output")
     target = _regular_file(output)
     if target is None:
         return

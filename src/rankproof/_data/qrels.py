@@ -162,7 +162,7 @@ def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
         for label, count in judge_labels.items()
     )
     rest = judgements - made
-    others = "none by people" if not rest else f"{rest} by people: judgements of people and machines are mixed"
+    others = "none by people" if not rest else f"{rest} by people: human and machine judgements are mixed"
     mixed = "; several judges are mixed" if len(judge_labels) > 1 else ""
     return f"{made} of {judgements} judgements were made by {by}, {others}{mixed}"
 

@@ -32,7 +32,7 @@ def fields(value: Any, name: str = "fields") -> tuple[str, ...]:
     chosen = checked_names(name, value)
     if not chosen or len(set(chosen)) < len(chosen):
         raise UsageError(
-            f"{name} is {for_message(str(list(chosen)))}", fix='name at least one field and none twice: ["title", "text"]'
+            f"{name} is {for_message(str(list(chosen)))}", fix='specify at least one field, each only once: ["title", "text"]'
         )
     return chosen
 

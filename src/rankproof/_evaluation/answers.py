@@ -61,7 +61,7 @@ def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[A
     found = []
     for measure in parse_measures(measures):
         if not isinstance(measure, AnswerMeasure):
-            raise UsageError(f"{measure} measures rankings, not answers", fix="name measures of answers, such as EM and F1")
+            raise UsageError(f"{measure} measures rankings, not answers", fix="use measures of answers, such as EM and F1")
         found.append(measure)
     return found
 

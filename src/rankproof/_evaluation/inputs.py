@@ -60,7 +60,7 @@ def name_runs(run: RunLike) -> dict[str, RunLike]:
 def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:
     """The runs by the given names, or by their own; a repeated name is an error."""
     if names and len(names) != len(runs):
-        raise UsageError(f"{len(names)} names for {len(runs)} runs", fix="name each run, or none")
+        raise UsageError(f"{len(names)} names for {len(runs)} runs", fix="give a name for each run, or for none")
     named: dict[str, RunLike] = {}
     for name, run in zip(names or map(_name, runs), runs, strict=True):
         if name in named:

@@ -73,7 +73,7 @@ def _ids(queries: Iterable[object]) -> frozenset[str]:
         raise UsageError(f"queries is {for_message(repr(queries))}", fix="pass the ids as a list or set")
     ids = frozenset(checked_id(query, "query", source="queries") for query in queries)
     if not ids:
-        raise UsageError("no query is selected", fix="name at least one query")
+        raise UsageError("no query is selected", fix="specify at least one query")
     return ids
 
 

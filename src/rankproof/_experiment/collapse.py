@@ -174,7 +174,7 @@ def _is_judged_by_value(dataset: Dataset, values: Mapping[str, str], field: str)
         of_documents = f"of documents (query {for_message(document[0])}: {for_message(document[1])})"
         of_values = f"of {for_message(field)} (query {for_message(value[0])}: {for_message(value[1])})"
         what = f"judgements {of_documents} and {of_values} are mixed"
-        raise InputError(what, fix="judge documents only, or values of the field only", source=dataset.qrels.source)
+        raise InputError(what, fix="use judgements of either documents or field values, not both", source=dataset.qrels.source)
     return value is not None
 
 

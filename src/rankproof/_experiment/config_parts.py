@@ -49,7 +49,7 @@ def part_table(kind: PartKind, value: Any) -> tuple[dict[str, Any], tuple[str, .
             table["name"] += _absolute_source(given)
         elif setting.option.role == "secret" and _may_hold_password(given):
             key = setting.key
-            remarks.append(f"{key} may hold a password and is left out; name the variable that holds it in {key}_env")
+            remarks.append(f"{key} may hold a password and is left out; specify the variable that holds it in {key}_env")
         elif given is not None and not (given == "" and setting.default == ""):
             table[setting.key] = _absolute_source(given) if setting.option.role == "source" else given
     return table, tuple(remarks)
@@ -78,7 +78,7 @@ def _resolve_model_name(kind: models.ModelKind, name: str, folder: str) -> str:
         return name
     path = absolute_path(source, folder)
     if source.startswith(_PATH_STARTS) and not os.path.isdir(path):
-        raise UsageError(f"folder not found: {for_message(source)}", fix="name a folder with weights, relative to this file")
+        raise UsageError(f"folder not found: {for_message(source)}", fix="specify a folder with weights, relative to this file")
     if name in models.MODELS[kind] or not os.path.isdir(path):
         _check_source(kind, name)
         return name
@@ -92,7 +92,7 @@ def _resolve_weights(source: str, folder: str) -> str:
         return path
     if source.startswith(_PATH_STARTS) or not is_hub_name(source):
         raise UsageError(
-            f"folder not found: {for_message(source)}", fix="name a folder, relative to this file, or ORGANISATION/MODEL"
+            f"folder not found: {for_message(source)}", fix="specify a folder, relative to this file, or ORGANISATION/MODEL"
         )
     return source
 
@@ -101,7 +101,7 @@ def _check_source(kind: models.ModelKind, name: str) -> None:
     """Refuses a name with a slash that is neither a folder nor a hub name."""
     if "/" in name and name not in models.MODELS[kind] and not is_hub_name(name.removeprefix(models.source_prefix(kind, name))):
         what = f"{for_message(name)} is neither a folder nor a hub name"
-        raise UsageError(what, fix="name a folder, relative to this file, or ORGANISATION/MODEL")
+        raise UsageError(what, fix="specify a folder, relative to this file, or ORGANISATION/MODEL")
 
 
 def _absolute_source(source: str) -> str:

@@ -130,7 +130,7 @@ def _toml_type_name(value: Any) -> str:
 
 
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
-    """The experiment in the file; relative paths start at the folder of the file."""
+    """Reads an experiment file. Paths in it are relative to the folder of the file."""
     toml_file = read_toml(path)
     _check_top_level(toml_file)
     top = toml_file.values
@@ -173,7 +173,7 @@ def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]
             raise toml_file.error((SYSTEMS_KEY, name), "a system has no name", "name it, as in [systems.bm25]")
     found = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
     if not found:
-        raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "remove hidden from at least one")
+        raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "remove `hidden` from at least one system")
     return found
 
 
@@ -182,10 +182,10 @@ def _dataset_path(toml_file: TomlFile, name: str) -> str:
     if name == SAMPLE or is_irds_name(name):
         return name
     if name.startswith(PYTHON_PREFIX):
-        raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", "name a folder, or sample")
+        raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", "specify a folder, or sample")
     path = absolute_path(name, toml_file.folder)
     if not name or "\0" in name or not os.path.exists(path):
-        raise toml_file.error(("dataset",), f"dataset not found: {name}", "name a folder, relative to this file, or sample")
+        raise toml_file.error(("dataset",), f"dataset not found: {name}", "specify a folder, relative to this file, or sample")
     return path
 
 

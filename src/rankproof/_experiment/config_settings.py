@@ -24,7 +24,7 @@ class SystemTable:
     """The keys of every system."""
 
     stage: Annotated[str, Option("the kind of system")]
-    hidden: Annotated[bool, Option("true for a system that is only an input of others, without results (false)")] = False
+    hidden: Annotated[bool, Option("true for a system that is only an input of others, without results (default: false)")] = False
 
 
 def keys_of(part: Any) -> dict[str, Setting]:
@@ -64,7 +64,7 @@ def takes(setting: Setting) -> Takes:
     if is_system(setting):
         return "the name of a system", _is_text
     if is_systems(setting):
-        return "a list of names of systems", _all(_is_text)
+        return "a list of system names", _all(_is_text)
     if is_scorer(setting):
         return "a name", _is_text
     is_choice = get_origin(setting.typed) is Literal

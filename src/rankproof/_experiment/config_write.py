@@ -19,9 +19,9 @@ from rankproof.stages._base import Stage
 from rankproof.stages._registry import SCORERS, STAGES
 
 _FILE_COMMENT = """\
-# An experiment of rankproof: systems by name, each a stage, on one dataset.
-# Systems use each other as inputs by name, in any order. Only `stage`, `of`, `by` and `model` are required:
-# every other key has its default value.
+# A rankproof experiment: one dataset and named systems. Each system is a stage.
+# A system can use any other system as input, by name. Only `stage`, `of`, `by` and `model` are required:
+# the other keys show their default values.
 """
 _EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
 _COMMENT_COLUMN = 44

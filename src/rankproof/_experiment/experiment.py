@@ -161,16 +161,19 @@ class Experiment:
         Dataset | str | os.PathLike[str],
         Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str),
     ] = SAMPLE
-    split: Annotated[str, Option('which file of judgements, if the dataset has several ("test")')] = "test"
-    name: Annotated[str, Option("the name of the experiment (the file's name)")] = "experiment"
+    split: Annotated[str, Option('which file of judgements, if the dataset has several (default: "test")')] = "test"
+    name: Annotated[str, Option("the name of the experiment (default: the file's name)")] = "experiment"
     measures: Annotated[
-        Sequence[Measure | str] | None, Option("the measures, the main one first (the usual set)", typed=tuple[str, ...])
+        Sequence[Measure | str] | None,
+        Option("the measures, the main one first (default: a standard set)", typed=tuple[str, ...]),
     ] = None
-    rel: Annotated[int, Option("the lowest grade that counts as relevant (1)", least=1)] = 1
-    limit: Annotated[int | None, Option("run a random sample of so many judged queries (all)", least=1)] = None
-    seed: Annotated[int, Option("seed of the sample of `limit` (0)", least=0)] = 0
-    collapse: Annotated[str | None, Option("if documents are chunks: the field of their document, such as url (none)")] = None
-    pool: Annotated[int | None, Option("collapse only so many chunks of a ranking, from the top (all)", least=1)] = None
+    rel: Annotated[int, Option("the lowest grade that counts as relevant (default: 1)", least=1)] = 1
+    limit: Annotated[int | None, Option("number of judged queries to run, a random sample (default: all)", least=1)] = None
+    seed: Annotated[int, Option("seed of the sample of `limit` (default: 0)", least=0)] = 0
+    collapse: Annotated[
+        str | None, Option("if documents are chunks: the field of their document, such as url (default: none)")
+    ] = None
+    pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse (default: all)", least=1)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
@@ -180,7 +183,7 @@ class Experiment:
         check_lost_answers(self.systems, measures)
         check_options(self)
         if self.collapse == "":
-            raise UsageError("collapse names no field", fix="name a field of the documents, such as url, or leave it out")
+            raise UsageError("collapse names no field", fix="specify a field of the documents, such as url, or leave it out")
         if self.pool is not None and self.collapse is None:
             raise UsageError("pool needs collapse", fix='add collapse = "url", or leave out pool')
 

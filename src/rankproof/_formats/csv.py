@@ -88,9 +88,9 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter as one character; `\\t` and `tab` are a tab."""
     char = "\t" if delimiter in ("\\t", "tab") else delimiter
     if char is not None and not isinstance(char, str):
-        raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='name one character, like ";" or "\\t"')
+        raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='specify one character, like ";" or "\\t"')
     if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
-        raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='name one character, like ";" or "\\t"')
+        raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='specify one character, like ";" or "\\t"')
     return char
 
 

@@ -31,18 +31,18 @@ _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
 
 # Offset in the file, bytes there, what such a file is, and what to do.
 _UNSUPPORTED_TYPES = (
-    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
-    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or say --encoding utf-32"),
+    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or specify --encoding utf-32"),
+    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or specify --encoding utf-32"),
     (0, b"PK\x03\x04", "a zip archive (an .xlsx sheet is one too)", "unpack it, or save the sheet as CSV in UTF-8"),
     (0, b"BZh", "bzip2-compressed", "unpack it, or compress it with gzip or zstd"),
     (0, b"\xfd7zXZ", "xz-compressed", "unpack it, or compress it with gzip or zstd"),
     (0, b"7z\xbc\xaf", "a 7-Zip archive", "unpack it, or compress it with gzip or zstd"),
-    (257, b"ustar", "a tar archive", "unpack it and name a file of it"),
+    (257, b"ustar", "a tar archive", "unpack it and specify one of its files"),
     (0, b"ARROW1", "an Arrow IPC file", "write it as Parquet"),
     (0, b"SQLite format 3\x00", "an SQLite database", "export the table as CSV"),
     (0, b"\x80\x04", "a Python pickle, which is never opened", "write it as JSON, CSV or Parquet"),
     (0, b"\x80\x05", "a Python pickle, which is never opened", "write it as JSON, CSV or Parquet"),
-    (0, b"%PDF-", "a PDF", "name the file of rows"),
+    (0, b"%PDF-", "a PDF", "extract the data and save it as CSV in UTF-8"),
 )
 
 

@@ -135,7 +135,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
     import shutil
 
     if os.path.exists(folder):
-        raise UsageError(f"{folder} exists", fix="name a folder that does not exist yet")
+        raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
     beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
     try:
         os.makedirs(os.path.join(beside, "qrels"))
@@ -144,7 +144,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
         write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
         os.rename(beside, folder)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a folder that this user can write") from None
+        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="specify a writable folder") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -61,7 +61,7 @@ _COMPONENTS = (
     FormatComponent(
         "json", "rankproof._formats.json:JSON", "query to document to number, or an array of rows", suffixes=(".json",)
     ),
-    FormatComponent("jsonl", "rankproof._formats.json:JSONL", "one JSON object a line", suffixes=(".jsonl", ".ndjson")),
+    FormatComponent("jsonl", "rankproof._formats.json:JSONL", "one JSON object per line", suffixes=(".jsonl", ".ndjson")),
     FormatComponent("parquet", "rankproof._formats.parquet:PARQUET", "a Parquet table", "parquet", suffixes=(".parquet", ".pq")),
 )
 FORMATS: Registry[FileFormat] = Registry("format", "rankproof.formats", _COMPONENTS)

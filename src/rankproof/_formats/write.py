@@ -49,7 +49,7 @@ def chosen_format(path: StrPath, format: str | None) -> str:
     """The named format, or else the one of the path's suffix."""
     found = format or format_of_suffix(path_text(path))
     if found is None:
-        raise UsageError(f"the suffix of {path} names no format", fix=f"name one of {', '.join(FORMATS)}")
+        raise UsageError(f"the suffix of {path} names no format", fix=f"specify one of {', '.join(FORMATS)}")
     format_named(found)
     return found
 

@@ -124,7 +124,7 @@ def check_categories(categories: Sequence[str], known: Sequence[str]) -> tuple[s
             fix = f"did you mean {near}? known: {', '.join(known)}" if near else f"known: {', '.join(known)}"
             raise UsageError(f"unknown category {for_message(category)}", fix=fix)
     if not found or len(set(found)) < len(found):
-        raise UsageError("a category is repeated, or there is none", fix="name each category once")
+        raise UsageError("a category is repeated, or there is none", fix="specify each category once")
     return found
 
 

@@ -139,7 +139,7 @@ def check_new_folder(folder: str) -> None:
     if not folder or "\0" in folder:
         raise UsageError("the output folder has no valid name", fix="pass one with -o")
     if os.path.lexists(folder):
-        raise UsageError(f"{folder} exists", fix="name a folder that does not exist yet")
+        raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
 
 
 def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
@@ -155,9 +155,7 @@ def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: 
             write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
         os.rename(beside, folder)
     except OSError as error:
-        raise UsageError(
-            f"{folder} could not be created ({error.strerror})", fix="name a folder that can be written to"
-        ) from None
+        raise UsageError(f"{folder} could not be created ({error.strerror})", fix="specify a writable folder") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -6,8 +6,8 @@ from rankproof.errors import InputError, for_message
 
 _FILE_ERRORS: dict[str, tuple[str, str]] = {
     "missing": ("file not found", "check the path"),
-    "directory": ("is a folder", "name a file in it"),
-    "not-a-folder": ("is not a dataset folder", "name a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME"),
+    "directory": ("is a folder", "specify a file in it"),
+    "not-a-folder": ("is not a dataset folder", "specify a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME"),
     "permission": ("permission denied", "make the file readable by this user"),
     "loop": ("the symbolic link points to itself", "fix the link"),
     "path": ("the path cannot be opened ({reason})", "check the path"),
@@ -25,7 +25,10 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
         "no {role} column; found {found}",
         "name the columns in the first line, for example query_id, doc_id, {example}; a {role} may be called {known}",
     ),
-    "header-unscored": ("no score column; found {found}", "name it score, or order by rank (--order rank)"),
+    "header-unscored": (
+        "no score column; found {found}",
+        "rename the column with the scores to score, or order by rank (--order rank)",
+    ),
     "header-repeated": ("column {name} occurs twice", "rename or remove one of them"),
     "header-blanks": ("only one column found, and it contains spaces", "separate the columns by one tab each, or by commas"),
     "header-one": ('one column found; the delimiter may be "{delimiter}"', 'pass --delimiter "{delimiter}"'),
@@ -64,7 +67,7 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     "frame-shape": ("{kind} is not a table", "pass a data frame with columns for query, document and score or grade"),
     "frame-lazy": ("a lazy frame has no rows yet", "pass frame.collect()"),
     "grade-unmapped": ('grade "{token}" is not in the grade map', "add it, as in --grade-map {token}=1"),
-    "text-missing": ("no {what} field; found {found}", "name it {name}"),
+    "text-missing": ("no {what} field; found {found}", "add it as {name}"),
     "text-surrogate": ("the {role} of {token} contains a lone surrogate", "decode the texts correctly where they are written"),
     "folder-lacks": ("the folder has no {what}", "add {expected}"),
     "folder-lacks-qrels": (

@@ -28,7 +28,7 @@ def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
     A device or pipe is written directly, and a symbolic link is kept.
     """
     if not path:
-        raise UsageError("the path of the file to write is empty", fix="name the file")
+        raise UsageError("the path of the file to write is empty", fix="specify the file")
     if "\0" in path:
         raise UsageError(f"{path} is not a valid path", fix="remove the NUL character")
     try:
@@ -117,9 +117,9 @@ def _compressor(suffix: str) -> Any:
 def _write_error(path: str, error: OSError) -> RankproofError:
     reason = error.strerror or str(error)
     if error.errno in _USAGE_ERRNOS:
-        return UsageError(f"{path} cannot be written ({reason})", fix="name a file in a folder that exists")
+        return UsageError(f"{path} cannot be written ({reason})", fix="specify a file in a folder that exists")
     if error.errno in _DENIED_ERRNOS:
-        return UsageError(f"{path} cannot be written ({reason})", fix="name a file that this user may write")
+        return UsageError(f"{path} cannot be written ({reason})", fix="specify a writable file")
     return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
 
 

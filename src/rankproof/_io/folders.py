@@ -20,16 +20,16 @@ _PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, e
 def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
     """Raises a UsageError unless the path is free, an empty folder, or a folder of that kind, which may be replaced."""
     if not path or "\0" in path:
-        raise UsageError(f"the {kind} has no name", fix="name a folder")
+        raise UsageError(f"the {kind} has no name", fix="specify a folder")
     if _contains_working_directory(path):
-        raise UsageError(f"{path} contains the working directory", fix="name a folder inside it, such as results")
+        raise UsageError(f"{path} contains the working directory", fix="specify a folder inside it, such as results")
     if os.path.lexists(path) and not _is_empty(path) and not may_replace(path):
-        raise UsageError(f"{path} exists and is not a {kind}", fix="name a folder that does not exist yet")
+        raise UsageError(f"{path} exists and is not a {kind}", fix="specify a folder that does not exist yet")
     above = os.path.dirname(os.path.realpath(path))
     while not os.path.lexists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above) or not os.access(above, os.W_OK):
-        raise UsageError(f"{path} cannot be created in {above}", fix="name a folder that this user can write")
+        raise UsageError(f"{path} cannot be created in {above}", fix="specify a writable folder")
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def _is_empty(path: str) -> bool:
 def _cannot_create_error(path: str, error: OSError) -> RankproofError:
     reason = error.strerror or str(error)
     if error.errno in _PATH_ERRORS:
-        return UsageError(f"{path} cannot be created ({reason})", fix="name a folder that this user can write")
+        return UsageError(f"{path} cannot be created ({reason})", fix="specify a writable folder")
     return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
 
 
@@ -105,9 +105,9 @@ def check_writable_folder(target: Path, last_file: str, parts: Collection[str]) 
     """Raises a UsageError if the folder has its last file, or files other than those of a killed write."""
     present = _names(target)
     if last_file in present:
-        raise UsageError(f"{for_message(str(target))} already exists", fix="name another folder, or remove it")
+        raise UsageError(f"{for_message(str(target))} already exists", fix="specify another folder, or remove it")
     if any(name not in parts and not is_temporary(name) for name in present):
-        raise UsageError(f"{for_message(str(target))} contains other files", fix="name another folder, or remove it")
+        raise UsageError(f"{for_message(str(target))} contains other files", fix="specify another folder, or remove it")
 
 
 def write_folder_atomically(target: Path, files: Mapping[str, bytes], last_file: str) -> None:
@@ -147,5 +147,5 @@ def _names(target: Path) -> list[str]:
         return []
     except OSError as error:
         raise UsageError(
-            f"the folder {for_message(str(target))} cannot be read ({error.strerror})", fix="name another folder"
+            f"the folder {for_message(str(target))} cannot be read ({error.strerror})", fix="specify another folder"
         ) from None

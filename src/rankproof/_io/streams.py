@@ -319,5 +319,5 @@ def _decode_error(
 
 def _unknown_encoding_error(encoding: str) -> UsageError:
     return UsageError(
-        f"no text encoding is called {for_message(encoding)}", fix="name one that Python knows, like latin-1 or cp1252"
+        f"no text encoding is called {for_message(encoding)}", fix="specify one that Python knows, like latin-1 or cp1252"
     )

@@ -193,7 +193,7 @@ def _read_bytes(source: str) -> bytes:
     except (OSError, ValueError) as error:
         raise open_error(error, source) from None
     if len(content) > MAX_TOML_BYTES:
-        raise InputError("the file is over 1 MiB", fix="name an experiment file, not a dataset", source=source)
+        raise InputError("the file is over 1 MiB", fix="specify an experiment file, not a dataset", source=source)
     return content.removeprefix(_BOM)
 
 

@@ -26,7 +26,7 @@ from rankproof._version import __version__
 from rankproof.errors import ExternalError, UsageError, for_message
 
 FORMAT = "rankproof-judge-report"
-_FIX = "name another file"
+_FIX = "specify another file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def write_report(report: JudgeReport, output: str) -> None:
 def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:
     """Refuses, before anything is judged, a folder that does not exist and ids that the format cannot hold."""
     if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
-        raise UsageError(f"the folder of {for_message(output)} does not exist", fix="create the folder, or name another file")
+        raise UsageError(f"the folder of {for_message(output)} does not exist", fix="create the folder, or specify another file")
     rows = (Judgement(*pair, 0, judge_label=judge.judge_label) for pair in pairs)
     for _ in qrels_blocks(Qrels(rows, source=output), _format(output)):
         pass
@@ -157,7 +157,7 @@ def _format(output: str) -> str:
     """The format of the file's suffix, TREC where it has none; a format without judge labels is refused."""
     found = format_of_suffix(output) or "trec"
     if not format_named(found).keeps_judge_labels:
-        raise UsageError(f"{found} has no judge labels", fix="name a file that ends in .qrels, .csv, .tsv or .jsonl")
+        raise UsageError(f"{found} has no judge labels", fix="specify a file that ends in .qrels, .csv, .tsv or .jsonl")
     return found
 
 

@@ -120,7 +120,7 @@ def _parse_object_at(text: str, at: int) -> tuple[str, dict[str, Any], int]:
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ReplyParseError("JSON with a key twice")
+        raise ReplyParseError("JSON with a duplicate key")
     return found
 
 
@@ -170,9 +170,9 @@ def parse_query(found: dict[str, Any], key: str, most_words: int) -> str:
     if len(line.split()) > most_words:
         raise ReplyParseError(f"{key} has more than {most_words} words")
     if _NOT_A_QUERY.match(line.replace("\u2019", "'")):
-        raise ReplyParseError(f"{key} is talk or a refusal, not a query")
+        raise ReplyParseError(f"{key} is a comment or a refusal, not a query")
     if len(_SENTENCE_END.findall(line)) > 1:
-        raise ReplyParseError(f"{key} is several sentences, not a query")
+        raise ReplyParseError(f"{key} has several sentences, not one query")
     return line
 
 

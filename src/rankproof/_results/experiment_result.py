@@ -74,7 +74,7 @@ class SystemRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExperimentResult:
-    """The results of an experiment: all that analysis and report need, the same in memory and on disk.
+    """The results of an experiment: everything that analyses and reports need, in memory or loaded from a results folder.
 
     `queries` are those that were run, in the order of the times of every system: judged queries first, then those that are run
     for their answers alone. `result` has the systems in the order of `system_runs`. `snippets` has the beginning of each document

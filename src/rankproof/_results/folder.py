@@ -158,7 +158,7 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 
 def load_results(path: StrPath) -> ExperimentResult:
-    """The results that were saved as the folder at the path."""
+    """Loads the results from a results folder."""
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
@@ -197,7 +197,7 @@ def read_document(folder: str) -> JsonObject:
     content = read_all_bytes(open_source(path))
     values = JsonObject(strict_json.parse_strict_json(decode_line(content, 1, path), source=path), path)
     if values.plain.get("format") != FORMAT:
-        raise values.error("not a result of rankproof", "name a folder that `rankproof run` wrote")
+        raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
     if (found := values.count("schema")) != format_versions.RESULTS:
         raise values.error(format_versions.other_version(found, format_versions.RESULTS), "run the experiment again")
     return values
@@ -242,7 +242,7 @@ def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
     known = {RUNS_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
     for name in _present_files(folder):
         if name not in known:
-            fix = "move it elsewhere, or name another folder"
+            fix = "move it elsewhere, or specify another folder"
             raise UsageError(f"{folder} holds {for_message(name)}, which is not part of its results", fix=fix)
 
 
@@ -262,7 +262,7 @@ def _present_files(folder: str) -> Iterator[str]:
 
 
 def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = ()) -> str:
-    """Writes the results as the folder at the path, atomically and in place of an older results folder; gives the path.
+    """Writes the results folder atomically, replaces an older results folder, and returns the path.
 
     `findings` are sentences about the answers, for answers.json.
     """

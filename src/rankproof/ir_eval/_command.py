@@ -50,11 +50,15 @@ def _main(argv: Sequence[str]) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, the cutoff, the gain and the encoder."""
     parser.add_argument("--version", action="version", version=f"rankproof {__version__}", help="show the version and exit")
-    parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (the built-in sample)")
-    parser.add_argument("-k", type=positive_int, default=10, metavar="N", help="the cutoff of precision and nDCG (10)")
-    parser.add_argument("--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (exponential)")
-    parser.add_argument("--model", metavar="NAME", help="the encoder (minilm if it is in the cache, else wordllama)")
-    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="output format (table)")
+    parser.add_argument("--data", metavar="FOLDER", help="documents, queries and judgements (default: the built-in sample)")
+    parser.add_argument("-k", type=positive_int, default=10, metavar="N", help="the cutoff of precision and nDCG (default: 10)")
+    parser.add_argument(
+        "--method", choices=("exponential", "linear"), default="exponential", help="nDCG's gain (default: exponential)"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the encoder (default: minilm if it is in the cache, else wordllama)")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv", "markdown"), default="table", help="output format (default: table)"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

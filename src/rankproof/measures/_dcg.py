@@ -39,9 +39,7 @@ class DiscountedGain(SummedMeasure, CutoffMeasure):
     gain: GainScheme = "linear"
     name = "DCG"
     title = "Discounted cumulative gain"
-    definition = (
-        "Sum over the top k of gain / log2(rank + 1); gain is the grade ('linear'), 2^grade - 1 ('exp') or given ({1:3,2:9})."
-    )
+    definition = "Sum over the top k of gain / log2(rank + 1); gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
     source = "Järvelin and Kekäläinen 2002; trec_eval dcg; 'exp': Burges 2005"
     aliases = ("dcg_burges",)
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"dcg_burges": {"gain": "exp"}}
@@ -85,7 +83,7 @@ class NormalisedGain(SummedMeasure, CutoffMeasure):
     title = "Normalised discounted cumulative gain"
     definition = (
         "DCG@k divided by the DCG@k of all judged documents in the best order;"
-        " gain is the grade ('linear'), 2^grade - 1 ('exp') or given ({1:3,2:9})."
+        " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
     )
     source = "Järvelin and Kekäläinen 2002; trec_eval ndcg, ndcg_cut; 'exp': Burges 2005"
     aliases = (

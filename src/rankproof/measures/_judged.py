@@ -82,8 +82,7 @@ class UnjudgedRate(CutoffMeasure):
     name = "Unjudged"
     title = "Unjudged rate"
     definition = (
-        "Unjudged documents in the top k, divided by k, also where fewer than k were retrieved; a grade below 0 counts as"
-        " unjudged."
+        "Unjudged documents in the top k, divided by k even if fewer than k were retrieved; a grade below 0 counts as unjudged."
     )
     source = "trec_eval unj"
     aliases = ("unj",)

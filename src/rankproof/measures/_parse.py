@@ -173,7 +173,7 @@ def parse_measure(text: str | Measure) -> Measure:
     """The measure that the text names."""
     measures = parse_measures(text)
     if len(measures) != 1:
-        raise UsageError(f'"{for_message(str(text))}" names {len(measures)} measures', fix="name one, or use parse_measures")
+        raise UsageError(f'"{for_message(str(text))}" names {len(measures)} measures', fix="specify one, or use parse_measures")
     return measures[0]
 
 
@@ -185,7 +185,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
         for measure in ([one.complete()] if isinstance(one, Measure) else _parse_list(one))
     ]
     if not measures:
-        raise UsageError("no measure is named", fix="name one, like nDCG@10")
+        raise UsageError("no measure is named", fix="specify one, like nDCG@10")
     return list(dict.fromkeys(measures))
 
 

@@ -18,7 +18,7 @@ class Precision(SummedMeasure, BinaryCutoffMeasure):
 
     name = "P"
     title = "Precision"
-    definition = "Relevant documents in the top k, divided by k, also where fewer than k were retrieved: rel_ret(k) / k."
+    definition = "Relevant documents in the top k, divided by k even if fewer than k were retrieved: rel_ret(k) / k."
     source = "trec_eval P"
     aliases = ("precision",)
     advice = Advice(

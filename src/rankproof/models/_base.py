@@ -96,7 +96,9 @@ _MIN_TOKENS = 4
 Source = Annotated[str, Option("a folder with weights, or ORGANISATION/MODEL on the model hub", role="source")]
 PrecisionOption = Annotated[Precision, Option("precision of the weights: int8 or fp32")]
 TokenLimit = Annotated[int, Option("maximum length of a text in tokens; longer texts are truncated", least=_MIN_TOKENS)]
-OwnTokenLimit = Annotated[int | None, Option("maximum length of a text in tokens (the model's own limit)", least=_MIN_TOKENS)]
+OwnTokenLimit = Annotated[
+    int | None, Option("maximum length of a text in tokens (default: that of the model)", least=_MIN_TOKENS)
+]
 
 
 def check_source(source: str) -> None:

@@ -55,7 +55,7 @@ class Bert(BertModel):
 
     precision: PrecisionOption = "int8"
     max_tokens: OwnTokenLimit = None
-    pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (the model's own)")] = None
+    pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (default: that of the model)")] = None
 
     def __post_init__(self) -> None:
         check_source(self.source)

@@ -63,12 +63,14 @@ class BM25:
 
     k1: Annotated[float, Option("term-frequency saturation: how much repeated words count", least=0, most=1000)] = 1.5
     b: Annotated[float, Option("length normalisation, from 0 (none) to 1 (full)", least=0, most=1)] = 0.75
-    language: Annotated[str, Option("language of stemmer and stop words; for words only")] = "english"
+    language: Annotated[str, Option("language of stemmer and stop words, if tokens is words")] = "english"
     stemming: Annotated[bool, Option("whether words are stemmed")] = True
     stop_words: Annotated[bool | tuple[str, ...], Option("whether stop words are removed, or a list of words to remove")] = True
     fields: Fields = DEFAULT_FIELDS
     depth: Depth = 100
-    tokens: Annotated[str, Option("what is counted: words, or without a language characters-N, bytes-N or bpe-N")] = WORD_ANALYZER
+    tokens: Annotated[str, Option("token type: words, characters-N, bytes-N or bpe-N; only words depend on the language")] = (
+        WORD_ANALYZER
+    )
 
     def __post_init__(self) -> None:
         check(self)

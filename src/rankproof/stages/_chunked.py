@@ -53,10 +53,12 @@ class Chunked:
 
     stage: Annotated[Stage, Option("the system that searches the chunks; its depth counts chunks", key="of")]
     size: Annotated[int, Option("how many units a chunk has", least=1)] = 200
-    overlap: Annotated[int | None, Option("how many units it shares with the chunk before (a fifth of size)", least=0)] = None
+    overlap: Annotated[
+        int | None, Option("how many units it shares with the chunk before (default: a fifth of size)", least=0)
+    ] = None
     unit: Annotated[Unit, Option("the unit that is counted: words, sentences or tokens")] = "words"
     tokenizer: Annotated[TokenizerName, Option("the tokenizer whose tokens are counted: wordllama")] = "wordllama"
-    pool: Annotated[int | None, Option("how many of the first chunks are used (all)", least=1)] = None
+    pool: Annotated[int | None, Option("number of top chunks to use (default: all)", least=1)] = None
     rule: Annotated[CollapseRule, Option("how chunks become documents: best")] = "best"
     depth: Depth = 100
     kind: ClassVar[str] = "chunks"

@@ -32,7 +32,9 @@ class ExtractAnswer:
     """
 
     stage: Annotated[Stage, Option("the system whose documents the answer is taken from", key="of")]
-    model: Annotated[EncoderModel | None, Option("the encoder that compares sentences with the query (by shared words)")] = None
+    model: Annotated[
+        EncoderModel | None, Option("the encoder that compares sentences with the query (default: count shared words)")
+    ] = None
     top: Annotated[int, Option("how many documents are read", least=1)] = 5
     fields: Fields = ("text",)
     language: Annotated[str, Option("language of stemmer and stop words")] = "english"

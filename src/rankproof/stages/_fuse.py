@@ -30,7 +30,7 @@ class Fuse:
     stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
     method: Annotated[str, Option(f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
     k: Annotated[float, Option(f"the constant of {methods_with('k')}")] = 60
-    weights: Annotated[tuple[float, ...] | None, Option("one number for each system (all 1)")] = None
+    weights: Annotated[tuple[float, ...] | None, Option("one number for each system (default: 1 for each)")] = None
     norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
     depth: Depth = 100
 

@@ -48,7 +48,7 @@ class Listwise(LLMScorer):
     prompt: UserPrompt = LISTWISE_PROMPT
     max_tokens: Annotated[int, Option("maximum length of a reply in tokens, 0 for what the window needs", least=0)] = 0
     window: Annotated[int, Option("how many passages the model sorts in one call", least=2, most=1000)] = 10
-    step: Annotated[int, Option("by how many ranks each window is above the one before", least=1)] = 5
+    step: Annotated[int, Option("how many ranks the window moves up at each call", least=1)] = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,7 +144,9 @@ class Pairwise(LLMScorer):
     system: SystemPrompt = PAIRWISE_SYSTEM
     prompt: UserPrompt = PAIRWISE_PROMPT
     max_tokens: MaxTokens = 32
-    most: Annotated[int, Option("the largest top allowed: the number of calls grows with its square", least=2, most=1000)] = 10
+    most: Annotated[
+        int, Option("the largest allowed value of top: the number of calls grows with its square", least=2, most=1000)
+    ] = 10
     schema: ClassVar[str] = PAIRWISE_SCHEMA
 
     def build(self, context: BuildContext) -> PairwiseScorer:

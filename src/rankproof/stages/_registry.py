@@ -14,10 +14,10 @@ STAGES: Registry[Stage] = Registry(
     "stage",
     "rankproof.stages",
     (
-        Component("bm25", "rankproof.stages._bm25:BM25", "ranks by shared words, or by other shared tokens"),
+        Component("bm25", "rankproof.stages._bm25:BM25", "ranks by the words or other tokens that query and document share"),
         Component("dense", "rankproof.stages._dense:Dense", "ranks by the similarity of vectors"),
         Component("fuse", "rankproof.stages._fuse:Fuse", "fuses the rankings of several systems"),
-        Component("rerank", "rankproof.stages._rerank:Rerank", "sorts the first documents of a system by a scorer"),
+        Component("rerank", "rankproof.stages._rerank:Rerank", "sorts the top documents of a system by a scorer"),
         Component(
             "chunked",
             "rankproof.stages._chunked:Chunked",
@@ -26,15 +26,15 @@ STAGES: Registry[Stage] = Registry(
         Component(
             "answer",
             "rankproof.stages._answer:GenerateAnswer",
-            "lets a language model answer from the first documents of a system",
+            "lets a language model answer from the top documents of a system",
         ),
         Component(
             "extract",
             "rankproof.stages._extract:ExtractAnswer",
-            "answers with the best sentence of the first documents of a system, without a language model",
+            "answers with the best sentence of the top documents of a system, without a language model",
         ),
         Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),
-        Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system by words of its first documents"),
+        Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system with words from its top documents"),
     ),
 )
 SCORERS: Registry[Scorer] = Registry(

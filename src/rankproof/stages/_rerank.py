@@ -1,4 +1,4 @@
-"""Reranks the first documents of a ranking by a scorer."""
+"""Reranks the top documents of a ranking by a scorer."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Rerank:
     """
 
     stage: Annotated[Stage, Option("the system whose ranking is reranked", key="of")]
-    by: Annotated[Scorer, Option("the scorer; its keys are in the same table")]
-    top: Annotated[int, Option("how many of the first documents are reranked", least=1)] = 50
+    by: Annotated[Scorer, Option("the scorer; its settings are keys of this system too")]
+    top: Annotated[int, Option("number of top documents to rerank", least=1)] = 50
     weight: Annotated[float, Option("1 sorts by the new scores alone, less blends in the old ones", least=0, most=1)] = 1.0
     norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
 

@@ -1,4 +1,4 @@
-"""RM3: expands a query with terms of the first documents that BM25 finds."""
+"""RM3: expands a query with terms from the top documents of BM25."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RM3:
     """
 
     stage: Annotated[BM25, Option("the bm25 system whose index is searched again", key="of")]
-    docs: Annotated[int, Option("how many of its first documents give words", least=1)] = 10
+    docs: Annotated[int, Option("number of top documents to take words from", least=1)] = 10
     terms: Annotated[int, Option("how many words are added to the query", least=1)] = 10
     weight: Annotated[float, Option("weight of the original query, from 0 to 1", least=0, most=1)] = 0.5
     common: Annotated[float, Option("words in more than this share of all documents are left out", least=0, most=1)] = 0.1

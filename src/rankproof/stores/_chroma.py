@@ -29,7 +29,7 @@ COLLECTION = "rankproof"
 class Chroma:
     """Chroma with an HNSW index by inner product; the search list is at least as long as the result."""
 
-    folder: Annotated[str, Option("the folder of the database (a temporary one)", role="path")] = field(
+    folder: Annotated[str, Option("the folder of the database (default: a temporary folder)", role="path")] = field(
         default="", metadata=NOT_IN_IDENTITY
     )
     ef: Annotated[int, Option("candidate list size in a search", least=1, most=100_000)] = 800

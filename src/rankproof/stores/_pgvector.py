@@ -235,7 +235,7 @@ MAX_DIMENSIONS = {"exact": 16_000, "hnsw": 2_000}
 class PgVector:
     """PostgreSQL with pgvector; without `dsn` and `dsn_env` an embedded server is started."""
 
-    dsn: Annotated[str, Option("connection string of the server (an embedded server)", role="secret")] = field(
+    dsn: Annotated[str, Option("connection string of the server (default: start an embedded server)", role="secret")] = field(
         default="", repr=False, metadata=NOT_IN_IDENTITY
     )
     dsn_env: Annotated[str, Option("the environment variable with the connection string")] = field(

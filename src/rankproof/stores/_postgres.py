@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ADVICE = {
     "28": "check the user and the password",
-    "3D": "create the database, or name another one in the connection string",
-    "3F": "create the schema, or name another one",
+    "3D": "create the database, or specify another one in the connection string",
+    "3F": "create the schema, or specify another one",
     "42501": "ask the owner of the database for this permission",
     "0A": "install the pgvector extension on the server",
     "58P01": "install the pgvector extension on the server",

@@ -117,7 +117,7 @@ def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title:
     sentences = [f"{len(parts)} terms add up, in 32-bit floats, to {float(total):.6f}; the run has {facts['score']:.6f}."]
     if float(total) != facts["score"]:
         sentences.append(
-            f"They differ: documents or library versions differ from those of the run ({system_run.stage.get('revision')})."
+            f"The sums differ: the documents or library versions are not those of the run ({system_run.stage.get('revision')})."
         )
     rows = tuple((part.term, part.tf, part.df, part.idf, part.norm, part.weight) for part in parts)
     parameters = {"k1": system_run.stage["k1"], "b": system_run.stage["b"], "sum": float(total)}

@@ -46,12 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file of answers"
     )
-    what.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    what.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
     what.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     counts = parser.add_argument_group("relevance")
     counts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
     counts.add_argument(
-        "--rel", "-l", type=positive_int, metavar="N", help="the lowest grade that counts as relevant (1, or that of the results)"
+        "--rel",
+        "-l",
+        type=positive_int,
+        metavar="N",
+        help="the lowest grade that counts as relevant (default: 1, or that of the results)",
     )
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
@@ -70,7 +74,7 @@ def _answer_input(args: argparse.Namespace) -> AnswerInput:
     from rankproof._results.folder import is_results_folder
 
     if not args.files:
-        raise UsageError("no input files", fix="name a results folder, or queries.jsonl and one or more files of answers")
+        raise UsageError("no input files", fix="specify a results folder, or queries.jsonl and one or more files of answers")
     check_output(args.output, [*args.files, args.qrels])
     if any(map(is_results_folder, args.files)):
         return _input_from_folder(args)
@@ -83,7 +87,7 @@ def _input_from_folder(args: argparse.Namespace) -> AnswerInput:
 
     if len(args.files) > 1 or args.qrels or args.name:
         raise UsageError(
-            "a results folder cannot be mixed with other inputs", fix="name one folder; it has its own judgements and names"
+            "a results folder cannot be mixed with other inputs", fix="specify one folder; it has its own judgements and names"
         )
     return answer_input_from_results(load_results(args.files[0]), args.measures, rel=args.rel, encode=encode_texts)
 
@@ -97,7 +101,7 @@ def _input_from_files(args: argparse.Namespace) -> AnswerInput:
 
     path, *paths = args.files
     if not paths:
-        raise UsageError("no file of answers", fix="name the queries and then one or more files of answers")
+        raise UsageError("no file of answers", fix="specify the queries and then one or more files of answers")
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
     qrels = None if args.qrels is None else read_qrels(args.qrels)

@@ -41,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("baselines")
     add_corpus_size_option(group)
     group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset, or on sample")
-    group.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help="the split of the dataset's judgements (test)")
+    group.add_argument(
+        "--split", default=DEFAULT_SPLIT, metavar="NAME", help="the split of the dataset's judgements (default: test)"
+    )
     group.add_argument("--bands", metavar="FILE", help="band profiles as TOML, instead of the built-in ones")
-    group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (all)")
+    group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (default: all)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -108,7 +110,7 @@ def _dataset(inputs: AnalysisInput, path: str, split: str) -> Dataset:
     check_same_dataset(found, path, inputs)
     if inputs.documents not in (None, len(found.corpus)):
         what = f"{for_message(path)} has {len(found.corpus)} documents, not {inputs.documents}"
-        raise UsageError(what, fix="leave out --documents, or name another dataset")
+        raise UsageError(what, fix="leave out --documents, or specify another dataset")
     return Dataset(found.name, found.corpus, found.queries, inputs.qrels)
 
 

@@ -37,9 +37,11 @@ PAID_KIND = "responses"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action and the entries."""
-    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, help="list the entries or remove them (list)")
     parser.add_argument(
-        "--kind", action="append", choices=tuple(KINDS), help="only this kind; repeatable (clear: all but responses)"
+        "action", nargs="?", default="list", choices=ACTIONS, help="list the entries or remove them (default: list)"
+    )
+    parser.add_argument(
+        "--kind", action="append", choices=tuple(KINDS), help="only this kind; repeatable (default of clear: all but responses)"
     )
     parser.add_argument("--older-than", type=nonnegative_int, metavar="DAYS", help="only entries not written to for DAYS days")
 

@@ -21,8 +21,8 @@ examples:
   rankproof compare results/ --format latex -o table.tex
   rankproof compare results/ --format csv -o every-number.csv
 
-Without -m: nDCG@10, RR@10 and R@100. Every measure and pair is one more test, and the correction
-raises the p-values with their number: name the measures you need, and a baseline if you have one.
+Without -m: nDCG@10, RR@10 and R@100. Each measure and pair is a test, and each additional test
+lowers the power of all: select the measures you need, and a baseline if you have one.
 csv has only the table of all numbers; json has every table"""
 
 
@@ -31,14 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_analysis_options(parser)
     group = parser.add_argument_group("statistics")
     group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
-    group.add_argument("--test", choices=("randomisation", "t"), default="randomisation", help="the test (randomisation)")
+    group.add_argument(
+        "--test", choices=("randomisation", "t"), default="randomisation", help="the test (default: randomisation)"
+    )
     add_correction_option(group)
-    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="bootstrap interval (bca)")
+    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="bootstrap interval (default: bca)")
     group.add_argument(
         "--margin", type=any_float, metavar="D", help="equivalence margin, such as 0.01; also tests for equivalence"
     )
     add_sampling_options(group, samples=100_000, of="sign flips")
-    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (10000)")
+    group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (default: 10000)")
     group.add_argument("--details", action="store_true", help="also show the table of all numbers")
 
 

@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
     parser.add_argument("--kind", choices=("run", "qrels", "dataset"), help="kind of the input, if not detected")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of the input, if not detected")
-    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of the output (by its suffix)")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of the output (default: by its suffix)")
     parser.add_argument("--delimiter", type=single_character, metavar="D", help="column separator of the input; tab for a tab")
-    parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (utf-8)")
+    parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (default: utf-8)")
     parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
     add_on_duplicate_option(parser)
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.target != "-":
         done = _convert(args, args.target)
     elif args.target_format is None or args.kind == "dataset":
-        raise UsageError("standard output needs a format and takes one file", fix="name the format, such as --to trec")
+        raise UsageError("standard output needs a format and takes one file", fix="specify the format, such as --to trec")
     else:
         with _folder() as folder:
             path = os.path.join(folder, "out")

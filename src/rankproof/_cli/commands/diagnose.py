@@ -29,12 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_analysis_options(parser)
     add_segment_options(parser.add_argument_group("segments"))
     group = parser.add_argument_group("detail")
-    group.add_argument("--system", metavar="NAME", help="the system whose failed queries are listed (the best)")
+    group.add_argument("--system", metavar="NAME", help="the system whose failed queries are listed (default: the best)")
     group.add_argument(
-        "--failed", type=nonnegative_int, metavar="N", help="number of failed queries to list (5, or 10 with --details)"
+        "--failed", type=nonnegative_int, metavar="N", help="number of failed queries to list (default: 5, or 10 with --details)"
     )
     group.add_argument(
-        "--top", type=positive_int, default=10, metavar="K", help="a query fails without a relevant document in its first K (10)"
+        "--top",
+        type=positive_int,
+        default=10,
+        metavar="K",
+        help="a query fails without a relevant document in its first K (default: 10)",
     )
     group.add_argument(
         "--rules", action="store_true", help="show the rules and the systems to which each applies, as JSON and CSV do"

@@ -64,7 +64,7 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
 
     first = _dataset_path(args.files[0]) if args.files else ""
     if args.dataset is not None and _is_dataset(first):
-        raise UsageError(f"{first} and {args.dataset} are two datasets", fix="name one of them")
+        raise UsageError(f"{first} and {args.dataset} are two datasets", fix="specify one of them")
     named = args.dataset or (first if _is_dataset(first) else None)
     dataset = None if named is None else read_dataset_or_sample(named)
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):

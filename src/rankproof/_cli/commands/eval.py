@@ -63,9 +63,9 @@ def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:
 
         return stack.enter_context(sample_files())
     if "" in (*args.files, args.queries):
-        raise UsageError("a file has no name", fix="name each file, or use - for standard input")
+        raise UsageError("a file has no name", fix="specify each file, or use - for standard input")
     if len(args.files) < 2:
-        raise UsageError("no run file", fix="name the judgements first, then at least one run: eval QRELS RUN…")
+        raise UsageError("no run file", fix="specify the judgements first, then at least one run: eval QRELS RUN…")
     return list(args.files)
 
 

@@ -40,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the value to explain."""
     add_analysis_options(parser)
     group = parser.add_argument_group("value to explain")
-    group.add_argument("--system", metavar="S", help="the system (the best one)")
+    group.add_argument("--system", metavar="S", help="the system (default: the best one)")
     group.add_argument("--against", metavar="S", help="explain the difference to this system, not the mean")
     group.add_argument("--query", metavar="Q", help="explain the value of this query")
     group.add_argument("--doc", metavar="D", help="explain the score of this document for the query; needs a results folder")
     group.add_argument("--dataset", metavar="FOLDER", help="the dataset, for the terms of a BM25 score; or sample")
-    group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (5 queries, 10 documents)")
+    group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (default: 5 queries, 10 documents)")
     group.add_argument("--answer", metavar="TEXT", help="explain the F1 of this answer")
     group.add_argument("--reference", metavar="TEXT", help="the reference answer")
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         show_tables([_answer(args)], args, terminal)
         return 0
     if args.doc is not None and args.query is None:
-        raise UsageError("--doc needs a query", fix="name it with --query")
+        raise UsageError("--doc needs a query", fix="specify it with --query")
     inputs = read_input(args)
     measures = list(inputs.result.systems[0].measures)[: None if args.measures else 1]
     system = _system(args.system, inputs, measures[0], terminal)
@@ -123,7 +123,7 @@ def bm25_terms(inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc:
     dataset = read_dataset_or_sample(path)
     check_same_dataset(dataset, path, inputs)
     if doc not in dataset.corpus:
-        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="name the dataset of the results")
+        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="specify the dataset of the results")
     return bm25_from_identity(stage).index(dataset.corpus).parts(inputs.texts[query].text, doc)
 
 

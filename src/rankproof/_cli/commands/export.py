@@ -28,7 +28,7 @@ def subset_results(results: ExperimentResult, queries: Collection[str]) -> Exper
     chosen = set(queries)
     paid = next((system_run.name for system_run in results.system_runs if system_run.money), None)
     if paid is not None:
-        raise UsageError(f"the cost of {for_message(paid)} is known only for all queries together", fix="leave out --queries")
+        raise UsageError(f"the cost of {for_message(paid)} is known only in total, not per query", fix="leave out --queries")
     return replace(
         results,
         queries=tuple(query for query in results.queries if query in chosen),
@@ -89,10 +89,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser, "content")
     where = parser.add_argument_group("output")
     where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    where.add_argument("--format", choices=FORMATS, help="output format (by the suffix of the file, else csv)")
+    where.add_argument("--format", choices=FORMATS, help="output format (default: by the suffix of the file, else csv)")
     where.add_argument("--to", choices=("mlflow",), help="log to a tracking server instead of a file")
-    where.add_argument("--tracking-uri", metavar="URI", help=f"address of MLflow ({DEFAULT_MLFLOW_URI})")
-    where.add_argument("--experiment", metavar="NAME", help="experiment name in MLflow (the name of the results)")
+    where.add_argument("--tracking-uri", metavar="URI", help=f"address of MLflow (default: {DEFAULT_MLFLOW_URI})")
+    where.add_argument("--experiment", metavar="NAME", help="experiment name in MLflow (default: the name of the results)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -123,9 +123,9 @@ def _check(args: argparse.Namespace) -> None:
     if len(args.files) == 1 and not is_results_folder(args.files[0]):
         check_results_folder(args.files[0])
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
-        raise UsageError("export takes one results folder", fix="name a folder that `rankproof run` wrote")
+        raise UsageError("export takes one results folder", fix="specify a folder that `rankproof run` wrote")
     if len(args.name) > 1:
-        raise UsageError(f"{len(args.name)} names for one results folder", fix="give it one, or none")
+        raise UsageError(f"{len(args.name)} names for one results folder", fix="use --name once, or leave it out")
     if are_answer_measures(args.measures):
         what = "-m takes measures of rankings only"
         raise UsageError(what, fix="leave out measures of answers: csv, parquet, json and mlflow have them all")
@@ -141,7 +141,7 @@ def _format(args: argparse.Namespace) -> str:
     if not format:
         raise UsageError(f"{args.output} has no known suffix", fix=f"choose a format with --format: {', '.join(FORMATS)}")
     if format == "parquet" and args.output in STDOUT:
-        raise UsageError("Parquet cannot go to standard output", fix="name a file with -o")
+        raise UsageError("Parquet cannot go to standard output", fix="specify a file with -o")
     return format
 
 

@@ -42,7 +42,9 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-drop", action="append", default=[], metavar="M=D", help="the largest allowed drop, such as nDCG@10=0.02"
     )
-    group.add_argument("--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (all)")
+    group.add_argument(
+        "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
+    )
     add_sampling_options(group, samples=100_000, of="sign flips")
     add_segment_options(parser.add_argument_group("segments"))
     also = parser.add_argument_group("further output")
@@ -67,14 +69,14 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if args.baseline is None and not args.threshold:
-        raise UsageError("no requirement", fix="name a baseline (--baseline) or a bound (--threshold)")
+        raise UsageError("no requirement", fix="specify a baseline (--baseline) or a bound (--threshold)")
     if args.baseline is None and (args.by or args.by_file or args.max_drop):
-        raise UsageError("--max-drop, --by and --by-file need a baseline", fix="name it with --baseline")
+        raise UsageError("--max-drop, --by and --by-file need a baseline", fix="specify it with --baseline")
     written = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in written:
         check_output(path, [*args.files, args.baseline, args.by_file, args.queries])
     if "-" in (args.junit, args.comment):
-        raise UsageError("standard output holds the table", fix="name a file for --junit and --comment")
+        raise UsageError("standard output holds the table", fix="specify a file for --junit and --comment")
     if len(set(written)) < len(written):
         raise UsageError("two outputs have the same name", fix="use a different file for each")
 
@@ -132,7 +134,9 @@ def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the output."""
     group = add_input_options(parser, "baseline")
     group.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is standard output")
-    group.add_argument("--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (all)")
+    group.add_argument(
+        "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
+    )
 
 
 def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -143,7 +147,7 @@ def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._version import __version__
 
     if args.output is None:
-        raise UsageError("no output file", fix="name one: -o baseline.json")
+        raise UsageError("no output file", fix="specify one: -o baseline.json")
     args.measures = args.measures or MAIN_MEASURES
     inputs = read_input(args)
     baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)

@@ -40,16 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what = parser.add_argument_group("queries")
     what.add_argument(
-        "--count", type=positive_int, default=100, metavar="N", help="number of queries, split evenly over the categories (100)"
+        "--count",
+        type=positive_int,
+        default=100,
+        metavar="N",
+        help="number of queries, split evenly over the categories (default: 100)",
     )
-    what.add_argument("--categories", type=name_list, metavar="A,B…", help="categories of queries (all that the rules support)")
-    what.add_argument("--fields", type=name_list, metavar="A,B…", help="document fields to use (title,text)")
-    what.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed that selects the documents (0)")
+    what.add_argument(
+        "--categories", type=name_list, metavar="A,B…", help="categories of queries (default: all that the rules support)"
+    )
+    what.add_argument("--fields", type=name_list, metavar="A,B…", help="document fields to use (default: title,text)")
+    what.add_argument(
+        "--seed", type=nonnegative_int, default=0, metavar="N", help="random seed that selects the documents (default: 0)"
+    )
     what.add_argument(
         "--check", choices=("bm25",), help="count the source documents that BM25 ranks in its first 10; removes no query"
     )
     who = parser.add_argument_group("generator")
-    who.add_argument("--by", choices=("heuristic", "model"), help="rules or a language model (rules, unless a model is named)")
+    who.add_argument(
+        "--by", choices=("heuristic", "model"), help="rules or a language model (default: rules, unless a model is named)"
+    )
     add_chat_options(who)
     how = parser.add_argument_group("budget")
     add_budget_options(how)
@@ -57,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--output", metavar="FOLDER", help="a new folder for queries.jsonl, qrels.tsv and generate.json")
     out.add_argument("--with-corpus", action="store_true", help="also write the documents: a complete dataset for rankproof run")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (table)")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (default: table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

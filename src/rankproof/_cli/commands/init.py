@@ -24,7 +24,11 @@ FILE = "experiment.toml"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the file."""
     parser.add_argument(
-        "file", nargs="?", default=FILE, metavar="FILE", help="the file to write, - for standard output (experiment.toml)"
+        "file",
+        nargs="?",
+        default=FILE,
+        metavar="FILE",
+        help="the file to write, - for standard output (default: experiment.toml)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
@@ -39,7 +43,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.show(text)
         return 0
     if os.path.lexists(args.file) and not args.force:
-        raise UsageError(f"{args.file} exists", fix="name another file, or overwrite it with --force")
+        raise UsageError(f"{args.file} exists", fix="specify another file, or overwrite it with --force")
     write_blocks(args.file, [text.encode()])
     terminal.note(f"{args.file} written; change it, then: rankproof run {args.file}")
     return 0

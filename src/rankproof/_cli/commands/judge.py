@@ -48,7 +48,7 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
     if len(files) == 2:
         return read_corpus(open_source(files[1])), read_queries(open_source(files[0]))
     if len(files) != 1:
-        raise UsageError(f"{len(files)} files", fix="name a dataset, or the queries and then the documents")
+        raise UsageError(f"{len(files)} files", fix="specify a dataset, or the queries and then the documents")
     (path,) = files
     if is_sample(path) or is_irds_name(path):
         dataset = read_dataset_or_sample(path)
@@ -61,14 +61,14 @@ def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
     from rankproof._judge.rubric import merge_pools, sample_pairs, unjudged_pairs
 
     if args.sample is not None and args.qrels is None:
-        raise UsageError("--sample needs human judgements", fix="name them with --qrels, or leave out --sample")
+        raise UsageError("--sample needs human judgements", fix="specify them with --qrels, or leave out --sample")
     pools, known = _pools(args)
     human = {} if args.qrels is None else _human_grades(_qrels(args.qrels), terminal)
     highest = max(human.values(), default=None)
     if args.unjudged:
         judged = _grades(human) if args.qrels is not None else known
         if judged is None or not pools:
-            raise UsageError("--unjudged needs a pool and its judgements", fix="add --results, or --runs and --qrels")
+            raise UsageError("--unjudged needs a pool of documents and judgements", fix="add --results, or --runs and --qrels")
         pools = {name: unjudged_pairs(pool, judged) for name, pool in pools.items()}
     if not pools:
         if args.qrels is None:
@@ -120,7 +120,7 @@ def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
         count = pluralise(len(qrels.judge_labels), "judgement")
         terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
     if not found:
-        raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="name a file with human judgements")
+        raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="specify a file with human judgements")
     return found
 
 
@@ -151,16 +151,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="a dataset or sample, or queries and documents as JSONL")
     which = parser.add_argument_group("pairs")
     which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
-    which.add_argument("--runs", nargs="+", metavar="RUN", help="pool the first documents of these runs")
-    which.add_argument("--results", metavar="FOLDER", help="pool the first documents of every system in a results folder")
-    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="depth of the pool (10)")
+    which.add_argument("--runs", nargs="+", metavar="RUN", help="pool the top documents of these runs")
+    which.add_argument("--results", metavar="FOLDER", help="pool the top documents of every system in a results folder")
+    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="depth of the pool (default: 10)")
     which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
     which.add_argument("--qrels", metavar="FILE", help="human judgements to compare the judge with; alone, also the pairs")
     which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
-    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (0)")
+    which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     who = parser.add_argument_group("judge")
     who.add_argument(
-        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or keyword overlap (model)"
+        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or keyword overlap (default: model)"
     )
     add_chat_options(who)
     how = parser.add_argument_group("budget")
@@ -168,12 +168,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--output", metavar="OUT", help="write the judgements to OUT as TREC qrels, and a report to OUT.json")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
     out.add_argument(
-        "--rel", type=positive_int, default=1, metavar="N", help="the lowest human grade that counts as relevant (1)"
+        "--rel", type=positive_int, default=1, metavar="N", help="the lowest human grade that counts as relevant (default: 1)"
     )
     out.add_argument(
-        "--judge-rel", type=positive_int, metavar="N", help="the lowest grade of the judge that counts as relevant (as --rel)"
+        "--judge-rel",
+        type=positive_int,
+        metavar="N",
+        help="the lowest grade of the judge that counts as relevant (default: as --rel)",
     )
 
 
@@ -236,7 +239,7 @@ def _check_output(args: argparse.Namespace) -> None:
     if args.output is None:
         return
     if args.output == "-":
-        raise UsageError("judge writes two files and cannot write to standard output", fix="name a file with -o")
+        raise UsageError("judge writes two files and cannot write to standard output", fix="specify a file with -o")
     inputs = [*args.files, *(args.runs or ()), args.pairs, args.results, args.qrels, args.model_file]
     check_output(args.output, inputs)
     check_output(report_path(args.output), inputs)

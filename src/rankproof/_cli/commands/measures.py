@@ -28,7 +28,7 @@ brackets, cutoffs after @: P(rel=2)@5, nDCG(gain='exp')@10"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the names and the output format."""
     parser.add_argument("names", nargs="*", metavar="MEASURES", help="only these measures")
-    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format (table)")
+    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format (default: table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:

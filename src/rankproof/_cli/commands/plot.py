@@ -40,17 +40,25 @@ _WIDTHS, _DPIS, _PIXELS = (3.0, 40.0), (30.0, 1200.0), 20_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the charts and the output."""
     group = add_input_options(parser, "charts")
-    group.add_argument("--kind", action="extend", type=name_list, metavar="KINDS", help=f"{', '.join(PLOT_KINDS)}, or all (all)")
-    group.add_argument("--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (category)")
-    group.add_argument("--system", metavar="NAME", help="system of the differences (the best)")
-    group.add_argument("--against", metavar="NAME", help="baseline of the differences (the system's own)")
+    group.add_argument(
+        "--kind", action="extend", type=name_list, metavar="KINDS", help=f"{', '.join(PLOT_KINDS)}, or all (default: all)"
+    )
+    group.add_argument(
+        "--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (default: category)"
+    )
+    group.add_argument("--system", metavar="NAME", help="system of the differences (default: the best)")
+    group.add_argument("--against", metavar="NAME", help="baseline of the differences (default: that of the system)")
     how = parser.add_argument_group("output")
     how.add_argument(
-        "-o", "--output", metavar="FOLDER", default=DEFAULT_FOLDER, help=f"a folder, or a file for one chart ({DEFAULT_FOLDER})"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        default=DEFAULT_FOLDER,
+        help=f"a folder, or a file for one chart (default: {DEFAULT_FOLDER})",
     )
-    how.add_argument("--format", choices=_FORMATS, help="format of the files in a folder (png)")
-    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="width of a chart (7)")
-    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots per inch of a PNG file (200)")
+    how.add_argument("--format", choices=_FORMATS, help="format of the files in a folder (default: png)")
+    how.add_argument("--width", type=any_float, default=7.0, metavar="INCHES", help="width of a chart (default: 7)")
+    how.add_argument("--dpi", type=any_float, default=200.0, metavar="N", help="dots per inch of a PNG file (default: 200)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -88,7 +96,7 @@ def _format(args: argparse.Namespace) -> Format:
 
     suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
     if suffix and args.format not in (None, suffix):
-        raise UsageError(f"{args.output} is not a {args.format} file", fix="leave out --format, or name a folder")
+        raise UsageError(f"{args.output} is not a {args.format} file", fix="leave out --format, or specify a folder")
     return next(one for one in get_args(Format) if one == (suffix or args.format or "png"))
 
 
@@ -123,7 +131,7 @@ def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) ->
 
         group_queries(inputs, args.by)
     if args.output == "-":
-        raise UsageError("charts cannot go to standard output", fix="name a folder or a file with -o")
+        raise UsageError("charts cannot go to standard output", fix="specify a folder or a file with -o")
     place = os.path.abspath(args.output)
     if any(is_results_folder(folder) for folder in (place, os.path.dirname(place))):
         raise UsageError(f"{args.output} is in a results folder; charts cannot be saved there", fix="name a folder outside it")
@@ -132,7 +140,9 @@ def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) ->
 def single_plot(found: list[PlotFile], output: str) -> PlotFile:
     """The only chart; several are refused, as a file holds one."""
     if len(found) > 1:
-        raise UsageError(f"{output} holds one chart, not {len(found)}", fix="name a folder, a PDF file, or one chart with --kind")
+        raise UsageError(
+            f"{output} holds one chart, not {len(found)}", fix="specify a folder, a PDF file, or one chart with --kind"
+        )
     return found[0]
 
 
@@ -152,7 +162,7 @@ def write_plots(drawn: list[PlotFile], found: list[PlotFile], folder: str, forma
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="name a writable folder") from None
+        raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="specify a writable folder") from None
     for chart in drawn:
         path = os.path.join(folder, f"{chart.name}.{format}")
         write_blocks(path, [chart.content])

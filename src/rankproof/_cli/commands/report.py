@@ -27,7 +27,7 @@ The page needs no network and no server"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the results folder and the output."""
     parser.add_argument("results", metavar="RESULTS", help="a folder that `rankproof run` wrote")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page to write (report.html in the folder)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page to write (default: report.html in the folder)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -36,11 +36,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._results.folder import is_results_folder, load_results
 
     if not is_results_folder(args.results):
-        raise UsageError(f"{args.results} is not a results folder", fix="name a folder that `rankproof run` wrote")
+        raise UsageError(f"{args.results} is not a results folder", fix="specify a folder that `rankproof run` wrote")
     path = os.path.join(args.results, REPORT_FILE) if args.output is None else args.output
     check_output(path, [args.results])
     if path in STDOUT or os.path.isdir(path):
-        raise UsageError(f"{path} is not a file", fix="name a file for the page, such as report.html")
+        raise UsageError(f"{path} is not a file", fix="specify a file for the page, such as report.html")
     write_report_page(load_results(args.results), path)
     if not terminal.quiet:
         terminal.say(f"report: {escape_invisible(path)}; open it in a browser")

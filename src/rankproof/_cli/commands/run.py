@@ -42,26 +42,34 @@ FORMATS = ("table", "json", "csv", "markdown")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the experiment, the dataset, the execution and the output."""
-    parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file (the default systems)")
+    parser.add_argument(
+        "experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file; without it, the default systems run"
+    )
     what = parser.add_argument_group("experiment")
-    what.add_argument("--dataset", metavar="FOLDER", help="the documents, queries and judgements (the built-in sample)")
-    what.add_argument("--split", metavar="NAME", help="the split of the judgements (test)")
+    what.add_argument("--dataset", metavar="FOLDER", help="the documents, queries and judgements (default: the built-in sample)")
+    what.add_argument("--split", metavar="NAME", help="the split of the judgements (default: test)")
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
     what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
-    what.add_argument("--seed", type=nonnegative_int, metavar="N", help="random seed that selects the queries of --limit (0)")
-    what.add_argument("--collapse", metavar="FIELD", help="documents are chunks: rank the values of this field, such as url")
-    what.add_argument("--pool", type=positive_int, metavar="N", help="collapse only the first N chunks of a ranking (all)")
+    what.add_argument(
+        "--seed", type=nonnegative_int, metavar="N", help="random seed that selects the queries of --limit (default: 0)"
+    )
+    what.add_argument(
+        "--collapse", metavar="FIELD", help="if documents are chunks: collapse them to the values of this field, such as url"
+    )
+    what.add_argument("--pool", type=positive_int, metavar="N", help="collapse only the top N chunks of a ranking (default: all)")
     how = parser.add_argument_group("execution")
-    how.add_argument("-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads for indexing and encoding (1)")
+    how.add_argument(
+        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads for indexing and encoding (default: 1)"
+    )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
-    how.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits of language model calls (no limit)")
+    how.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits of language model calls (default: no limit)")
     how.add_argument("--dry-run", action="store_true", help="estimate the language model calls and run nothing")
     out = parser.add_argument_group("output")
-    out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (rankproof-results/NAME-DATE-TIME)")
+    out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (default: rankproof-results/NAME-DATE-TIME)")
     out.add_argument("--no-report", action="store_true", help="do not write report.html")
-    out.add_argument("--format", choices=FORMATS, default="table", help="output format (table)")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -119,7 +127,7 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
     if args.no_cache and args.cache is not None:
         raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
     if args.cache == "":
-        raise UsageError("--cache has no folder", fix="name one, or leave out --cache")
+        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
     home = None if args.no_cache else cache_home() if args.cache is None else args.cache
     return RunOptions(cache=home, threads=args.jobs, progress=progress, budget=args.budget or Budget())
 
@@ -155,7 +163,7 @@ def _read(path: str) -> Experiment:
     from rankproof._experiment.config_read import read_experiment
 
     if not path:
-        raise UsageError("the experiment file has no name", fix="name it, or leave it out to run the default systems")
+        raise UsageError("the experiment file has no name", fix="specify it, or leave it out to run the default systems")
     return read_experiment(path)
 
 
@@ -178,7 +186,7 @@ def _dataset(path: str | None) -> str | None:
     if path is None or path == SAMPLE or is_irds_name(path):
         return path
     if not os.path.isdir(path):
-        raise UsageError(f"{path} is not a folder", fix="name a dataset: a folder with corpus.jsonl, queries.jsonl and qrels")
+        raise UsageError(f"{path} is not a folder", fix="specify a dataset: a folder with corpus.jsonl, queries.jsonl and qrels")
     return os.path.abspath(path)
 
 
@@ -191,7 +199,7 @@ def results_folder(asked: str | None, name: str) -> Iterator[str]:
     from rankproof._results.folder import check_results_folder
 
     if asked == "":
-        raise UsageError("the results folder has no name", fix="name one, or leave out -o")
+        raise UsageError("the results folder has no name", fix="specify one, or leave out -o")
     if asked is not None:
         check_results_folder(asked)
         yield asked
@@ -226,7 +234,7 @@ def _create_folder(folder: str) -> bool:
     except OSError as error:
         if isinstance(error, FileExistsError) and os.path.isdir(RESULTS_HOME):
             return False
-        fix = "name a writable folder with -o"
+        fix = "specify a writable folder with -o"
         raise UsageError(f"{folder} cannot be created ({error.strerror})", fix=fix) from None
     return True
 

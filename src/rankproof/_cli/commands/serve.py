@@ -33,11 +33,13 @@ _MAX_PORT = 65535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the results, the port and the judging."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `rankproof run` wrote, or a folder of them")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (0: any free port)")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: 0, any free port)")
     parser.add_argument("--judge", metavar="QRELS", help="judge documents in the browser and save the judgements here")
-    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (the login name)")
+    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
     parser.add_argument("--dataset", metavar="FOLDER", help="the dataset, to show whole documents and not only their beginnings")
-    parser.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset ({DEFAULT_SPLIT})")
+    parser.add_argument(
+        "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset (default: {DEFAULT_SPLIT})"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -128,7 +130,7 @@ def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise UsageError("the login name is unknown", fix="name the assessor with --assessor NAME") from None
+        raise UsageError("the login name is unknown", fix="specify the assessor with --assessor NAME") from None
 
 
 def _port(text: str) -> int:

@@ -171,11 +171,11 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
         svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
         for width, axes in (
             (WIDE_CHART_WIDTH, ParetoAxes(across, upward, less, context.one.measure.range)),
-            (NARROW_CHART_WIDTH, ParetoAxes("ms a query, p50", upward, less, context.one.measure.range)),
+            (NARROW_CHART_WIDTH, ParetoAxes("ms per query, p50", upward, less, context.one.measure.range)),
         )
     )
     lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(one.interval for one in systems) else ""
-    return SvgChart(title, wide, f"Filled, on the line: the Pareto front.{lines}", narrow)
+    return SvgChart(title, wide, f"Filled points on the line are the Pareto front.{lines}", narrow)
 
 
 def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:

@@ -44,7 +44,7 @@ _COLUMN_NOTES = {
     "money": "cost of these calls, by the prices in the experiment",
     "index s": "seconds to build the index",
     "index MB": "size of the index in megabytes",
-    "queries/s": "queries a second in a batch",
+    "queries/s": "queries per second in a batch",
 }
 
 

@@ -89,7 +89,9 @@ class HubClient:
         endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-            raise UsageError("HF_ENDPOINT is not a plain address", fix="give one such as https://huggingface.co, or none")
+            raise UsageError(
+                "HF_ENDPOINT is not a plain address", fix="set it to an address such as https://huggingface.co, or unset it"
+            )
         return cls(endpoint, os.environ.get("HF_TOKEN", "").strip())
 
     def request(self, path: str) -> HubResponse | None:

@@ -38,22 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=tuple(_ACTIONS), help="train encoders, or compare them")
     parser.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels, or sample")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="folder for the checkpoints, or for the tables and charts")
-    parser.add_argument("--split", metavar="NAME", help="split of the judged queries (train: the split train; compare: test)")
+    parser.add_argument(
+        "--split", metavar="NAME", help="split of the judged queries (default: train for train, test for compare)"
+    )
     parser.add_argument(
         "--languages",
         type=name_list,
         metavar="NAMES",
-        help="languages: names in DATASET/i18n, own for the dataset itself, or all (own)",
+        help="languages: names in DATASET/i18n, own for the dataset itself, or all (default: own)",
     )
     parser.add_argument(
         "--seed",
         type=nonnegative_int,
         default=1,
         metavar="N",
-        help="random seed; for train that of the training data and the first training (1)",
+        help="random seed; for train that of the training data and the first training (default: 1)",
     )
     parser.add_argument(
-        "--device", choices=("cpu", "cuda"), help="where networks run (train: a GPU if there is one; compare: cpu)"
+        "--device", choices=("cpu", "cuda"), help="where networks run (default: for train a GPU if there is one, for compare cpu)"
     )
     for action, module in _ACTIONS.items():
         module.add_arguments(parser.add_argument_group(f"options of {action}"))

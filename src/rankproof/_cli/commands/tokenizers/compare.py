@@ -31,19 +31,21 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     from rankproof.stores._registry import STORES
 
     group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=CHECKPOINTS_HELP)
-    group.add_argument("--lexical", type=name_list, metavar="KINDS", help=f"BM25 with these tokenizers, or none ({LEXICAL})")
-    group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
-    group.add_argument("--store", choices=STORES.names(), help="vector store (memory)")
     group.add_argument(
-        "--typos", type=nonnegative_ints, metavar="N,N…", help="numbers of random typos per query, such as 0,1,2 (0)"
+        "--lexical", type=name_list, metavar="KINDS", help=f"BM25 with these tokenizers, or none (default: {LEXICAL})"
+    )
+    group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
+    group.add_argument("--store", choices=STORES.names(), help="vector store (default: memory)")
+    group.add_argument(
+        "--typos", type=nonnegative_ints, metavar="N,N…", help="numbers of random typos per query, such as 0,1,2 (default: 0)"
     )
     group.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="measures; the first is the main one (nDCG@10,…)"
+        "-m", "--measures", action="append", metavar="MEASURES", help="measures; the first is the main one (default: nDCG@10,…)"
     )
     group.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
-    group.add_argument("-j", "--jobs", type=positive_int, metavar="N", help="threads for indexing and encoding (1)")
+    group.add_argument("-j", "--jobs", type=positive_int, metavar="N", help="threads for indexing and encoding (default: 1)")
     group.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
-    group.add_argument("--format", choices=FORMATS, help="output format (table)")
+    group.add_argument("--format", choices=FORMATS, help="output format (default: table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -87,7 +89,7 @@ def _plan(args: argparse.Namespace) -> ComparisonPlan:
 
     store = store_by_name(args.store or "memory")
     if args.checkpoints and len(args.checkpoints) > 1:
-        raise UsageError("--checkpoints is given more than once", fix="name the folder that contains them")
+        raise UsageError("--checkpoints is given more than once", fix="specify the folder that contains them")
     trained = find_trained_systems(args.checkpoints[0], store, args.device or "cpu") if args.checkpoints else TrainedSystems()
     encoders = [encoder_system(spec, store, args.device or "cpu") for spec in args.model or ()]
     if args.device and not any(one.metadata for one in (*trained.systems, *encoders)):
@@ -112,7 +114,7 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
     from rankproof._io.paths import cache_home
 
     if args.cache == "":
-        raise UsageError("--cache has no folder", fix="name one, or leave out --cache")
+        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
     return RunOptions(cache=args.cache or cache_home(), threads=args.jobs or 1, progress=progress)
 
 

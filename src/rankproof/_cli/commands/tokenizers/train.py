@@ -40,13 +40,15 @@ def add_training_options(group: argparse._ArgumentGroup) -> None:
         "--flops",
         type=any_float,
         metavar="X",
-        help=f"floating-point operations of a training ({budget}; with --steps no limit)",
+        help=f"floating-point operations of a training (default: {budget}; no limit with --steps)",
     )
-    group.add_argument("--steps", type=nonnegative_int, metavar="N", help="training steps; 0 saves untrained networks (no limit)")
-    group.add_argument("--architecture", choices=ARCHITECTURES, help=f"type of the layers ({usual.architecture})")
+    group.add_argument(
+        "--steps", type=nonnegative_int, metavar="N", help="training steps; 0 saves untrained networks (default: no limit)"
+    )
+    group.add_argument("--architecture", choices=ARCHITECTURES, help=f"type of the layers (default: {usual.architecture})")
     for option, kind, metavar, words in _OPTIONS:
         name = f"--{option.replace('_', '-')}"
-        group.add_argument(name, type=kind, metavar=metavar, help=f"{words} ({getattr(usual, option)})")
+        group.add_argument(name, type=kind, metavar=metavar, help=f"{words} (default: {getattr(usual, option)})")
 
 
 def training_config(args: argparse.Namespace) -> TrainingConfig:
@@ -69,19 +71,19 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
         "--tokenizers",
         type=name_list,
         metavar="NAMES",
-        help=f"tokenizers to train, see below ({','.join(_DEFAULT_TOKENIZERS)})",
+        help=f"tokenizers to train, see below (default: {','.join(_DEFAULT_TOKENIZERS)})",
     )
     group.add_argument(
         "--repeats",
         type=positive_int,
         metavar="N",
-        help=f"trainings of each tokenizer, with seeds from --seed on ({_DEFAULT_REPEATS})",
+        help=f"trainings of each tokenizer, with seeds from --seed on (default: {_DEFAULT_REPEATS})",
     )
     group.add_argument(
-        "--holdout", type=any_float, metavar="X", help="share of documents whose queries are reserved for compare (0)"
+        "--holdout", type=any_float, metavar="X", help="share of documents whose queries are reserved for compare (default: 0)"
     )
     add_training_options(group)
-    group.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads (torch's default)")
+    group.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads (default: set by torch)")
     group.add_argument("--data-only", action="store_true", default=None, help="make the training data and train nothing")
 
 
