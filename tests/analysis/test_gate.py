@@ -292,7 +292,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
 
 def test_failed_decisions_come_first_and_stand_out() -> None:
     table = gate_table(gate_of(SAME, CLEARLY_WORSE), GateOptions())
-    assert table.title == "The gate failed: 1 of 2 decisions failed"
+    assert table.title == "The gate failed: 1 of 2 checks failed"
     assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]
     assert table.highlighted == {0}
     assert table.facts["passed"] is False

@@ -75,7 +75,7 @@ def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_
     (suite,) = ElementTree.parse(xml).getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("### rankproof: The gate failed: 1 of 2 decisions failed")
+    assert text.startswith("### rankproof: The gate failed: 1 of 2 checks failed")
     assert "<b>" not in text
     assert "@team" not in text
 
@@ -132,7 +132,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
     ("argv", "message"),
     [
         (["save-baseline", "{folder}"], "no output file; specify one: -o baseline.json"),
-        (["save-baseline", "-o", "b"], "no input files; name"),
+        (["save-baseline", "-o", "b"], "no input files; specify"),
         (["gate", "{folder}"], "no requirement; specify a baseline (--baseline) or a bound (--threshold)"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
         (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),

@@ -62,7 +62,7 @@ def path_text(path: StrPath) -> str:
     if not isinstance(name, str):
         raise UsageError(f"a path cannot be a {type(name).__name__}", fix="pass it as text or as pathlib.Path")
     if not name:
-        raise UsageError("the file path is empty", fix="name the file")
+        raise UsageError("the file path is empty", fix="specify the file")
     return name
 
 

@@ -39,7 +39,10 @@ class DiscountedGain(SummedMeasure, CutoffMeasure):
     gain: GainScheme = "linear"
     name = "DCG"
     title = "Discounted cumulative gain"
-    definition = "Sum over the top k of gain / log2(rank + 1); gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
+    definition = (
+        "Sum over the top k of gain / log2(rank + 1);"
+        " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
+    )
     source = "Järvelin and Kekäläinen 2002; trec_eval dcg; 'exp': Burges 2005"
     aliases = ("dcg_burges",)
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"dcg_burges": {"gain": "exp"}}

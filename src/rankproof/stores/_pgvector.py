@@ -244,8 +244,10 @@ class PgVector:
     index: Annotated[Literal["exact", "hnsw"], Option("exact scan or hnsw index")] = "exact"
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=100)] = 16
     ef_construction: Annotated[int, Option("candidate list size while the index is built", least=4, most=1_000)] = 64
-    ef_search: Annotated[int | None, Option("candidate list size in a search (twice the results)", least=1, most=1_000)] = None
-    schema: Annotated[str, Option("the database schema of the table (the connection's own)")] = ""
+    ef_search: Annotated[
+        int | None, Option("candidate list size in a search (default: twice the number of results)", least=1, most=1_000)
+    ] = None
+    schema: Annotated[str, Option("the database schema of the table (default: that of the connection)")] = ""
     batch: Annotated[int, Option("how many rows are written at once", least=1, most=1_000_000)] = 1_000
 
     def __post_init__(self) -> None:

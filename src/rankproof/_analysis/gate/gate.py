@@ -239,7 +239,7 @@ def gate_verdict(gate: GateResult) -> str:
     """The result in one line."""
     decisions = gate.decisions
     failed = sum(not decision.passed for decision in decisions)
-    count = f"{len(decisions):,} decision{'' if len(decisions) == 1 else 's'}"
+    count = f"{len(decisions):,} check{'' if len(decisions) == 1 else 's'}"
     return f"The gate failed: {failed:,} of {count} failed" if failed else f"The gate passed: {count}"
 
 

@@ -134,7 +134,7 @@ def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) ->
         raise UsageError("charts cannot go to standard output", fix="specify a folder or a file with -o")
     place = os.path.abspath(args.output)
     if any(is_results_folder(folder) for folder in (place, os.path.dirname(place))):
-        raise UsageError(f"{args.output} is in a results folder; charts cannot be saved there", fix="name a folder outside it")
+        raise UsageError(f"{args.output} is in a results folder; charts cannot be saved there", fix="specify a folder outside it")
 
 
 def single_plot(found: list[PlotFile], output: str) -> PlotFile:
