@@ -58,7 +58,7 @@ def _facts(measure: Measure) -> str:
     name = f"`{notation(measure)}`".replace(", ", "`, `")
     facts = {
         "range": value_range(measure),
-        "judgements": KINDS[measure.kind],
+        "judgements": _judgements(measure),
         "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
@@ -67,6 +67,13 @@ def _facts(measure: Measure) -> str:
         "trec_eval 10": "equal within 1e-9" if measure.parity else "not included, or defined differently",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
+
+
+def _judgements(measure: Measure) -> str:
+    if measure.kind != "answer":
+        return KINDS[measure.kind]
+    cites = measure.name in ("CiteP", "CiteR")
+    return "binary judgements of the cited documents" if cites else "none; needs reference answers"
 
 
 def _advice(measure: Measure) -> str:

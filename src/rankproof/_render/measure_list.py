@@ -40,9 +40,9 @@ STAGES = {
     "checking": "data checks",
 }
 KINDS = {
-    "binary": "binary: a document is relevant if its grade is at least rel",
+    "binary": "binary judgements: a document is relevant if its grade is at least rel",
     "graded": "graded judgements",
-    "count": "any; the value is a count, not a quality",
+    "count": "the value is a count, not a quality",
     "answer": "reference answers instead of judgements; CiteP and CiteR need binary judgements",
 }
 
@@ -78,8 +78,8 @@ def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
 def advice_lines(measure: Measure) -> list[str]:
     """When to use the measure, when not, its kind of judgement, and its stage."""
     advice = measure.advice
-    use = [] if advice is None else [f"use it where {advice.use}", f"not where {advice.avoid}"]
-    where = [] if advice is None else [f"matters {STAGES[advice.stage]}"]
+    use = [] if advice is None else [f"use it where {advice.use}", f"avoid it where {advice.avoid}"]
+    where = [] if advice is None else [f"stage: {STAGES[advice.stage]}"]
     return [*use, KINDS[measure.kind], *where]
 
 

@@ -319,7 +319,7 @@ class CitationRecall(AnswerMeasure):
 
     name = "CiteR"
     title = "Citation recall"
-    definition = f"Relevant documents that the answer cites, divided by all relevant ones;{_LEFT_OUT}"
+    definition = f"Relevant documents that the answer cites, divided by the number of relevant documents;{_LEFT_OUT}"
     source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
     advice = Advice(
         "answering",
