@@ -30,7 +30,7 @@ Role = Literal["", "fields", "path", "source", "secret"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A part by its name, as typed in files and commands; `target` is "module:attribute" and is imported on first use."""
+    """A registered class or function with its name in files and commands; `target` is "module:attribute", imported on use."""
 
     name: str
     target: str

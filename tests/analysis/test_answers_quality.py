@@ -131,7 +131,7 @@ def test_counts_of_one_are_singular(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["explain", str(tmp_path / "out"), "-m", "EM", "--system", "x"]) == 0
     found = capsys.readouterr()
     output = " ".join((found.out + found.err).split())
-    assert "1 document has no word in title and text" in output
+    assert "1 document has no words in title and text" in output
     assert "over 1 query with a reference answer" in output
     assert "Of 1 answer, 1 has an F1 under 0.4" in output
     assert not re.search(r"(?<![\d.,])1 (queries|documents|answers|replies|pairs|calls|judgements)\b", output)

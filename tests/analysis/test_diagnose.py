@@ -42,11 +42,12 @@ def test_a_value_within_sampling_error_of_a_threshold_is_described() -> None:
     (row,) = table.records()
     assert row["near thresholds"] == "Success@5 .710: .700 ± .090"
     assert table.sentences[-1] == (
-        "Within sampling error of a threshold, so the diagnosis is uncertain: one (Success@5 .710: .700 ± .090)."
+        "The diagnosis is uncertain, because a value is within sampling error of its threshold: "
+        "one (Success@5 .710: .700 ± .090)."
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
     assert sure.records()[0]["near thresholds"] is None
-    assert not any(sentence.startswith("Within sampling error") for sentence in sure.sentences)
+    assert not any(sentence.startswith("The diagnosis is uncertain") for sentence in sure.sentences)
 
 
 def test_a_threshold_that_does_not_change_the_diagnosis_is_not_listed() -> None:

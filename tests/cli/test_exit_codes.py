@@ -25,7 +25,7 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
         (["eval", "q", "r", "--rel", "x"], "argument --rel/-l: 'x' is not a whole number of at least 1 and at most"),
         (
             ["eval", "q", "r", "--delimiter", "ab"],
-            "argument --delimiter: 'ab' is not one character (write tab for a tab); see rankproof eval --help",
+            "argument --delimiter: 'ab' is not one character (write 'tab' for a tab character); see rankproof eval --help",
         ),
         (["eval", "q"], "no run file; specify the judgements first, then at least one run: eval QRELS RUN…"),
         (

@@ -97,7 +97,7 @@ def test_an_added_measure_is_seen_everywhere(
     assert main(["measures", "top_hits"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "TopHits@k Hits at the top" in shown
-    assert "use it where you test a registry." in shown
+    assert "use it when you test a registry." in shown
     options = {option.spellings[-1]: option.words for verb in all_commands() if verb.name == "eval" for option in verb.options}
     assert "TopHits" in options["--measures"]
 

@@ -132,7 +132,7 @@ def test_a_truncated_file_is_an_error_and_does_not_end_this_process(smollm2_weig
     for size in (24, 5_000, 5_000_000):
         with open(smollm2_weights, "rb") as whole:
             cut.write_bytes(whole.read(size))
-        with pytest.raises(ExternalError, match=r"cut\.gguf: llama\.cpp cannot load it \(.+\); get the file again"):
+        with pytest.raises(ExternalError, match=r"cut\.gguf: llama\.cpp cannot load it \(.+\); download the file again"):
             Llama(str(cut)).load()
 
 

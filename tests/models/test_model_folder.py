@@ -129,7 +129,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "no finite numbers": (
         changed_tensors(lambda tensors: tensors.update({QUERY: np.full((32, 32), np.nan, np.float32)})),
-        rf"tensor {QUERY} has values that are not finite; get the file again",
+        rf"tensor {QUERY} has NaN or infinite values; download the file again",
     ),
     "config that is no JSON": (with_bytes("config.json", lambda old: old[:-2]), r"config\.json: not JSON"),
     "config that is no object": (with_bytes("config.json", lambda old: b"[]"), r"config\.json: not a JSON object"),
@@ -192,7 +192,7 @@ def test_a_folder_without_a_model_is_refused_and_leaves_no_graph(case: str, tmp_
 def test_values_that_overflow_are_refused(tmp_path: Path) -> None:
     tensors = bert_tensors()
     tensors["encoder.layer.1.output.LayerNorm.weight"][:] = 3e38
-    with pytest.raises(ExternalError, match="the model returns values that are not finite; its weights are damaged"):
+    with pytest.raises(ExternalError, match="the model returns NaN or infinite values; its weights are damaged"):
         Bert(str(write_bert(tmp_path / "m", tensors=tensors)), precision="fp32").load().encode(["a pan"])
 
 

@@ -283,8 +283,8 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "other hidden": (lambda f: _shape(f, hidden=16), "but checkpoint.json gives 16 x 32; use weights and settings"),
     "deeper": (lambda f: _shape(f, depth=3), "/model.safetensors: no tensor layers.2.attend.weight; use complete weights"),
-    "NaN": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.nan)), "norm.bias has values that are not finite"),
-    "infinite": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.inf)), "norm.bias has values that are not"),
+    "NaN": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.nan)), "norm.bias has NaN or infinite values"),
+    "infinite": (lambda f: _weights(f, lambda state: state["norm.bias"].fill(math.inf)), "norm.bias has NaN or infinite"),
     "one tensor less": (lambda f: _weights(f, lambda state: state.pop("norm.bias")), "no tensor norm.bias; use complete weights"),
     "integers": (
         lambda f: _weights(f, lambda state: state.update({"norm.bias": np.zeros(32, dtype=np.int64)})),

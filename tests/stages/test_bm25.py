@@ -135,7 +135,7 @@ def test_no_documents_at_all_give_nothing() -> None:
 
 def test_documents_that_cannot_be_found_are_counted() -> None:
     searcher = BM25().build(context_of(corpus_of({"d1": "apple", "d2": "", "d3": "the"})))
-    assert searcher.notes() == ["2 documents have no word in title and text and cannot be found"]
+    assert searcher.notes() == ["2 documents have no words in title and text and cannot be found"]
     assert searcher.facts()["documents_without_words"] == 2
     assert searcher.cost().bytes > 0
 

@@ -211,7 +211,8 @@ def test_a_copy_of_the_judgements_is_an_error_and_a_part_is_excluded(tmp_path: P
     assert build_training_data({"own": dataset}, TrainingDataConfig(), other_splits).ids == ("q2", "q3")
     assert excluded_queries(dataset, other_splits) == ["q0", "q1"]
     in_two_splits(tmp_path, "0123", "0123")
-    with pytest.raises(UsageError, match=r"other splits judge every query of .*; remove .*qrels\.test\.tsv if it is a copy"):
+    message = r"every judged query of .* is also in another split; remove .*qrels\.test\.tsv if it is a copy"
+    with pytest.raises(UsageError, match=message):
         build_training_data({"own": dataset}, TrainingDataConfig(), find_other_split_queries(folder, split="train"))
 
 

@@ -78,4 +78,4 @@ def _judgements(measure: Measure) -> str:
 
 def _advice(measure: Measure) -> str:
     advice = measure.advice
-    return "" if advice is None else f"**Use it** where {advice.use}\n\n**Avoid it** where {advice.avoid}\n"
+    return "" if advice is None else f"**Use it** when {advice.use}\n\n**Avoid it** when {advice.avoid}\n"

@@ -31,7 +31,7 @@ def single_character(text: str) -> str:
     """A delimiter."""
     delimiter = "\t" if text in _TABS else text
     if len(delimiter) != 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one character (write tab for a tab)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character (write 'tab' for a tab character)")
     return delimiter
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a verb takes and does; `run` returns the exit code.
+    """A command of the CLI: its arguments and the function that runs it, which returns the exit code.
 
     `usage` follows the verb's name in the usage line. `help_tail` returns the end of the help page where that takes time to
     make. `can_fail` says that the verb exits with 3 where a check fails. `summary` is the line of a verb of another package in

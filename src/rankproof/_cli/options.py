@@ -208,7 +208,7 @@ def read_segments(path: str, delimiter: str | None, encoding: str) -> dict[str, 
             raise InputError(what, fix="assign each query to one segment", source=source.name, line=line)
     if not found:
         raise InputError(
-            "the file has no queries", fix="write a query id and its segment per line: q1,timing", source=source.name
+            "the file has no queries", fix="write one query id and its segment on each line: q1,timing", source=source.name
         )
     return {query: segment for query, (segment, _) in found.items()}
 

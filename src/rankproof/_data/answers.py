@@ -76,7 +76,7 @@ _MAX_LIST_LENGTH = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The correct answers of a query, any of which counts; without any, a system should abstain. `urls` contain the answer."""
+    """The accepted answers of a query; if there are none, a system should abstain. `urls` are pages that contain the answer."""
 
     answers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Reference:
 
 
 class References(Mapping[str, Reference]):
-    """Query id to reference; `queries_without` have none, `lists_as_text` are queries whose list was written as text."""
+    """References by query id. `queries_without` have no reference; the list of `lists_as_text` was given as a string."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
 

@@ -20,7 +20,7 @@ Order = Literal["score", "rank"]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How rankings are ordered, cut and read.
+    """How rankings are read, ordered and truncated.
 
     `depth` and `judged_only` are -M and -J of trec_eval; `float32` compares scores as trec_eval 9 does.
     """

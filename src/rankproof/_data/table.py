@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """The part of a table that the short form shows: columns by name, rows and sentences by index (None for all sentences)."""
+    """The parts of a table that are shown without details: columns by name, rows and sentences by index (None: all sentences)."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
@@ -35,7 +35,7 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns; `sentences` state what the rows show, `notes` what to know about them.
+    """A table with columns and rows. `sentences` summarise the rows; `notes` are remarks.
 
     `facts` are the settings behind the table (n, seed, samples, alpha, method), as JSON. `highlighted` are indexes of rows.
     `verdict_first` shows the sentences before the rows. `summary` is the short form, None where it is the whole table.

@@ -89,8 +89,8 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
         Note(
             "rank-contradicts-score",
             0 if distances else counts.contradictions,
-            f"{_count_text(counts.contradictions, 'row has a rank that contradicts', 'rows have ranks that contradict')} "
-            "the scores; scores decide the order (--order rank uses the ranks)",
+            f"{_count_text(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
+            "documents are ordered by score (--order rank orders them by rank)",
         ),
         Note(
             "tied-scores",

@@ -45,7 +45,7 @@ class MeasureResult:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SystemResult:
-    """One system: its measures by name, its notes, and the depth at which its rankings were cut."""
+    """One system: its measures by name, its notes, and the depth at which its rankings were truncated."""
 
     name: str
     measures: Mapping[str, MeasureResult]

@@ -41,7 +41,9 @@ class Builder:
             raise self._toml_file.error(path, f"systems are inputs of each other: {circle}", "change one of them")
         if name not in self._built:
             if len(self._open) >= MAX_STAGE_DEPTH:
-                raise self._toml_file.error(path, f"the systems have more than {MAX_STAGE_DEPTH} levels", TOO_MANY_STAGES_FIX)
+                raise self._toml_file.error(
+                    path, f"the systems are nested more than {MAX_STAGE_DEPTH} levels deep", TOO_MANY_STAGES_FIX
+                )
             self._open.append(name)
             stage = self._stage_of((SYSTEMS_KEY, name), self._tables[name])
             self.checked((SYSTEMS_KEY, name), lambda: stage_tree(stage, name=f"system {for_message(name)}"))

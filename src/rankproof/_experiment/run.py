@@ -102,7 +102,7 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run: `cache` None caches nothing on disk, `threads` are for building; queries run one at a time.
+    """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes; queries run one at a time.
 
     `budget` limits the calls of language models.
     """

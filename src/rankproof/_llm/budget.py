@@ -13,7 +13,7 @@ from rankproof.models._chat.base import ChatModel, ChatRequest, estimate_tokens,
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Requests sent (failed ones included), input and output tokens, money, and replies from the cache (`journaled`).
+    """What a run used: requests (including failed ones), tokens and money. `journaled` counts replies from the cache.
 
     `money` is 0 for a model without prices. `unsure` counts requests without a reply that may have been charged; they count
     with their maximum cost.
@@ -48,7 +48,7 @@ class BudgetError(ExternalError):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that one run may spend, None for no limit; cached replies cost nothing."""
+    """Limits on calls, tokens and money of one run; None means no limit. Cached replies cost nothing."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -159,7 +159,7 @@ def prompt_tokens(request: ChatRequest) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated calls and tokens; `tokens_out` is the maximum length of the replies."""
+    """Estimated calls and tokens; `tokens_out` is an upper bound."""
 
     calls: int = 0
     tokens_in: int = 0

@@ -41,7 +41,7 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "graded": "documents sent to the model one by one",
     "compared": "pairs of documents sent to the model for comparison, in both orders",
     "disagreed": "compared pairs with contradicting replies in the two orders, counted as ties",
-    "undecided": "compared pairs without two usable replies, counted as ties",
+    "undecided": "compared pairs with no usable reply in one or both orders, counted as ties",
 }
 
 

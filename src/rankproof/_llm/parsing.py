@@ -32,7 +32,7 @@ def strip_reasoning(text: str) -> str:
     """The text after the reasoning; reasoning that does not end and an empty text are errors."""
     answer = text.rpartition(_REASONING_END)[2].strip()
     if _REASONING_START in answer:
-        raise ReplyParseError("thoughts that do not end")
+        raise ReplyParseError("a reasoning block without an end")
     if not answer:
         raise ReplyParseError("an empty reply")
     return answer

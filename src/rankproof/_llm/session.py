@@ -20,7 +20,7 @@ MemoT = TypeVar("MemoT")
 
 
 class LLMSession:
-    """Gives out clients; a model is loaded once, at the first request that the cache does not answer."""
+    """Creates LLM clients; a model is loaded once, at the first request that is not in the cache."""
 
     def __init__(
         self,

@@ -106,7 +106,7 @@ def _summary_cells(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """Options of rendering; `width` is in columns, and `wrap` forbids longer lines.
+    """Options for printing; `width` is the number of characters per line, and `wrap` wraps longer lines.
 
     `rel` is the relevance threshold, which names of trec_eval leave out.
     """

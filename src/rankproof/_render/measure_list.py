@@ -94,7 +94,8 @@ def notation(measure: Measure) -> str:
 def value_range(measure: Measure) -> str:
     """The range of values and the summary over queries."""
     least, greatest = measure.range
-    return f"{least:g} to {greatest:g}; {measure.summary} over queries".replace("inf", "any")
+    bounds = f"{least:g} or more" if greatest == float("inf") else f"{least:g} to {greatest:g}"
+    return f"{bounds}; {measure.summary}{' mean' if measure.summary == 'geometric' else ''} over queries"
 
 
 def _facts(measure: Measure) -> dict[str, object]:

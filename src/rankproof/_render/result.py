@@ -69,7 +69,7 @@ def _footer(result: Result) -> str:
     sizes = {system.name: next(iter(system.measures.values())).queries for system in result.systems}
     everything = len(result.queries)
     if set(sizes.values()) == {everything}:
-        return f"Means are over {'the one judged query' if everything == 1 else f'all {everything} judged queries'}."
+        return f"Means are over {'1 judged query' if everything == 1 else f'all {everything} judged queries'}."
     each = ", ".join(f"{name} {size}" for name, size in sizes.items())
     return f"Means are over the queries of each run: {each} of {everything}."
 

@@ -174,7 +174,7 @@ def _stage_measure_notes(results: ExperimentResult) -> list[str]:
     orderers = [system_run for system_run in results.system_runs if system_run.kind == "rerank"]
     parts = []
     if finders and (found := stage_measures(results, finders[0])):
-        parts.append(f"{found[0]} for retrieval, as an upper bound for any reranker")
+        parts.append(f"{found[0]} for retrieval (an upper bound for any reranker)")
     if orderers and (ordered := stage_measures(results, orderers[0])):
         parts.append(f"{' and '.join(ordered)} for reranking")
     return [f"{STAGE_MARK} main measure of the stage: {'; '.join(parts)}."] if parts else []

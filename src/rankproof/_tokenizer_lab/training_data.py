@@ -244,7 +244,7 @@ def _check_not_copy(dataset: Dataset, other_splits: OtherSplitQueries) -> None:
     """Raises an error if another split judges every query: it is probably a copy of this one."""
     if (left := excluded_queries(dataset, other_splits)) and len(left) == len(relevant_documents(dataset.qrels)):
         copies = ", ".join(other_splits.files) or "the other split"
-        raise UsageError(f"other splits judge every query of {dataset.name}", fix=f"remove {copies} if it is a copy")
+        raise UsageError(f"every judged query of {dataset.name} is also in another split", fix=f"remove {copies} if it is a copy")
 
 
 def _negatives(

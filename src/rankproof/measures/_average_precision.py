@@ -72,8 +72,8 @@ class GeometricMeanAP(BinaryMeasure):
     advice = Advice(
         "ordering",
         "the worst queries matter most: one query near 0 lowers it strongly.",
-        "many queries retrieve nothing relevant: the floor of 0.00001 then decides. rankproof compare leaves it"
-        " out, because its differences are those of ln AP.",
+        "many queries retrieve nothing relevant: the value then depends mostly on the floor of 0.00001."
+        " rankproof compare leaves it out, because its differences are those of ln AP.",
     )
     summary = "geometric"
 
@@ -176,7 +176,7 @@ class ElevenPointAverage(BinaryMeasure):
     advice = Advice(
         "ordering",
         "you compare with papers that report it.",
-        "you are free to choose: AP says nearly the same without interpolation.",
+        "you can choose the measure: AP gives nearly the same result without interpolation.",
     )
     suffix: ClassVar[str | None] = "recalls"
 

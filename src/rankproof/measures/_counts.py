@@ -30,7 +30,7 @@ class NumberOfQueries(CountMeasure):
 
     name = "NumQ"
     title = "Number of queries"
-    definition = "1 for each query; the sum is the number of evaluated queries."
+    definition = "The number of evaluated queries (1 for each query)."
     source = "trec_eval num_q"
     aliases = ("num_q",)
     advice = Advice(
@@ -78,7 +78,7 @@ class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
     advice = Advice(
         "checking",
         "you want recall as a count.",
-        "queries differ much: a few with many relevant documents decide.",
+        "a few queries have most of the relevant documents: they then dominate the sum.",
     )
     higher_is_better = True
     additive = True

@@ -49,7 +49,7 @@ class DiscountedGain(SummedMeasure, CutoffMeasure):
     advice = Advice(
         "ordering",
         "you look at one query, or all queries have about the same number of relevant documents.",
-        "values are averaged over different queries: one with many relevant documents outweighs the others. Use nDCG.",
+        "values are averaged over queries: a query with many relevant documents outweighs the others. Use nDCG.",
     )
     range = (0.0, float("inf"))
     kind = "graded"
@@ -96,7 +96,7 @@ class NormalisedGain(SummedMeasure, CutoffMeasure):
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ndcg_burges": {"gain": "exp"}}
     advice = Advice(
         "ordering",
-        "documents have grades and the best should come first: the usual headline measure of a search page.",
+        "documents have grades and the best should come first: the usual main measure for ranked results.",
         "it only matters whether something was found, or few documents are judged: unjudged documents count as not relevant.",
     )
     kind = "graded"

@@ -62,7 +62,7 @@ class JudgedRate(SummedMeasure, CutoffMeasure):
     source = "ir_measures Judged"
     advice = Advice(
         "checking",
-        "you want to know whether a value can be trusted: far below 1, the judgements hardly cover this system.",
+        "you want to know whether a value can be trusted: if Judged is far below 1, many retrieved documents are unjudged.",
         "you compare systems: it does not measure quality.",
     )
     kind = "count"

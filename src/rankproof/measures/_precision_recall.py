@@ -51,8 +51,8 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
     aliases = ("recall",)
     advice = Advice(
         "finding",
-        "candidates are retrieved for a reranker or a language model: what is not retrieved cannot be ranked first later.",
-        "the order matters, or not all relevant documents are judged: it then measures the share of the known ones.",
+        "candidates are retrieved for a reranker or a language model: documents that are not retrieved cannot be found later.",
+        "the order matters, or not all relevant documents are judged: it then counts only the known relevant ones.",
     )
     needs = "R@100"
     additive = True
@@ -215,7 +215,7 @@ class SetFMeasure(BinaryMeasure):
     aliases = ("set_F",)
     advice = Advice(
         "finding",
-        "a system returns a set without order, and you can weigh false positives against misses.",
+        "a system returns a set without order, and you know how to weight false positives against misses.",
         "the documents are ranked, or beta would be a guess: give SetP and SetR.",
     )
     suffix: ClassVar[str | None] = "beta"

@@ -28,8 +28,9 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     )
     advice = Advice(
         "ordering",
-        "users want one good document and then stop: known items, questions, navigation.",
-        "users want several documents: it only looks at the first relevant one. A single swap changes it from 1 to 1/2.",
+        "users want one good document and then stop: known-item search, questions, navigation.",
+        "users want several documents: it only looks at the first relevant one. If the first two documents are"
+        " swapped, it can fall from 1 to 1/2.",
     )
 
     def parts(self, hits: Hits) -> SumParts:

@@ -56,7 +56,7 @@ class LoadedCrossEncoder(Protocol):
 
 
 class EncoderModel(Protocol):
-    """The settings of an encoder, a frozen value; `gives_tokens = False` marks one without token vectors."""
+    """The settings of an encoder, a frozen value; `gives_tokens` is False if it returns no token vectors."""
 
     def load(self, *, threads: int = 1) -> Encoder: ...
 

@@ -51,7 +51,7 @@ def open_bert_tokenizer(folder: ModelFolder, length: int) -> TokenizerFile:
 
 @dataclass(frozen=True, slots=True)
 class Bert(BertModel):
-    """A BERT encoder by its folder or hub name; length and pooling default to those of the model."""
+    """A BERT encoder from a folder or the Hugging Face Hub; length and pooling default to those of the model."""
 
     precision: PrecisionOption = "int8"
     max_tokens: OwnTokenLimit = None

@@ -60,8 +60,10 @@ BY_SOURCE: Registry[Any] = Registry(
     "model",
     "",
     (
-        Component("encoder", "rankproof.models._bert:Bert", "a BERT encoder by its folder or hub name"),
-        Component("cross-encoder", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder by its folder or hub name"),
+        Component("encoder", "rankproof.models._bert:Bert", "a BERT encoder from a folder or the Hugging Face Hub"),
+        Component(
+            "cross-encoder", "rankproof.models._bert:CrossEncoder", "a BERT cross-encoder from a folder or the Hugging Face Hub"
+        ),
     ),
 )
 """The class for a source without a name before it, by kind."""

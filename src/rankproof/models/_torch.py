@@ -173,7 +173,7 @@ def _prompts(inner: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TorchModel:
-    """A model by its folder or hub name; `revision_name` is a branch, tag or commit of the hub."""
+    """A model from a folder or the Hugging Face Hub; `revision_name` is a branch, tag or commit of the hub."""
 
     name: Source = field(metadata=NOT_IN_IDENTITY)
     revision_name: Annotated[str | None, Option("branch, tag or commit on the hub")] = field(

@@ -28,7 +28,7 @@ _UNUSED_WEIGHTS = {"decoder", "lm_head", "pooler", "classifier", "qa_outputs", "
 
 @dataclass(frozen=True, slots=True)
 class InputUnits:
-    """How one type of model reads texts.
+    """How one type of model turns text into input ids.
 
     `name` and `unit` are the names of the model and its tokens, `model_type` is its type in config.json, `net` the class in
     transformers, loaded with `options`. `ids` gives at most that many ids of a text, special tokens included; `count` is their
@@ -103,7 +103,7 @@ class TransformersEncoder:
             found = self._net(input_ids=padded, attention_mask=mask).last_hidden_state
         states: Matrix = found[0, : len(ids)].numpy()
         if not np.isfinite(states).all():
-            raise ExternalError("the model returns values that are not finite; its weights are damaged, get them again")
+            raise ExternalError("the model returns NaN or infinite values; its weights are damaged, download them again")
         return states
 
 
@@ -151,7 +151,7 @@ def _check_loaded_weights(folder: Path, info: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TransformersModel:
-    """A model by its folder or hub name; the place of the weights is not part of its identity."""
+    """A model from a folder or the Hugging Face Hub; the place of the weights is not part of its identity."""
 
     input_units: ClassVar[InputUnits]
     source: Source = field(metadata=NOT_IN_IDENTITY)

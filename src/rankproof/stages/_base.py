@@ -21,7 +21,7 @@ from rankproof.models._chat.base import ChatModel
 
 
 class QueryTimer:
-    """The milliseconds of each part of a query's search, 0 for a part that did not run.
+    """The milliseconds of each part of one search, such as retrieval; 0 for a part that did not run.
 
     `cut` counts the query-passage pairs that a model truncated; `cut_queries` is 1 if it truncated the query alone. `counts` are
     the counts of calls to language models.
@@ -50,7 +50,7 @@ class QueryTimer:
 
 
 class TimerCounts:
-    """Counts the calls of one query on its timer."""
+    """Adds LLM calls and their time to a `QueryTimer`."""
 
     __slots__ = ("_part", "_timer")
 
@@ -69,7 +69,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of building: seconds of work (from the cache if an earlier run did it) and bytes of the index.
+    """The cost of building an index: seconds and bytes. For a cached index, the seconds are those of the first build.
 
     `shared` is the part that several stages share, such as vectors: seconds and bytes by key.
     """
@@ -80,7 +80,7 @@ class Cost:
 
 
 class BlockCache(Protocol):
-    """Caches slow work block by block, so that a second run continues after the last complete block."""
+    """Caches slow work in blocks; an interrupted run continues after its last complete block."""
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
@@ -98,7 +98,7 @@ class BlockCache(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BuildContext:
-    """What a stage is built with: the corpus, the caches, threads, progress and the LLM session."""
+    """Everything that a stage needs to build its index: corpus, cache, threads, progress callback and LLM session."""
 
     corpus: Corpus
     corpus_key: str
@@ -133,7 +133,7 @@ class Searcher(Protocol):
 
 
 class Stage(Protocol):
-    """A step of a search system: equal stages are built and searched once. `depth` is the length of its rankings."""
+    """A step of a search system, such as BM25 or reranking; `depth` is the length of its rankings. Equal stages are run once."""
 
     @property
     def depth(self) -> int: ...

@@ -168,7 +168,7 @@ class BM25Searcher:
             return [f"no document has a word in {fields}: nothing is retrieved"]
         silent = int(np.count_nonzero(self.index.lengths == 0))
         return (
-            [f"{pluralise(silent, 'document has', 'documents have')} no word in {fields} and cannot be found"] if silent else []
+            [f"{pluralise(silent, 'document has', 'documents have')} no words in {fields} and cannot be found"] if silent else []
         )
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from rankproof.errors import InputError, UsageError, escape_invisible, for_messa
 
 
 class VectorStore(Protocol):
-    """Vectors of length 1 under ids; scores are inner products."""
+    """Unit vectors with ids; scores are inner products."""
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Adds the vectors; an existing id gets the new vector."""
@@ -32,7 +32,7 @@ class VectorStore(Protocol):
 
 
 class OpenStore(VectorStore, Protocol):
-    """An open store, which must be closed."""
+    """An open vector store; close it after use."""
 
     def facts(self) -> Mapping[str, Any]:
         """Library, version, exact or approximate, and settings, as JSON."""

@@ -82,7 +82,9 @@ def verdict_table(
         Column("p", "p", "two-sided, corrected for all tests of the comparison"),
         Column("verdict", about="on the first system"),
         Column(
-            f"{options.percent} interval", "interval", "of the difference, for this pair alone; none if all differ by the same"
+            f"{options.percent} interval",
+            "interval",
+            "of the difference, not corrected for multiple tests; empty if the difference is the same for every query",
         ),
     )
     cells = tuple(
@@ -106,7 +108,7 @@ DETAILS = (
     Column("difference", "difference", "mean of the system minus mean of the other"),
     Column("interval", "interval", "of the difference, for this pair alone"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
-    Column("p t-test", "p", "paired t-test, two-sided, not corrected; none if all queries differ by the same"),
+    Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
     Column("p", "p", "of the chosen test, corrected for all tests"),
     Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
     Column("d", "number", "Cohen's d: mean difference divided by its standard deviation"),

@@ -132,7 +132,8 @@ def _describe_systems(found: Sequence[Finding]) -> list[str]:
     silent = [for_message(each.system) for each in found if not fired_rules(each.values)]
     unsure = [f"{for_message(each.system)} ({each.near_thresholds})" for each in found if each.near_thresholds]
     sentences += [f"No rule applies to {', '.join(silent)}."] if silent else []
-    sentences += [f"Within sampling error of a threshold, so the diagnosis is uncertain: {'; '.join(unsure)}."] if unsure else []
+    uncertain = "The diagnosis is uncertain, because a value is within sampling error of its threshold"
+    sentences += [f"{uncertain}: {'; '.join(unsure)}."] if unsure else []
     return sentences
 
 

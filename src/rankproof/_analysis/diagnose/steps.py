@@ -265,7 +265,7 @@ def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cuto
     if system_run.kind == "rerank" and not moves.found and not moves.lost:
         return f"{for_message(system_run.name)} reranks {for_message(baseline)}: it {order}; {top}."
     changed = f"finds {moves.found} relevant documents that {for_message(baseline)} misses, and misses {moves.lost} that it finds"
-    return f"{for_message(system_run.name)} {changed}; of those in both it {order}; {top}."
+    return f"{for_message(system_run.name)} {changed}; it {order} among those that both find; {top}."
 
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:

@@ -147,9 +147,9 @@ def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
             yield f"{for_message(one.name)} is compared with {other}, the only system of the baseline"
     one, theirs = pairs[0]
     if left_out := [name for name in one.measures if name not in theirs.measures]:
-        yield f"not compared, as the baseline lacks them: {', '.join(left_out)}"
+        yield f"not compared, because they are not in the baseline: {', '.join(left_out)}"
     if untested := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
-        yield f"not tested, as they are not means that can be better or worse: {', '.join(untested)}"
+        yield f"not tested, because a change in them is neither better nor worse, or they are not means: {', '.join(untested)}"
 
 
 COLUMNS = (

@@ -25,7 +25,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request, with everything that the reply depends on besides the model's own settings.
+    """A chat request. The reply depends only on the request and the settings of the model.
 
     `schema` is a JSON schema as text for the reply, "" for free text; `logprobs` is the number of most likely first tokens to
     return with their log-probabilities, 0 for none. Both are optional parameters: a server without them still replies.
@@ -41,7 +41,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """A reply: its text, why it ended, its tokens, and the seconds of the successful request.
+    """A reply: text, finish reason, tokens, and seconds of the successful request.
 
     `first` has the most likely first tokens with their log-probabilities, None if the server gave none; `requests` counts all
     requests for it, failed ones included; `model` is the name that the server reports; `estimated` says that the server did not

@@ -72,7 +72,7 @@ class LlamaServer:
         reason = for_message(why.decode(errors="replace")) or self.ending()
         self.close()
         return ExternalError(
-            escape_invisible(f"{self._path}: llama.cpp cannot load it ({reason}); get the file again, or try another")
+            escape_invisible(f"{self._path}: llama.cpp cannot load it ({reason}); download the file again, or try another")
         )
 
     def ending(self) -> str:

@@ -56,7 +56,7 @@ class OnnxSession:
             ) from None
         if not np.isfinite(output).all():
             raise ExternalError(
-                "the model returns values that are not finite; its weights are damaged, or too large for the precision: try fp32"
+                "the model returns NaN or infinite values; its weights are damaged, or too large for the precision: try fp32"
             )
         return output
 

@@ -58,7 +58,7 @@ def open_weights(path: Path) -> Weights:
             header = json.loads(file.read(length))
         data = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length)
     except (SafetensorError, ValueError) as error:
-        raise ExternalError(escape_invisible(f"{path}: not a complete safetensors file ({error}); get it again")) from None
+        raise ExternalError(escape_invisible(f"{path}: not a complete safetensors file ({error}); download it again")) from None
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     header.pop("__metadata__", None)
@@ -95,7 +95,7 @@ class TensorReader:
             )
         if not np.isfinite(tensor).all():
             raise ExternalError(
-                escape_invisible(f"{self.weights.path}: tensor {name} has values that are not finite; get the file again")
+                escape_invisible(f"{self.weights.path}: tensor {name} has NaN or infinite values; download the file again")
             )
         return tensor
 
