@@ -204,7 +204,7 @@ WRONG: list[tuple[str, int | None, str]] = [
     (BM + "hidden = true\n", 1, "every system is hidden"),
     (BM + "hidden = 'yes'\n", 3, "hidden is not true or false"),
     (BM + "[systems.f]\nstage = 'fuse'\n", 3, "of is missing"),
-    (BM + "[systems.f]\nstage = 'fuse'\nof = 'bm25'\n", 5, "of is text; write a list of names"),
+    (BM + "[systems.f]\nstage = 'fuse'\nof = 'bm25'\n", 5, "of is text; write a list of system names"),
     (BM + "[systems.f]\nstage = 'fuse'\nof = [\n'bm25',\n'dense']\n", 7, "no system is called dense"),
     (BM + "[systems.f]\nstage = 'fuse'\nof = ['bm25']\nmethod = 'borda'\n", 6, "borda"),
     (BM + "[systems.f]\nstage = 'fuse'\nof = []\n", 3, ""),

@@ -177,7 +177,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"depth": 0}, "depth is 0; choose a whole number"),
     ({"fields": "title"}, "fields is title; pass a list"),
     ({"fields": ()}, "specify at least one field"),
-    ({"fields": ("text", "text")}, "none twice"),
+    ({"fields": ("text", "text")}, "each only once"),
     ({"stemming": "yes"}, "stemming is yes; choose true or false"),
     ({"stop_words": "english"}, "stop_words is english; pass a list"),
     ({"language": 3}, "language is a int"),
