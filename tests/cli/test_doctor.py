@@ -155,7 +155,7 @@ def test_every_format_shows_the_finding_and_escapes_ids(form: str, tmp_path: Pat
 
 def test_the_list_of_checks_needs_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--list"]) == 0
-    assert "33 checks" in capsys.readouterr().out
+    assert f"{len(all_checks())} checks" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.completion import all_commands
 from rankproof._cli.main import main
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._fusion.method import METHODS
+from rankproof._fusion.method import METHODS, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import RecordTable, _settings, summaries
 from rankproof.errors import ExternalError, UsageError
@@ -34,16 +35,16 @@ from rankproof._fusion.method import method
 from rankproof._fusion.normalisations import normalisation
 from rankproof._analysis.doctor.check import check, check_result
 
-@method("isr", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
+@method("zz-test", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
 def inverse_square_rank(scores, settings):
     return 1.0 / np.arange(1, len(scores) + 1) ** 2
 
-@normalisation("halved", "half of each score")
+@normalisation("zz-half", "half of each score")
 def halved(scores):
     return scores / 2
 
 @check(
-    "shouting-queries",
+    "zz-shouting",
     "hint",
     "queries in capital letters",
     advice="write them as users do",
@@ -56,11 +57,11 @@ def shouting(subject):
 """
 ENTRIES = """
 [rankproof.fusion_methods]
-isr = added_parts
+zz-test = added_parts
 [rankproof.normalisations]
-halved = added_parts
+zz-half = added_parts
 [rankproof.doctor_checks]
-shouting-queries = added_parts
+zz-shouting = added_parts
 """
 TABLES = (METHODS, NORMALISATIONS, CHECKS)
 
@@ -109,53 +110,53 @@ def fused_scores(capsysbinary: pytest.CaptureFixture[bytes], *argv: str) -> dict
 @pytest.mark.usefixtures("added")
 def test_the_command_fuses_by_the_added_method(runs: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     # d2 is second in a and first in b: (1/4 + 1) x 2 rankings.
-    assert fused_scores(capsysbinary, *runs, "--method", "isr") == {b"d2": 2.5, b"d1": 1.0, b"d3": 0.25}
-    by_rank = fused_scores(capsysbinary, *runs, "--method", "isr", "--order", "rank")
+    assert fused_scores(capsysbinary, *runs, "--method", "zz-test") == {b"d2": 2.5, b"d1": 1.0, b"d3": 0.25}
+    by_rank = fused_scores(capsysbinary, *runs, "--method", "zz-test", "--order", "rank")
     assert by_rank == {b"d2": 2.5, b"d1": 1.0, b"d3": 0.25}
-    halved = fused_scores(capsysbinary, *runs, "--method", "combsum", "--norm", "halved")
+    halved = fused_scores(capsysbinary, *runs, "--method", "combsum", "--norm", "zz-half")
     assert halved == {b"d1": 4.5, b"d2": 4.35, b"d3": 0.25}
 
 
 @pytest.mark.usefixtures("added")
-@pytest.mark.parametrize("idle", [["--k", "60"], ["--norm", "halved"], ["--weights", "1,2"]])
+@pytest.mark.parametrize("idle", [["--k", "60"], ["--norm", "zz-half"], ["--weights", "1,2"]])
 def test_the_command_refuses_what_the_added_method_does_not_use(
     idle: list[str], runs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fuse", *runs, "--method", "isr", *idle]) == 2
-    assert f"isr does not use {idle[0]}; leave out {idle[0]}, or use --method " in capsys.readouterr().err
-    with pytest.raises(UsageError, match="isr has no weights; leave them out, or use rrf or combsum or combmnz"):
-        fuse([Run.from_dict({"q": {"d": 1.0}})], "isr", weights=[2.0])
+    assert main(["fuse", *runs, "--method", "zz-test", *idle]) == 2
+    assert f"zz-test does not use {idle[0]}; leave out {idle[0]}, or use --method " in capsys.readouterr().err
+    with pytest.raises(UsageError, match=f"zz-test has no weights; leave them out, or use {methods_with('weights')}"):
+        fuse([Run.from_dict({"q": {"d": 1.0}})], "zz-test", weights=[2.0])
 
 
 @pytest.mark.usefixtures("added")
 def test_help_and_completion_list_the_added_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuse", "--help"]) == 0
     page = capsys.readouterr().out
-    assert "rrf, combsum, combmnz, isr" in " ".join(page.split())
-    assert "  isr      adds 1 / rank²\n" in page
-    assert "  halved   half of each score\n" in page
+    assert ",".join(METHODS) in "".join(page.split())
+    assert re.search(r"^  zz-test +adds 1 / rank²$", page, re.MULTILINE)
+    assert re.search(r"^  zz-half +half of each score$", page, re.MULTILINE)
     options = {option.spellings[-1]: option.words for verb in all_commands() if verb.name == "fuse" for option in verb.options}
-    assert "isr" in options["--method"]
-    assert "halved" in options["--norm"]
+    assert "zz-test" in options["--method"]
+    assert "zz-half" in options["--norm"]
 
 
 @pytest.mark.usefixtures("added")
 def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
     text = (
         '[systems.bm25]\nstage = "bm25"\n[systems.title]\nstage = "bm25"\nfields = ["title"]\n'
-        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "isr"\nk = 7\n'
-        '[systems.again]\nstage = "rerank"\nof = "bm25"\nby = "keywords"\nweight = 0.5\nnorm = "halved"\n'
+        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "zz-test"\nk = 7\n'
+        '[systems.again]\nstage = "rerank"\nof = "bm25"\nby = "keywords"\nweight = 0.5\nnorm = "zz-half"\n'
     )
     (tmp_path / "experiment.toml").write_text(text)
     experiment = read_experiment(tmp_path / "experiment.toml")
     stages = (BM25(), BM25(fields=("title",)))
-    assert experiment.systems["both"] == Fuse(stages, "isr")
-    assert experiment.systems["again"] == Rerank(BM25(), KeywordScorer(), weight=0.5, norm="halved")
+    assert experiment.systems["both"] == Fuse(stages, "zz-test")
+    assert experiment.systems["again"] == Rerank(BM25(), KeywordScorer(), weight=0.5, norm="zz-half")
     (tmp_path / "again.toml").write_text(experiment_toml(experiment))
     assert read_experiment(tmp_path / "again.toml").systems == experiment.systems
-    with pytest.raises(UsageError, match=r"choose one of rrf, combsum, combmnz, isr$"):
+    with pytest.raises(UsageError, match=f"choose one of {', '.join(METHODS)}$"):
         Fuse(stages, "magic")
-    with pytest.raises(UsageError, match=r"choose one of min-max, z-score, none, halved$"):
+    with pytest.raises(UsageError, match=f"choose one of {', '.join(NORMALISATIONS)}$"):
         Rerank(BM25(), KeywordScorer(), norm="magic")
 
 
@@ -163,26 +164,26 @@ def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
 def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5}}}
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
-    whole = {"kind": "Fuse", "stages": stages, "method": "isr", "k": 60.0, "weights": None, "norm": "min-max"}
+    whole = {"kind": "Fuse", "stages": stages, "method": "zz-test", "k": 60.0, "weights": None, "norm": "min-max"}
     results = small_results(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
     system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(results.system_runs, [*stages, whole], strict=True))
     table = explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
     assert [row["points"] for row in table.records()] == [0.25, 1.0]
-    assert table.sentences[0].startswith("isr adds the contributions in this order x 2 rankings that have it: 2.5")
-    assert next(column for column in table.columns if column.name == "points").about == "isr adds 1 / rank²"
+    assert table.sentences[0].startswith("zz-test adds the contributions in this order x 2 rankings that have it: 2.5")
+    assert next(column for column in table.columns if column.name == "points").about == "zz-test adds 1 / rank²"
 
 
 @pytest.mark.usefixtures("added")
 def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str]) -> None:
-    own = all_checks()[-1]
+    own = CHECKS["zz-shouting"]
     assert run_checks(example_input(clean_example())).rows == ()
     rows = run_checks(example_input(own.broken(clean_example()))).rows
-    assert [row[:4] for row in rows] == [("shouting-queries", "hint", 1, 12)]
+    assert [row[:4] for row in rows] == [("zz-shouting", "hint", 1, 12)]
     assert main(["doctor", "--list", "--format", "json"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
-    assert table["title"] == "34 checks"
-    assert table["rows"][-1] == {
-        "check": "shouting-queries",
+    assert table["title"] == f"{len(all_checks())} checks"
+    assert next(row for row in table["rows"] if row["check"] == "zz-shouting") == {
+        "check": "zz-shouting",
         "severity": "hint",
         "needs": "queries",
         "looks for": "queries in capital letters",
@@ -191,9 +192,9 @@ def test_doctor_runs_and_lists_the_added_check(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.usefixtures("added")
 def test_the_tables_of_the_docs_have_the_added_parts() -> None:
-    assert "| `isr` | adds 1 / rank² |  |  |" in part_tables.fusion_methods().splitlines()
-    assert "| `halved` | half of each score |" in part_tables.normalisations().splitlines()
-    row = "| `shouting-queries` | hint | queries | queries in capital letters | write them as users do |"
+    assert "| `zz-test` | adds 1 / rank² |  |  |" in part_tables.fusion_methods().splitlines()
+    assert "| `zz-half` | half of each score |" in part_tables.normalisations().splitlines()
+    row = "| `zz-shouting` | hint | queries | queries in capital letters | write them as users do |"
     assert row in part_tables.checks().splitlines()
 
 
@@ -202,19 +203,19 @@ def test_a_package_that_cannot_be_loaded_hides_no_other_method(
 ) -> None:
     install(tmp_path, monkeypatch, "raise RuntimeError('half an installation')", ENTRIES)
     assert main(["fuse", *runs]) == 0
-    assert main(["fuse", *runs, "--method", "isr"]) == 1
-    assert "the package added-parts offers isr, which cannot be loaded (half an installation)" in capsys.readouterr().err
+    assert main(["fuse", *runs, "--method", "zz-test"]) == 1
+    assert "the package added-parts offers zz-test, which cannot be loaded (half an installation)" in capsys.readouterr().err
     lines = summaries(METHODS).splitlines()
-    assert lines[0] == "  rrf      adds 1 / (k + rank)"
+    assert lines[0].split(maxsplit=1) == ["rrf", "adds 1 / (k + rank)"]
     assert "cannot be loaded" in lines[-1]
 
 
 def test_a_package_that_registers_another_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, "", ENTRIES)
     with pytest.raises(
-        ExternalError, match="the package added-parts offers the fusion method isr and registers none of that name"
+        ExternalError, match="the package added-parts offers the fusion method zz-test and registers none of that name"
     ):
-        fuse([Run.from_dict({"q": {"d": 1.0}})], "isr")
+        fuse([Run.from_dict({"q": {"d": 1.0}})], "zz-test")
 
 
 def test_a_check_without_a_broken_example_cannot_be_registered() -> None:
@@ -256,41 +257,41 @@ def greet(args, terminal):
     return 0
 
 HELLO = Command(
-    usage="NAME", examples="examples:\\n  rankproof hello you", add_arguments=add_arguments, run=greet, summary="greet"
+    usage="NAME", examples="examples:\\n  rankproof zz-hello you", add_arguments=add_arguments, run=greet, summary="greet"
 )
 NO_COMMAND = "text"
 """
-VERB_ENTRIES = "[rankproof.commands]\nhello = added_parts:HELLO\n"
+VERB_ENTRIES = "[rankproof.commands]\nzz-hello = added_parts:HELLO\n"
 
 
 def test_a_verb_of_another_package_runs_and_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tmp_path, monkeypatch, VERB, VERB_ENTRIES)
-    assert main(["hello", "world"]) == 0
+    assert main(["zz-hello", "world"]) == 0
     assert capsys.readouterr().out == "hello world\n"
     assert main(["--help"]) == 0
-    assert "  hello          greet\n" in capsys.readouterr().out
-    assert main(["hello", "--help"]) == 0
-    assert "usage: rankproof hello NAME\n\nGreet.\n" in capsys.readouterr().out
+    assert re.search(r"^  zz-hello +greet$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["zz-hello", "--help"]) == 0
+    assert "usage: rankproof zz-hello NAME\n\nGreet.\n" in capsys.readouterr().out
     assert main(["completion", "bash"]) == 0
-    assert " hello " in capsys.readouterr().out
+    assert " zz-hello " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("module", "target", "message"),
     [
-        (VERB, "added_parts:NO_COMMAND", "the command hello of another package is not a rankproof.types.Command"),
+        (VERB, "added_parts:NO_COMMAND", "the command zz-hello of another package is not a rankproof.types.Command"),
         ("raise RuntimeError('half an installation')", "added_parts:HELLO", "cannot be loaded (half an installation)"),
     ],
 )
 def test_a_verb_that_cannot_be_loaded_hides_no_other_verb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: str, target: str, message: str
 ) -> None:
-    install(tmp_path, monkeypatch, module, f"[rankproof.commands]\nhello = {target}\n")
-    assert main(["hello", "world"]) == 1
+    install(tmp_path, monkeypatch, module, f"[rankproof.commands]\nzz-hello = {target}\n")
+    assert main(["zz-hello", "world"]) == 1
     assert message in capsys.readouterr().err
     assert main(["--help"]) == 0
     assert message in capsys.readouterr().out
     assert main(["completion", "fish"]) == 0
-    assert "-a hello" not in capsys.readouterr().out
+    assert "-a zz-hello" not in capsys.readouterr().out
