@@ -297,7 +297,7 @@ def test_the_command_shows_when_to_use_a_named_measure(capsys: pytest.CaptureFix
     assert main(["measures", "RR"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert RR.advice is not None
-    assert f"use it where {RR.advice.use}" in shown
-    assert f"avoid it where {RR.advice.avoid}" in shown
+    assert f"use it when {RR.advice.use}" in shown
+    assert f"avoid it when {RR.advice.avoid}" in shown
     assert main(["measures", "RR", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["RR"]["stage"] == "ordering"

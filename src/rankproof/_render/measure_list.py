@@ -78,7 +78,7 @@ def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
 def advice_lines(measure: Measure) -> list[str]:
     """When to use the measure, when not, its kind of judgement, and its stage."""
     advice = measure.advice
-    use = [] if advice is None else [f"use it where {advice.use}", f"avoid it where {advice.avoid}"]
+    use = [] if advice is None else [f"use it when {advice.use}", f"avoid it when {advice.avoid}"]
     where = [] if advice is None else [f"stage: {STAGES[advice.stage]}"]
     return [*use, KINDS[measure.kind], *where]
 

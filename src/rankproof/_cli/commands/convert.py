@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=("run", "qrels", "dataset"), help="what the input is, if not detected")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of the input, if not detected")
     parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of the output (default: by its suffix)")
-    parser.add_argument("--delimiter", type=single_character, metavar="D", help="column separator of the input; tab for a tab")
+    parser.add_argument(
+        "--delimiter", type=single_character, metavar="D", help="column separator of the input; 'tab' for a tab character"
+    )
     parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (default: utf-8)")
     parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
     add_on_duplicate_option(parser)
