@@ -88,7 +88,7 @@ class Reference:
 
 
 class References(Mapping[str, Reference]):
-    """References by query id. `queries_without` have no reference; the list of `lists_as_text` was given as a string."""
+    """References by query id; `queries_without` have none. In `lists_as_text`, the list of answers was given as a string."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
 
