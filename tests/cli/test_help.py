@@ -35,7 +35,7 @@ def parsed(command: list[str]) -> argparse.Namespace:
 @pytest.mark.parametrize("verb", COMMANDS.names())
 def test_every_example_of_a_verb_is_accepted_by_its_parser(verb: str) -> None:
     examples = commands(command_named(verb).examples)
-    assert [command[0] for command in examples].count(verb) >= 2
+    assert [command[0] for command in examples].count(verb) >= 2, f"give the Command of {verb} at least two examples"
     for command in examples:
         parsed(command)
 

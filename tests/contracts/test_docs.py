@@ -18,7 +18,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 def test_the_page_of_measures_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measures", "--format", "markdown"]) == 0
-    assert capsys.readouterr().out in (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in page, "docs/measures.md is out of date; run: make docs-refresh"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -29,7 +30,8 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 
 def test_the_readme_names_every_verb() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [verb for verb in COMMANDS.names() if f"`rankproof {verb}" not in page] == []
+    missing = [verb for verb in COMMANDS.names() if f"`rankproof {verb}" not in page]
+    assert missing == [], "name them in the table of commands in README.md"
 
 
 def test_every_code_of_a_note_is_documented() -> None:

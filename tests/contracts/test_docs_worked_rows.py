@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import pytest
-from tools.docs.measure_rows import GRADES, RANKINGS, VARIANTS
-from tools.docs.reference_tools import REFERENCE_TOOLS
+from tools.docs.measure_rows import GRADES, RANKINGS, shown_as
+from tools.docs.reference_tools import BY_HAND, REFERENCE_TOOLS, reference_note
 from tools.docs.site import DOCS
 
 import rankproof as rp
-from rankproof.measures import MEASURES
+from rankproof.measures import MEASURES, Measure
 
 QRELS = {"q1": GRADES}
 
@@ -45,20 +46,38 @@ def run_of(ranking: str) -> dict[str, dict[str, float]]:
     return {"q1": {doc: float(len(docs) - at) for at, doc in enumerate(docs)}}
 
 
+def page_of(measure: Measure) -> str:
+    """The committed page of a measure, empty if there is none."""
+    path = DOCS / "measures" / f"{measure.name.lower()}.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@cache
 def shown() -> dict[tuple[str, str], str]:
     """What the committed pages show for each measure and ranking."""
     found: dict[tuple[str, str], str] = {}
     for measure in MEASURES.values():
-        page = (DOCS / "measures" / f"{measure.name.lower()}.md").read_text(encoding="utf-8")
-        names = VARIANTS.get(measure.name, (str(measure),))
-        for line in page.splitlines():
+        for line in page_of(measure).splitlines():
             cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
             if cells[0].strip("`") in RANKINGS:
-                found |= {(name, cells[0].strip("`")): cell for name, cell in zip(names, cells[2:], strict=True)}
+                found |= {(name, cells[0].strip("`")): cell for name, cell in zip(shown_as(measure), cells[2:], strict=False)}
     return found
 
 
-SHOWN = shown()
+def cell(name: str, ranking: str) -> str:
+    """The value that a page shows."""
+    assert (name, ranking) in shown(), f"no page shows {name} of the ranking {ranking}; run: make docs-refresh"
+    return shown()[name, ranking]
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=lambda measure: measure.name)
+def test_every_measure_has_a_page_with_its_references(measure: Measure) -> None:
+    page = page_of(measure)
+    assert page, f"docs/measures/{measure.name.lower()}.md is missing; run: make docs-refresh"
+    assert reference_note(measure.name, shown_as(measure)) in page, "run: make docs-refresh"
+    for name in shown_as(measure):
+        for ranking in RANKINGS:
+            assert cell(name, ranking)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -66,8 +85,8 @@ SHOWN = shown()
 def test_a_worked_row_equals_the_value_of_the_other_tool(name: str) -> None:
     tool, theirs = REFERENCE_TOOLS[name]
     for ranking in RANKINGS:
-        decimals = len(SHOWN[name, ranking].partition(".")[2])
-        assert f"{TOOLS[tool](theirs, run_of(ranking)):.{decimals}f}" == SHOWN[name, ranking], ranking
+        decimals = len(cell(name, ranking).partition(".")[2])
+        assert f"{TOOLS[tool](theirs, run_of(ranking)):.{decimals}f}" == cell(name, ranking), ranking
 
 
 def grades_of(ranking: str, depth: int | None = None) -> list[int]:
@@ -116,12 +135,13 @@ HAND: dict[str, Callable[[str], float]] = {
 @pytest.mark.parametrize("name", HAND)
 def test_a_worked_row_without_a_tool_equals_the_formula(name: str) -> None:
     assert {ranking: f"{HAND[name](ranking):.4f}" for ranking in RANKINGS} == {
-        ranking: SHOWN[name, ranking] for ranking in RANKINGS
+        ranking: cell(name, ranking) for ranking in RANKINGS
     }
 
 
-def test_every_worked_row_has_a_reference() -> None:
-    assert {name for name, _ in SHOWN} == {*REFERENCE_TOOLS, *HAND}
+def test_every_measure_that_is_checked_by_hand_has_its_formula_here() -> None:
+    by_hand = {name for measure in BY_HAND for name in shown_as(MEASURES[measure])}
+    assert by_hand == set(HAND), "BY_HAND in tools/docs/reference_tools.py and HAND differ"
 
 
 def test_the_values_in_the_advice_are_right() -> None:

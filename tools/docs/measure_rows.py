@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rankproof.measures import Measure
+
 GRADES = {"a": 3, "b": 1, "c": 2, "d": 0, "e": 0}
 """Five judged documents; x, y and z are not judged."""
 
@@ -31,7 +33,13 @@ VARIANTS = {
     "Judged": ("Judged@3", "Judged"),
     "Unjudged": ("Unjudged@3", "Unjudged@5"),
 }
-"""How each measure is shown; one that is not here is shown as it is."""
+"""How each measure is shown; `shown_as` gives the default."""
+
+
+def shown_as(measure: Measure) -> tuple[str, ...]:
+    """The measure with the parameters that its page shows; by default without any, or with the required cutoff."""
+    return VARIANTS.get(measure.name, (measure.needs or str(measure),))
+
 
 QUESTION = "When was the bridge opened, and by whom?"
 REFERENCE = "It was opened in 1932 by Jack Lang"

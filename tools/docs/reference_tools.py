@@ -60,12 +60,14 @@ BY_HAND = {
 
 
 def reference_note(measure: str, names: tuple[str, ...]) -> str:
-    """A sentence that names the tools that give the same values."""
+    """Names the tools that give the same values, and the measures that none of them has."""
     if measure in BY_HAND:
         return BY_HAND[measure]
     theirs: dict[str, list[str]] = {}
     for name in names:
-        tool, called = REFERENCE_TOOLS[name]
+        tool, called = REFERENCE_TOOLS.get(name, ("", name))
         theirs.setdefault(tool, []).append(f"`{called}`")
+    missing = theirs.pop("", [])
     listed = " and ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
-    return f"The tests check these values against {listed}."
+    checked = [f"The tests check these values against {listed}."] if listed else []
+    return " ".join([*checked, *([f"No reference tool has {' or '.join(missing)}."] if missing else [])])

@@ -21,14 +21,14 @@ from .measure_rows import (
     RANKINGS,
     REFERENCE,
     RELEVANT,
-    VARIANTS,
+    shown_as,
 )
 from .reference_tools import reference_note
 
 
 def ranking_rows(measure: Measure) -> str:
     """The rankings of one query, their values, and one value explained."""
-    names = VARIANTS.get(measure.name, (str(measure),))
+    names = shown_as(measure)
     decimals = 0 if measure.summary == "sum" else 4
     rows = [("ranking", "", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
     for ranking, what in RANKINGS.items():
