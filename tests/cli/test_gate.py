@@ -134,7 +134,8 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
         (["save-baseline", "{folder}"], "no output file; specify one: -o baseline.json"),
         (["save-baseline", "-o", "b"], "no input files; specify"),
         (["gate", "{folder}"], "no requirement; specify a baseline (--baseline) or a bound (--threshold)"),
-        (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--max-drop, --by and --by-file need a baseline"),
+        (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--by needs a baseline; specify it with --baseline"),
+        (["gate", "{folder}", "--max-drop", "RR=0.02"], "--max-drop needs a baseline; specify it with --baseline"),
         (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is not a baseline; pass a file"),
         (

@@ -55,7 +55,8 @@ def test_a_hub_name_is_downloaded(hub: Hub, capsys: pytest.CaptureFixture[str]) 
     [
         (["get"], "models get needs a name; as in rankproof models get minilm"),
         (["path"], "models path needs a name"),
-        (["get", "minlm"], "no model is called minlm; get wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub"),
+        (["path", "nope"], "no model is called nope; choose wordllama"),
+        (["get", "minlm"], "no model is called minlm; choose wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub"),
         (["get", "\x1b[31m"], r"no model is called \\x1b\[31m"),
         (["take", "minilm"], "invalid choice: 'take'"),
         ([], "the following arguments are required"),

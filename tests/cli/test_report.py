@@ -35,7 +35,7 @@ def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replace
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["report", "nowhere"], "nowhere is not a results folder; specify a folder that `rankproof run` wrote"),
+        (["report", "nowhere"], "nowhere: no such file or folder; specify a folder that `rankproof run` wrote"),
         (["report", "{out}", "-o", "{out}/result.json"], "would overwrite"),
         (["report", "{out}", "-o", ""], "the output has no name"),
         (["report", "{out}", "-o", "-"], "- is not a file"),

@@ -393,6 +393,7 @@ UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "p
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "not a result of rankproof"),
     (("schema",), 2, "format version 2, this version of rankproof reads 3; run the experiment again"),
+    (("schema",), 4, "format version 4, this version of rankproof reads 3; upgrade rankproof"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "there is no system"),
@@ -434,6 +435,18 @@ def test_a_damaged_document_is_refused(saved: Path, path: tuple[str | int, ...],
     (saved / "result.json").write_text(json.dumps(document))
     with pytest.raises(InputError, match=what):
         load_results(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\x00\xff\xfe", b'{"format": "rankproof-results", "sch'])
+@pytest.mark.parametrize("verb", ["compare", "report", "export"])
+def test_the_verbs_say_that_result_json_is_damaged(
+    saved: Path, content: bytes, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (saved / "result.json").write_bytes(content)
+    assert main([verb, str(saved)]) == 2
+    said = capsys.readouterr().err
+    assert "result.json:" in said
+    assert said.endswith("; the file is damaged: run the experiment again\n")
 
 
 @examples(25)

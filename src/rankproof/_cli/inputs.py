@@ -132,6 +132,8 @@ def read_input(args: argparse.Namespace) -> AnalysisInput:
     if len(folders) == len(args.files):
         return _from_folders(args)
     if folders:
+        for path in args.files:
+            _check_document(path)
         raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
     return _from_files(args)
 
@@ -142,7 +144,17 @@ def check_results_folder(path: str) -> None:
     if path not in ("", "-") and not os.path.exists(path):
         raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
     if os.path.isdir(path):
+        _check_document(path)
         raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)
+
+
+def _check_document(path: str) -> None:
+    """Refuses a folder with a damaged result.json."""
+    from rankproof._results.document import RESULT_FILE
+    from rankproof._results.folder import read_document
+
+    if os.path.isfile(os.path.join(path, RESULT_FILE)):
+        read_document(path)
 
 
 def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:

@@ -29,3 +29,8 @@ GENERATE_REPORT = 2
 def other_version(found: int, known: int) -> str:
     """What is wrong with a file of another version."""
     return f"the file has format version {found}, this version of rankproof reads {known}"
+
+
+def other_version_fix(found: int, known: int, older_fix: str) -> str:
+    """What to do about a file of another version; `older_fix` is for an older one."""
+    return "upgrade rankproof" if found > known else older_fix

@@ -48,7 +48,7 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "decimal-comma": ('score "{token}" has a decimal comma', "write it with a point, like 2.5"),
     "header-only": ("a header and no rows", "check the program that wrote it"),
-    "json": ("not JSON ({reason})", "fix the file, or pass its format"),
+    "json": ("not JSON ({reason})", "fix the file"),
     "json-constant": ("{token} is not valid JSON", "fix the system that wrote it; scores are finite numbers"),
     "json-deep": ("nested too deeply", "write query to document to number, no deeper"),
     "json-digits": ("a number has more than 4300 digits", "write scores as 64-bit floats and grades as small integers"),

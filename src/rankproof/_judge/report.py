@@ -172,7 +172,8 @@ def _read_report(path: str) -> JsonObject:
     values = JsonObject(plain, path, damaged_fix=_FIX)
     if values.plain.get("format") != FORMAT:
         raise values.error("not a report of a judge")
-    if (found := values.count("schema")) != format_versions.JUDGE_REPORT:
-        fix = "judge again and write to another file; cached replies cost nothing"
-        raise values.error(format_versions.other_version(found, format_versions.JUDGE_REPORT), fix)
+    if (found := values.count("schema")) != (known := format_versions.JUDGE_REPORT):
+        again = "judge again and write to another file; cached replies cost nothing"
+        fix = format_versions.other_version_fix(found, known, again)
+        raise values.error(format_versions.other_version(found, known), fix)
     return values

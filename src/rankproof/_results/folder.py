@@ -195,11 +195,16 @@ def read_document(folder: str) -> JsonObject:
     """The folder's result.json, checked to be of this format version."""
     path = os.path.join(folder, RESULT_FILE)
     content = read_all_bytes(open_source(path))
-    values = JsonObject(strict_json.parse_strict_json(decode_line(content, 1, path), source=path), path)
+    try:
+        plain = strict_json.parse_strict_json(decode_line(content, 1, path), source=path)
+    except InputError as error:
+        raise InputError(error.what, fix=DAMAGED_FIX, source=path, line=error.line, column=error.column) from None
+    values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
     if values.plain.get("format") != FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
-    if (found := values.count("schema")) != format_versions.RESULTS:
-        raise values.error(format_versions.other_version(found, format_versions.RESULTS), "run the experiment again")
+    if (found := values.count("schema")) != (known := format_versions.RESULTS):
+        fix = format_versions.other_version_fix(found, known, "run the experiment again")
+        raise values.error(format_versions.other_version(found, known), fix)
     return values
 
 

@@ -132,8 +132,9 @@ def parse_baseline(text: str, source: str) -> Baseline:
 
 
 def _baseline(values: JsonObject) -> Baseline:
-    if (found := values.count("schema")) != format_versions.BASELINE:
-        raise values.error(format_versions.other_version(found, format_versions.BASELINE), "run rankproof save-baseline again")
+    if (found := values.count("schema")) != (known := format_versions.BASELINE):
+        fix = format_versions.other_version_fix(found, known, "run rankproof save-baseline again")
+        raise values.error(format_versions.other_version(found, known), fix)
     systems = tuple(map(_system, values.each("systems")))
     names = {system.name for system in systems}
     if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:

@@ -68,10 +68,12 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    needing = {"--max-drop": args.max_drop, "--by": args.by, "--by-file": args.by_file}
+    used = [option for option, value in needing.items() if value]
+    if args.baseline is None and used:
+        raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
     if args.baseline is None and not args.threshold:
         raise UsageError("no requirement", fix="specify a baseline (--baseline) or a bound (--threshold)")
-    if args.baseline is None and (args.by or args.by_file or args.max_drop):
-        raise UsageError("--max-drop, --by and --by-file need a baseline", fix="specify it with --baseline")
     written = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in written:
         check_output(path, [*args.files, args.baseline, args.by_file, args.queries])

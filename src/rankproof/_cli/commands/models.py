@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.command import Command
 from rankproof._cli.progress import ReadProgress
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=("get", "list", "path"), help="download a model, list the models, or show the path of one"
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="for get and path: wordllama, minilm, smollm2, or ORGANISATION/MODEL on the hub"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -44,21 +46,29 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if not args.names:
         raise UsageError(f"models {args.action} needs a name", fix=f"as in rankproof models {args.action} minilm")
     for name in args.names:
+        _check_name(name)
         folder = _download(name, terminal) if args.action == "get" else _local_path(name)
         terminal.show(f"{folder}\n")
     return 0
 
 
-def _download(name: str, terminal: Terminal) -> Path:
-    from rankproof.models._download.hub import download_model, is_hub_name
+def _check_name(name: str) -> None:
+    """Refuses a name that is neither a downloadable model of this package nor one on the hub."""
+    from rankproof.models._download.hub import is_hub_name
     from rankproof.models._registry import downloadable_model, downloadable_names
+
+    if downloadable_model(name) is None and not is_hub_name(name):
+        fix = f"choose {', '.join(downloadable_names())}, or ORGANISATION/MODEL on the hub"
+        raise UsageError(f"no model is called {for_message(name)}", fix=fix)
+
+
+def _download(name: str, terminal: Terminal) -> Path:
+    from rankproof.models._download.hub import download_model
+    from rankproof.models._registry import downloadable_model
 
     with ReadProgress(terminal) as progress:
         if model := downloadable_model(name):
             return model.download(terminal.note, progress)
-        if not is_hub_name(name):
-            fix = f"get {', '.join(downloadable_names())}, or ORGANISATION/MODEL on the hub"
-            raise UsageError(f"no model is called {name}", fix=fix)
         return download_model(name, progress=progress)
 
 

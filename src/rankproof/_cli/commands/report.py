@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
+from rankproof._cli.inputs import check_results_folder
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._results.folder import is_results_folder, load_results
 
     if not is_results_folder(args.results):
+        check_results_folder(args.results)
         raise UsageError(f"{args.results} is not a results folder", fix="specify a folder that `rankproof run` wrote")
     path = os.path.join(args.results, REPORT_FILE) if args.output is None else args.output
     check_output(path, [args.results])
