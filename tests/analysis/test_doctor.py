@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from rankproof import Corpus, Dataset, Experiment, parse_measure
 from rankproof._analysis.chance import expected_value
 from rankproof._analysis.doctor.check import Check, all_checks, doctor_input_from_analysis
+from rankproof._analysis.doctor.check import check as register
 from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
 from rankproof._analysis.doctor.checks.leakage import near_pairs
 from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks
@@ -50,7 +52,11 @@ def test_the_clean_example_has_no_finding_although_every_check_ran() -> None:
 @pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.name)
 def test_a_check_finds_what_its_example_breaks_and_others_are_silent(check: Check) -> None:
     table = run_checks(example_input(check.broken(clean_example())))
-    assert codes_of(table) == {check.name, *check.also}
+    found = codes_of(table)
+    assert check.name in found, f"{check.name} finds nothing in its own broken example"
+    more, expected = found - {check.name}, set(check.also)
+    assert more <= expected, f"the broken example of {check.name} has other findings; add {sorted(more - expected)} to its also="
+    assert expected <= more, f"the broken example of {check.name} lacks findings; remove {sorted(expected - more)} from its also="
     (finding,) = [one for one in table.facts["findings"] if one["check"] == check.name]
     assert finding["count"] >= 1
     assert finding["examples"]
@@ -195,6 +201,12 @@ def test_real_stages_have_the_facts_that_the_checks_read() -> None:
     found = run_experiment(Experiment({"first": stage}, dataset), RunOptions(cache=None))
     codes = codes_of(run_checks(doctor_input_from_analysis(input_from_results(found))))
     assert {"embedding-collapse", "truncated-passages", "low-recall"} <= codes
+
+
+def test_a_check_that_needs_an_unknown_part_cannot_be_registered() -> None:
+    needs: Any = ("querys",)
+    with pytest.raises(ValueError, match="the check zz-test needs querys, which is no part of the input; choose among documents"):
+        register("zz-test", "hint", "anything", advice="nothing", needs=needs, broken=lambda example: example)
 
 
 def test_the_catalogue_lists_every_check() -> None:

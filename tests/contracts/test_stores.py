@@ -68,7 +68,7 @@ def test_ten_thousand_vectors_are_found_again(store: Store, opened: Opener, reco
     record_property("milliseconds", 1000 * (time.perf_counter() - before) / len(queries))
     recall = ann_recall(found, exact)
     record_property("recall", recall)
-    least = {"chroma": 0.99, "pgvector": 0.95}[held.facts()["store"]] if not store.exact else 1.0
+    least = {"chroma": 0.99}.get(held.facts()["store"], 0.95) if not store.exact else 1.0
     assert recall >= least
     assert {len(names) for names, _ in found} == {100}
 
@@ -191,7 +191,8 @@ def test_facts_say_what_was_searched_and_how(store: Store, opened: Opener) -> No
     facts = held.facts()
     assert facts["exact"] is store.exact
     assert any(char.isdigit() for char in facts["library"])
-    assert store.exact or max(facts.get("ef", 0), facts.get("ef_search", 0)) >= 100
+    if facts["store"] in ("chroma", "pgvector") and not store.exact:
+        assert max(facts.get("ef", 0), facts.get("ef_search", 0)) >= 100
 
 
 def test_a_store_without_dimensions_is_refused(store: Store, tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ class TopHits(SummedMeasure, BinaryCutoffMeasure):
     aliases = ("top_hits",)
     advice = Advice("finding", "you test a registry.", "you test anything else.")
     range = (0.0, float("inf"))
-    parity = None
     needs = "TopHits@3"
 
     def parts(self, hits):

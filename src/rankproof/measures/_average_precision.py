@@ -25,6 +25,7 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
         " cutoff."
     )
     source = "trec_eval map, map_cut"
+    parity = "trec_eval"
     aliases = (
         "map",
         "map_cut",
@@ -68,6 +69,7 @@ class GeometricMeanAP(BinaryMeasure):
     title = "Geometric mean average precision"
     definition = "The geometric mean of AP over queries, with a floor of 0.00001: exp(mean(ln(max(AP, 0.00001))))."
     source = "Robertson 2006; trec_eval gm_map"
+    parity = "trec_eval"
     aliases = ("gm_map",)
     advice = Advice(
         "ordering",
@@ -102,6 +104,7 @@ class InferredAP(BinaryMeasure):
         " r of them relevant and n judged non-relevant, and e = 0.00001."
     )
     source = "Yilmaz and Aslam 2006; trec_eval infAP"
+    parity = "trec_eval"
     advice = Advice(
         "ordering",
         "a random sample of a pool is judged and the rest of the pool is in the qrels with grade -1: it estimates"
@@ -142,6 +145,7 @@ class InterpolatedPrecision(BinaryMeasure):
     title = "Interpolated precision at a recall"
     definition = "The largest precision at any rank with at least round(recall * rel) relevant documents so far."
     source = "trec_eval iprec_at_recall, version 10"
+    parity = "trec_eval"
     aliases = ("iprec_at_recall",)
     advice = Advice(
         "ordering",
@@ -172,6 +176,7 @@ class ElevenPointAverage(BinaryMeasure):
     title = "Eleven-point average precision"
     definition = "The mean of IPrec@r over the recall levels r = 0, 0.1, ... 1, or those given."
     source = "trec_eval 11pt_avg, version 10"
+    parity = "trec_eval"
     aliases = ("11pt_avg",)
     advice = Advice(
         "ordering",

@@ -235,7 +235,7 @@ class Measure(ABC):
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "binary"
     summary: ClassVar[SummaryKind] = "mean"
     higher_is_better: ClassVar[bool | None] = True
-    parity: ClassVar[Literal["trec_eval"] | None] = "trec_eval"
+    parity: ClassVar[Literal["trec_eval"] | None] = None
     at: ClassVar[str | None] = None
     needs: ClassVar[str | None] = None
     suffix: ClassVar[str | None] = None

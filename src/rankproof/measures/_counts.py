@@ -32,6 +32,7 @@ class NumberOfQueries(CountMeasure):
     title = "Number of queries"
     definition = "The number of evaluated queries (1 for each query)."
     source = "trec_eval num_q"
+    parity = "trec_eval"
     aliases = ("num_q",)
     advice = Advice(
         "checking",
@@ -53,6 +54,7 @@ class NumberRelevant(CountMeasure, BinaryMeasure):
     title = "Number relevant"
     definition = "The number of relevant documents in the qrels, including queries missing from the run."
     source = "trec_eval num_rel"
+    parity = "trec_eval"
     aliases = ("num_rel",)
     advice = Advice(
         "checking",
@@ -74,6 +76,7 @@ class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
     title = "Number relevant retrieved"
     definition = "The number of relevant documents retrieved."
     source = "trec_eval num_rel_ret"
+    parity = "trec_eval"
     aliases = ("num_rel_ret",)
     advice = Advice(
         "checking",
@@ -97,6 +100,7 @@ class NumberRetrieved(CountMeasure):
     title = "Number retrieved"
     definition = "The number of documents retrieved."
     source = "trec_eval num_ret"
+    parity = "trec_eval"
     aliases = ("num_ret",)
     advice = Advice(
         "checking",

@@ -44,6 +44,7 @@ class DiscountedGain(SummedMeasure, CutoffMeasure):
         " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
     )
     source = "Järvelin and Kekäläinen 2002; trec_eval dcg; 'exp': Burges 2005"
+    parity = "trec_eval"
     aliases = ("dcg_burges",)
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"dcg_burges": {"gain": "exp"}}
     advice = Advice(
@@ -89,6 +90,7 @@ class NormalisedGain(SummedMeasure, CutoffMeasure):
         " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
     )
     source = "Järvelin and Kekäläinen 2002; trec_eval ndcg, ndcg_cut; 'exp': Burges 2005"
+    parity = "trec_eval"
     aliases = (
         "ndcg_cut",
         "ndcg_burges",

@@ -27,6 +27,7 @@ class BinaryPreference(SummedMeasure, BinaryMeasure):
         " all; a document that is not retrieved adds 0, unjudged documents are ignored."
     )
     source = "Buckley and Voorhees 2004; trec_eval bpref"
+    parity = "trec_eval"
     advice = Advice(
         "ordering",
         "many documents are unjudged: it only looks at judged documents. The usual alternative is nDCG or AP of"
@@ -66,7 +67,6 @@ class JudgedRate(SummedMeasure, CutoffMeasure):
         "you compare systems: it does not measure quality.",
     )
     kind = "count"
-    parity = None
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
@@ -85,6 +85,7 @@ class UnjudgedRate(CutoffMeasure):
         "Unjudged documents in the top k, divided by k even if fewer than k were retrieved; a grade below 0 counts as unjudged."
     )
     source = "trec_eval unj"
+    parity = "trec_eval"
     aliases = ("unj",)
     advice = Advice(
         "checking",

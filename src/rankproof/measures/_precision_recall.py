@@ -20,6 +20,7 @@ class Precision(SummedMeasure, BinaryCutoffMeasure):
     title = "Precision"
     definition = "Relevant documents in the top k, divided by k even if fewer than k were retrieved: rel_ret(k) / k."
     source = "trec_eval P"
+    parity = "trec_eval"
     aliases = ("precision",)
     advice = Advice(
         "ordering",
@@ -48,6 +49,7 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
     title = "Recall"
     definition = "Relevant documents in the top k, divided by the number of relevant documents: rel_ret(k) / R."
     source = "trec_eval recall"
+    parity = "trec_eval"
     aliases = ("recall",)
     advice = Advice(
         "finding",
@@ -81,7 +83,6 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
         "a list of fixed length is shown as a whole, and false positives and misses both matter.",
         "users read the list from the top, or you need precision and recall separately: report P@k and R@k instead.",
     )
-    parity = None
     needs = "F1@10"
     additive = True
 
@@ -109,6 +110,7 @@ class RPrecision(SummedMeasure, BinaryMeasure):
     title = "R-precision"
     definition = "Precision at rank R, where R is the number of relevant documents: rel_ret(R) / R."
     source = "trec_eval Rprec"
+    parity = "trec_eval"
     aliases = ("r-precision",)
     advice = Advice(
         "ordering",
@@ -132,6 +134,7 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     title = "Success (hit rate)"
     definition = "1 if any of the top k documents is relevant, else 0."
     source = "trec_eval success"
+    parity = "trec_eval"
     aliases = (
         "hit_rate",
         "hit",
@@ -165,6 +168,7 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     title = "Set precision"
     definition = "Relevant documents retrieved, divided by all retrieved: rel_ret / ret."
     source = "trec_eval set_P"
+    parity = "trec_eval"
     aliases = ("set_P",)
     advice = Advice(
         "finding",
@@ -187,6 +191,7 @@ class SetRecall(SummedMeasure, BinaryMeasure):
     title = "Set recall"
     definition = "Relevant documents retrieved, divided by the number of relevant documents: rel_ret / R."
     source = "trec_eval set_recall"
+    parity = "trec_eval"
     aliases = ("set_recall",)
     advice = Advice(
         "finding",
@@ -212,6 +217,7 @@ class SetFMeasure(BinaryMeasure):
     title = "Set F"
     definition = "(beta + 1) P R / (beta P + R) with P = SetP and R = SetR; beta is the weight of recall and is not squared."
     source = "van Rijsbergen 1979; trec_eval set_F"
+    parity = "trec_eval"
     aliases = ("set_F",)
     advice = Advice(
         "finding",

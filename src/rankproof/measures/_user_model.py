@@ -22,6 +22,7 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     title = "Reciprocal rank (mean: MRR)"
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
+    parity = "trec_eval"
     aliases = (
         "recip_rank",
         "mrr",
@@ -91,7 +92,6 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         " gives 0.5.",
     )
     kind = "graded"
-    parity = None
 
     def parts(self, hits: Hits) -> SumParts:
         good = np.flatnonzero((hits.ranks <= self.depth) & (hits.grades > 0))
@@ -121,7 +121,6 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
         " 1).",
         "grades matter, or 1 should be reachable: with few relevant documents its maximum is far below 1.",
     )
-    parity = None
     additive = True
     suffix: ClassVar[str | None] = "p"
 

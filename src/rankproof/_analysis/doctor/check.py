@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 InputPart = Literal[
     "documents", "corpus size", "queries", "judgements", "rankings", "stages", "training queries", "training judgements"
 ]
+INPUT_PARTS: tuple[InputPart, ...] = get_args(InputPart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +173,9 @@ def check(
     also: tuple[str, ...] = (),
 ) -> Callable[[Examine], Examine]:
     """Registers a function as a check; `summary` says what it looks for."""
+    if unknown := [part for part in needs if part not in INPUT_PARTS]:
+        known = ", ".join(INPUT_PARTS)
+        raise ValueError(f"the check {name} needs {unknown[0]}, which is no part of the input; choose among {known}")
 
     def register(examine: Examine) -> Examine:
         _TABLE.add(Check(name, severity, summary, advice, needs, examine, broken, also), examine.__module__)
