@@ -1,6 +1,6 @@
 """The words of old_words.txt occur nowhere in the source, the docs, the README or the help texts.
 
-`pytest tests/contracts/test_plain_words.py -rx` lists what is left by package; `-k _server` shows one package.
+`pytest tests/contracts/test_plain_words.py -k _server` checks one package.
 """
 
 from __future__ import annotations
