@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ from tools.public_names import updated_init
 import rankproof.models
 import rankproof.stages
 import rankproof.stores
+from rankproof._analysis.doctor.check import _TABLE as CHECKS
+from rankproof._cli.registry import COMMANDS
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import check_options
@@ -24,9 +27,14 @@ from rankproof._experiment.config_settings import is_scorer, is_system, is_syste
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._formats.registry import FORMATS
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._io.toml_file import toml_value
-from rankproof._registry import Component, Option, Registry, settings_of
+from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
+from rankproof._render.registry import RESULT_FORMATS
 from rankproof.errors import InputError, MissingExtraError, UsageError
+from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages import BM25
 from rankproof.stages._registry import SCORERS, STAGES
@@ -48,6 +56,35 @@ BM = '[systems.bm25]\nstage = "bm25"\n'
 NEEDED = {"of": '"bm25"', "by": '"keywords"'}
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
+WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, RESULT_FORMATS, COMMANDS)
+RECORDS: tuple[RecordTable[Any], ...] = (METHODS, NORMALISATIONS, CHECKS)
+MEASURE_REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, ANSWER_MEASURES)
+
+
+def summary_cases() -> Iterator[Any]:
+    """Every registered part with the texts that describe it."""
+    for registry in WITH_SUMMARY:
+        yield from (pytest.param({"summary": one.summary}, id=f"{registry.kind}-{one.name}") for one in registry.components)
+    for table in RECORDS:
+        yield from (pytest.param({"summary": one.summary}, id=f"{table.kind}-{one.name}") for one in table.registered().values())
+    for registry in MEASURE_REGISTRIES:
+        for component in registry.components:
+            measure = component.load()
+            texts = {name: getattr(measure, name) for name in ("title", "definition", "source")}
+            yield pytest.param(texts, id=f"{registry.kind}-{measure.name}")
+
+
+@pytest.mark.parametrize("texts", list(summary_cases()))
+def test_every_registered_part_is_described(texts: dict[str, str], request: pytest.FixtureRequest) -> None:
+    empty = [name for name, text in texts.items() if not text.strip()]
+    assert empty == [], f"{request.node.callspec.id}: write its {' and '.join(empty)}"
+
+
+def test_no_registry_is_left_out_of_these_tests() -> None:
+    pattern = re.compile(r"^[A-Z_]+: (?:Registry|RecordTable)\[", re.MULTILINE)
+    sources = Path(rankproof.__file__).parent.rglob("*.py")
+    count = sum(len(pattern.findall(path.read_text(encoding="utf-8"))) for path in sources)
+    assert count == len(WITH_SUMMARY) + len(RECORDS) + len(MEASURE_REGISTRIES), "add the registry to WITH_SUMMARY or RECORDS"
 
 
 @pytest.mark.parametrize(("component", "registry"), COMPONENTS)
@@ -55,7 +92,7 @@ def test_every_record_loads_a_class_and_is_found_by_it(component: Component, reg
     part = component.load()
     assert isinstance(part, type)
     assert registry.name_of(part) == component.name
-    assert SENTENCE.fullmatch(component.summary)
+    assert SENTENCE.fullmatch(component.summary), f"the summary of {component.name} is not one sentence without a full stop"
 
 
 @pytest.mark.parametrize(("component", "registry"), COMPONENTS)

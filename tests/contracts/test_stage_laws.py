@@ -203,7 +203,7 @@ NOT_THEM: list[tuple[Callable[..., object], tuple[object, ...], str]] = [
     (MaxSim, (WordLlama(),), "model WordLlama gives no token vectors; choose an encoder that does, such as minilm"),
     (CrossEncoderScorer, ("acme/cross",), "model is the text 'acme/cross'; pass a cross-encoder"),
     (Rerank, ("bm25", KeywordScorer()), r"stage is the text 'bm25'; pass a stage, such as BM25\(\)"),
-    (Rerank, (LEXICAL, "keywords"), r"by is the text 'keywords'; pass a scorer, such as Keywords\(\)"),
+    (Rerank, (LEXICAL, "keywords"), r"by is the text 'keywords'; pass a scorer, such as KeywordScorer\(\)"),
     (Rerank, (LEXICAL, LEXICAL), r"by is a stage \(BM25\); pass a scorer"),
     (Rerank, (KeywordScorer(), LEXICAL), "stage is a KeywordScorer; pass a stage"),
     (Fuse, (("a", "b"),), "a stage to fuse is the text 'a'; pass a stage"),
