@@ -38,6 +38,12 @@ def for_message(text: str) -> str:
     return safe if len(safe) <= MAX_SHOWN_LENGTH else f"{safe[: MAX_SHOWN_LENGTH - _SHOWN_TAIL]}…{safe[-_SHOWN_TAIL:]}"
 
 
+def type_phrase(value: object) -> str:
+    """The type of a value with its article, such as "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
 def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
     """The most similar known name, for "did you mean"; None where none is similar."""
     from difflib import get_close_matches

@@ -16,6 +16,7 @@ import rankproof as rp
 from rankproof._data.table import Table
 from support.compared_systems import BASE, FAST, SYSTEMS, noise, result_of, target_at
 from support.examples import examples
+from support.small_results import small_results
 
 
 def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
@@ -326,3 +327,14 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
 def test_what_cannot_be_compared_is_refused(values: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(rp.errors.UsageError, match=words):
         rp.compare(result_of(values), **options)
+
+
+def test_the_results_of_an_experiment_are_compared_by_their_result() -> None:
+    results = small_results(("a", "b"))
+    assert rp.compare(results, samples=100, resamples=100) == rp.compare(results.result, samples=100, resamples=100)
+
+
+@pytest.mark.parametrize(("value", "words"), [("s1", "a str"), (3, "an int")])
+def test_anything_but_a_result_is_refused(value: Any, words: str) -> None:
+    with pytest.raises(rp.errors.UsageError, match=rf"the result cannot be {words}; pass what .*load_results\(path\) returns"):
+        rp.compare(value)

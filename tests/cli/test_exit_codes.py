@@ -45,7 +45,7 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
         (["eval", "--sample", "-c", "--skip-missing"], "argument --skip-missing: not allowed with argument -c; see rankproof"),
         (["eval", "q", "r", "-o", "--", "-r"], "argument -o/--output: expected one argument; see rankproof eval --help"),
         (["eval", "--sample", "-m", "DCG(gain={1:1e308,2:1e308})"], "gain 1e+308 is not between 0 and 1e+15; write it like 3"),
-        (["eval", "--sample", "--name", "a"], "1 names for 3 runs; give a name for each run, or for none"),
+        (["eval", "--sample", "--name", "a"], "1 name for 3 runs; give a name for each run, or for none"),
         (
             ["completion", "tcsh"],
             "argument shell: invalid choice: 'tcsh'",

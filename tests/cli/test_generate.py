@@ -121,8 +121,8 @@ def test_hostile_documents_stay_text_on_the_screen(tmp_path: Path, capsys: pytes
 
 WRONG = [
     (["--count", "0"], "not a whole number of at least 1"),
-    (["--count", "3"], "the output folder has no valid name"),
-    (["-o", ""], "the output folder has no valid name"),
+    (["--count", "3"], "no output folder; name one with -o"),
+    (["-o", ""], "no output folder; name one with -o"),
     (["-o", "{data}"], "exists; specify a folder that does not exist yet"),
     (["-o", "{new}", "--categories", "poems"], "unknown category poems"),
     (["-o", "{new}", "--fields", "colour"], "no document has a text field called colour"),

@@ -165,7 +165,7 @@ class Every:
         ({"count": 2.0}, "count is 2.0; choose a whole number of at least 2"),
         ({"limit": 10}, "limit is 10; choose a whole number of at most 9"),
         ({"free": float("nan")}, "free is nan; choose a number"),
-        ({"text": 1}, "text is a int; pass text"),
+        ({"text": 1}, "text is an int; pass text"),
         ({"flag": 1}, "flag is 1; choose true or false"),
         ({"names": "a"}, "names is a; pass a list of names"),
         ({"fields": ["a", "a"]}, "specify at least one field, each only once"),

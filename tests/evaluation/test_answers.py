@@ -222,5 +222,5 @@ def test_a_file_without_answers_is_rejected(tmp_path: Path) -> None:
 def test_plain_texts_and_lists_are_accepted() -> None:
     result = evaluate_answers({"s": {"q1": "Rome", "q2": " ", "q3": "x"}}, {"q1": ["Roma", "Rome"], "q2": [], "q3": "['x', 'y']"})
     assert result.per_query("s")["EM"] == {"q1": 1.0, "q2": 1.0, "q3": 1.0}
-    with pytest.raises(UsageError, match="an answer is a int"):
+    with pytest.raises(UsageError, match="an answer is an int"):
         evaluate_answers({"s": {"q1": 3}}, {"q1": "Rome"})  # type: ignore[dict-item]

@@ -50,10 +50,10 @@ class Joining:
         ({"systems": {"a": Joining([BM25()])}}, "system a has a Joining"),
         ({"systems": {"": BM25()}}, "'' is not a name of a system"),
         ({"systems": {1: BM25()}}, "1 is not a name of a system"),
-        ({"dataset": 3}, "dataset is a int"),
+        ({"dataset": 3}, "dataset is an int"),
         ({"dataset": ""}, "dataset is a str"),
         ({"dataset": None}, "dataset is a NoneType"),
-        ({"split": 1}, "split is a int"),
+        ({"split": 1}, "split is an int"),
         ({"name": None}, "name is a NoneType"),
         ({"measures": ["nDGC"]}, "unknown measure nDGC"),
         ({"measures": []}, "no measure"),
@@ -107,11 +107,17 @@ def test_a_cache_may_be_text_and_is_made_absolute(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize(
     ("changes", "what"),
-    [({"cache": 3}, "int"), ({"cache": ""}, "empty"), ({"threads": 0}, "threads is 0"), ({"progress": 3}, "progress is a int")],
+    [({"cache": 3}, "int"), ({"cache": ""}, "empty"), ({"threads": 0}, "threads is 0"), ({"progress": 3}, "progress is an int")],
 )
 def test_invalid_options_are_refused_on_construction(changes: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
         rp.types.RunOptions(**changes)
+
+
+@pytest.mark.parametrize(("value", "words"), [("x.toml", "a str"), (3, "an int")])
+def test_only_an_experiment_can_be_run(value: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=rf"the experiment cannot be {words}; .*rankproof.read_experiment\(path\)"):
+        rp.run(value)
 
 
 def test_an_unknown_system_is_refused_with_the_known_ones() -> None:

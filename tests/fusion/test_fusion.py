@@ -247,11 +247,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "k that is text": ({"k": "60"}, "k is 60"),
     "depth that is no integer": ({"depth": 2.5}, r"depth is 2\.5"),
     "weights that are text": ({"weights": ["1", "2"]}, "a weight is negative or not finite"),
-    "weights that are one number": ({"weights": 2}, "the weights are a int"),
+    "weights that are one number": ({"weights": 2}, "the weights are an int"),
     "order": ({"order": "ranks"}, "no order is called ranks; choose one of score, rank"),
     "scores by rank": ({"method": "combsum", "order": "rank"}, "combsum uses scores, .*; use rrf.*, or order by score"),
     "distances by rank": ({"order": "rank", "lower_is_better": True}, "lower_is_better has no effect when ordering by rank"),
-    "too few weights": ({"weights": [1.0]}, "1 weights for 2 runs"),
+    "too few weights": ({"weights": [1.0]}, "1 weight for 2 runs"),
     "negative weights": ({"weights": [1.0, -1.0]}, "a weight is negative or not finite"),
     "no weight at all": ({"weights": [0.0, 0.0]}, "not all 0"),
 }

@@ -133,7 +133,7 @@ def test_the_encoder_is_wordllama_elsewhere() -> None:
     ("call", "said"),
     [
         (lambda: BM25Retriever().rank("a"), "call fit"),
-        (lambda: BM25Retriever().fit(CORPUS).rank(3), "query is a int"),  # type: ignore[arg-type]
+        (lambda: BM25Retriever().fit(CORPUS).rank(3), "query is an int"),  # type: ignore[arg-type]
         (lambda: BM25Retriever().fit(CORPUS).rank("a", k=0), "from 1 to 100"),
         (lambda: BM25Retriever().fit(CORPUS).rank("a", k=101), "from 1 to 100"),
         (lambda: BM25Retriever().fit([{"id": "d1"}]), "corpus:1: "),

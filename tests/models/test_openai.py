@@ -218,6 +218,12 @@ def test_a_key_never_goes_to_another_machine_in_plain_text(address: str) -> None
     assert OpenAIChat("m", base_url=address, api_key_env="").load() is not None
 
 
+def test_a_missing_key_names_its_variable_and_the_way_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with pytest.raises(UsageError, match=r"variable SOME_KEY .* is not set; .*api_key_env = \"\" \(--api-key-env ''\)"):
+        OpenAIChat("m", api_key_env="SOME_KEY").load()
+
+
 @pytest.mark.parametrize("name", [KEY, "sk_live_abc", "A B", "1KEY", "KEY=1", None])
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(name: Any) -> None:
     with pytest.raises(UsageError, match="api_key_env") as caught:

@@ -184,7 +184,7 @@ def test_its_searcher_calls_a_model_and_answers() -> None:
         ({"prompt": "{question}"}, r"put the placeholder \{passages\} in it"),
         ({"top": 0}, "top is 0"),
         ({"fields": ("nothing",)}, "no document has a text field called nothing"),
-        ({"abstention": 3}, "abstention is a int"),
+        ({"abstention": 3}, "abstention is an int"),
     ],
 )
 def test_invalid_settings_are_refused(settings: dict[str, Any], why: str) -> None:

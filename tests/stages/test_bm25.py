@@ -180,7 +180,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"fields": ("text", "text")}, "each only once"),
     ({"stemming": "yes"}, "stemming is yes; choose true or false"),
     ({"stop_words": "english"}, "stop_words is english; pass a list"),
-    ({"language": 3}, "language is a int"),
+    ({"language": 3}, "language is an int"),
     ({"language": "klingon"}, "no stemmer for klingon"),
 ]
 

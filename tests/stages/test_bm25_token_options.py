@@ -36,7 +36,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tokens": "bpe-12"}, "tokens is bpe-12; choose"),
     ({"tokens": "bpe-9999999"}, "tokens is bpe-9999999; choose"),
     ({"tokens": "words\n"}, r"tokens is words\\n; choose"),
-    ({"tokens": 4}, "tokens is a int; pass text"),
+    ({"tokens": 4}, "tokens is an int; pass text"),
     (
         {"tokens": "bytes-4", "language": "german"},
         "language applies to words only, but tokens is bytes-4; leave it out, or choose",

@@ -51,7 +51,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"norm": "max"}, "no normalisation is called max"),
     ({"k": -1}, "k is -1"),
     ({"depth": 0}, "depth is 0"),
-    ({"weights": (1.0,)}, "1 weights for 2 runs"),
+    ({"weights": (1.0,)}, "1 weight for 2 runs"),
 ]
 
 

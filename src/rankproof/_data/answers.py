@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rankproof._data.dataset import Query, Texts
 from rankproof._data.validation import checked_id
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 AnswerState = Literal["answered", "abstained", "failed"]
 ABSTAIN_PHRASE = "NO ANSWER"
@@ -58,7 +58,7 @@ def as_answer(value: Answer | str) -> Answer:
     if isinstance(value, Answer):
         return value
     if not isinstance(value, str):
-        raise UsageError(f"an answer is a {type(value).__name__}", fix="pass text, or an Answer")
+        raise UsageError(f"an answer is {type_phrase(value)}", fix="pass text, or an Answer")
     return Answer(value, state="abstained" if is_abstention(value) else "answered")
 
 

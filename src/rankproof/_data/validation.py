@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._data.row_errors import row_error
 from rankproof._registry import Setting, settings_of
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
 def checked_integer(name: str, value: Any, least: int | None = 1, most: int | None = None) -> int:
@@ -47,7 +47,7 @@ def checked_bool(name: str, value: Any) -> bool:
 def checked_text(name: str, value: Any) -> str:
     """The value as text, which may be empty."""
     if not isinstance(value, str):
-        raise UsageError(f"{name} is a {type(value).__name__}", fix="pass text")
+        raise UsageError(f"{name} is {type_phrase(value)}", fix="pass text")
     return value
 
 

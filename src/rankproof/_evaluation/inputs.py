@@ -10,13 +10,14 @@ from rankproof._align import engine
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._formats.detect import open_file
 from rankproof._formats.fields import mapped_qrels
 from rankproof._formats.frames import frame_stream, is_frame, qrels_from_frame, run_from_frame
 from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
 from rankproof._formats.registry import system_name
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, type_phrase
 
 QrelsLike = Any
 RunLike = Any
@@ -60,11 +61,12 @@ def name_runs(run: RunLike) -> dict[str, RunLike]:
 def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:
     """The runs by the given names, or by their own; a repeated name is an error."""
     if names and len(names) != len(runs):
-        raise UsageError(f"{len(names)} names for {len(runs)} runs", fix="give a name for each run, or for none")
+        what = f"{pluralise(len(names), 'name')} for {pluralise(len(runs), 'run')}"
+        raise UsageError(what, fix="give a name for each run, or for none")
     named: dict[str, RunLike] = {}
     for name, run in zip(names or map(_name, runs), runs, strict=True):
         if name in named:
-            raise UsageError(f"two systems are called {name}", fix="give each its own name (--name, or {name: run})")
+            raise UsageError(f"two systems are called {name}", fix="give each its own name (--name)")
         named[name] = run
     return named
 
@@ -132,4 +134,4 @@ def _name(run: RunLike) -> str:
 
 
 def _type_name(value: object) -> str:
-    return f"a {type(value).__name__}"
+    return type_phrase(value)

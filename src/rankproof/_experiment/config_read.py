@@ -13,7 +13,7 @@ from rankproof._experiment.experiment import MAX_STAGE_DEPTH, SAMPLE, TOO_MANY_S
 from rankproof._formats.read import is_irds_name
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml
 from rankproof._registry import Registry, Setting
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures
 from rankproof.stages._base import Stage
@@ -35,7 +35,7 @@ class Builder:
     def stage(self, name: str, path: KeyPath = ()) -> Stage:
         """The stage of that system; `path` is the key that names it."""
         if name not in self._tables:
-            raise self._toml_file.unknown(path, "no system is called", name, self._tables)
+            raise self._unknown_system(path, name)
         if name in self._open:
             circle = " -> ".join(map(for_message, (*self._open[self._open.index(name) :], name)))
             raise self._toml_file.error(path, f"systems are inputs of each other: {circle}", "change one of them")
@@ -50,6 +50,13 @@ class Builder:
             self._built[name] = stage
             self._open.pop()
         return self._built[name]
+
+    def _unknown_system(self, path: KeyPath, name: str) -> InputError:
+        """An error that suggests the systems that can be an input here."""
+        others = [other for other in self._tables if other not in self._open]
+        if others:
+            return self._toml_file.unknown(path, "no system is called", name, others)
+        return self._toml_file.error(path, f"no system is called {for_message(name)}", f"add [systems.{for_message(name)}]")
 
     def _stage_of(self, path: KeyPath, table: Any) -> Stage:
         if not isinstance(table, dict):

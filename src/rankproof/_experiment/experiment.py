@@ -12,7 +12,7 @@ from rankproof._data.validation import check_options
 from rankproof._evaluation.result import Result
 from rankproof._registry import Option
 from rankproof._results.experiment_result import SystemKind
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures
@@ -122,7 +122,7 @@ class Systems(Mapping[str, Stage]):
 
 def _check_is_stage(name: str, value: Any) -> None:
     def error(part: Any) -> UsageError:
-        return UsageError(f"system {for_message(name)} has a {type(part).__name__}, which is not a stage", fix=_STAGE_FIX)
+        return UsageError(f"system {for_message(name)} has {type_phrase(part)}, which is not a stage", fix=_STAGE_FIX)
 
     def check(part: Any) -> None:
         if not _has_stage_members(part):
@@ -191,7 +191,7 @@ class Experiment:
 def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
     path = os.fspath(dataset) if isinstance(dataset, os.PathLike) else dataset
     if not isinstance(path, str | Dataset) or not path:
-        raise UsageError(f"dataset is a {type(path).__name__}", fix='give a Dataset, the path of a folder, or "sample"')
+        raise UsageError(f"dataset is {type_phrase(path)}", fix='give a Dataset, the path of a folder, or "sample"')
     return path
 
 

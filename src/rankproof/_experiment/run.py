@@ -34,7 +34,7 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, type_phrase
 from rankproof.stages._base import BuildContext, Cost, Progress, Stage
 
 _SNIPPET_LENGTH = 300
@@ -117,7 +117,7 @@ class RunOptions:
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(path_text(self.cache)).expanduser().absolute())
         if not callable(self.progress):
-            raise UsageError(f"progress is a {type(self.progress).__name__}", fix="give a function of label, done and total")
+            raise UsageError(f"progress is {type_phrase(self.progress)}", fix="give a function of label, done and total")
 
     @property
     def home(self) -> Path | None:
@@ -154,6 +154,7 @@ def _document_snippet(dataset: Dataset, doc: str) -> str:
 
 def run_experiment(experiment: Experiment, options: RunOptions | None = None) -> ExperimentResult:
     """Runs and evaluates every system of the experiment, in order."""
+    _check_is_experiment(experiment)
     options = options or RunOptions()
     start = time.monotonic()
     toml = experiment_toml(experiment)
@@ -216,6 +217,12 @@ def _provenance(experiment: Experiment, levels: Levels, options: RunOptions, sec
         "threads": options.threads,
         **levels.facts,
     }
+
+
+def _check_is_experiment(value: object) -> None:
+    if not isinstance(value, Experiment):
+        fix = "pass an Experiment; rankproof.read_experiment(path) reads one from a TOML file"
+        raise UsageError(f"the experiment cannot be {type_phrase(value)}", fix=fix)
 
 
 def load_dataset(experiment: Experiment) -> Dataset:

@@ -16,7 +16,7 @@ from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import ByteSource
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 Lines = Iterator[tuple[int, str]]
 Row = tuple[int, list[str], bool]
@@ -88,7 +88,7 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter as one character; `\\t` and `tab` are a tab."""
     char = "\t" if delimiter in ("\\t", "tab") else delimiter
     if char is not None and not isinstance(char, str):
-        raise UsageError(f"a delimiter cannot be a {type(char).__name__}", fix='specify one character, like ";" or "\\t"')
+        raise UsageError(f"a delimiter cannot be {type_phrase(char)}", fix='specify one character, like ";" or "\\t"')
     if char is not None and (len(char) != 1 or char.isalnum() or char in '"\r\n#+-.'):
         raise UsageError(f'"{for_message(char)}" cannot be a delimiter', fix='specify one character, like ";" or "\\t"')
     return char

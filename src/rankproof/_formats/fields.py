@@ -14,7 +14,7 @@ from rankproof._data.row_errors import MAX_GRADE, row_error
 from rankproof._data.run import checked_score
 from rankproof._data.validation import checked_id
 from rankproof._io.file_errors import file_error
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(rb"[+-]?[0-9]+")
@@ -24,12 +24,17 @@ _NOT_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 def parse_score(token: bytes, *, source: str = "", line: int | None = None) -> float:
     """A decimal in ASCII as a float64; other spellings that Python or C accept are errors."""
     if not _DECIMAL.fullmatch(token):
-        code = "score-infinite" if _NOT_FINITE.fullmatch(token) else "score-text"
+        code = "score-header" if _may_be_header(token, line) else "score-text"
+        code = "score-infinite" if _NOT_FINITE.fullmatch(token) else code
         raise row_error(code, source=source, line=line, token=token.decode())
     score = float(token)
     if not math.isfinite(score):
         raise row_error("score-range", source=source, line=line, token=token.decode())
     return score
+
+
+def _may_be_header(token: bytes, line: int | None) -> bool:
+    return line == 1 and token[:1].isalpha()
 
 
 def parse_rank(token: bytes) -> int | None:
@@ -40,7 +45,8 @@ def parse_rank(token: bytes) -> int | None:
 def parse_grade(token: bytes, *, source: str = "", line: int | None = None) -> int:
     """An integer in ASCII as a grade."""
     if not _INTEGER.fullmatch(token):
-        raise row_error("grade-text", source=source, line=line, token=token.decode())
+        code = "grade-header" if _may_be_header(token, line) else "grade-text"
+        raise row_error(code, source=source, line=line, token=token.decode())
     if len(token) > 4000:
         raise row_error("grade-bits", source=source, line=line, token=token.decode())
     return bounded_grade(int(token), source=source, line=line)
@@ -140,7 +146,7 @@ def checked_grade_map(grades: Any) -> GradeMap | None:
     if grades is None:
         return None
     if not isinstance(grades, Mapping):
-        raise UsageError(f"the grade map is a {type(grades).__name__}", fix=_MAPPING_FIX)
+        raise UsageError(f"the grade map is {type_phrase(grades)}", fix=_MAPPING_FIX)
     for label, grade in grades.items():
         if not isinstance(label, str):
             raise UsageError(f"the grade map has the label {for_message(repr(label))}, which is not text", fix=_MAPPING_FIX)

@@ -18,20 +18,20 @@ from rankproof._formats.rows import run_without_duplicates
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, path_text
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 
 def write_run(run: Run, path: StrPath, format: str | None = None) -> None:
     """Writes the run to a file, best first; reading it gives the same float64 scores."""
     if not isinstance(run, Run):
-        raise UsageError(f"a run to write cannot be a {type(run).__name__}", fix="pass a Run, like Run.from_dict(…)")
+        raise UsageError(f"a run to write cannot be {type_phrase(run)}", fix="pass a Run, like Run.from_dict(…)")
     write_blocks(path_text(path), run_blocks(run, chosen_format(path, format)))
 
 
 def write_qrels(qrels: Qrels, path: StrPath, format: str | None = None) -> None:
     """Writes the judgements to a file."""
     if not isinstance(qrels, Qrels):
-        raise UsageError(f"qrels to write cannot be a {type(qrels).__name__}", fix="pass Qrels, like Qrels.from_dict(…)")
+        raise UsageError(f"qrels to write cannot be {type_phrase(qrels)}", fix="pass Qrels, like Qrels.from_dict(…)")
     write_blocks(path_text(path), qrels_blocks(qrels, chosen_format(path, format)))
 
 

@@ -10,22 +10,21 @@ from typing import Any, Literal, get_args
 from rankproof._data.arrays import FloatArray
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import RecordTable
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 
 def check_runs(runs: Sequence[Run]) -> None:
     """Raises a UsageError unless the runs are a list with at least one Run."""
     if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
-        raise UsageError(f"the runs cannot be a {type(runs).__name__}", fix="pass a list of them")
+        raise UsageError(f"the runs cannot be {type_phrase(runs)}", fix="pass a list of them")
     if not runs:
         raise UsageError("there is no run to fuse", fix="pass at least one")
     for run in runs:
         if not isinstance(run, Run):
-            raise UsageError(
-                f"a run to fuse cannot be a {type(run).__name__}", fix="pass a Run: read_run(path) or Run.from_dict(…)"
-            )
+            raise UsageError(f"a run to fuse cannot be {type_phrase(run)}", fix="pass a Run: read_run(path) or Run.from_dict(…)")
 
 
 def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool) -> None:
@@ -54,10 +53,11 @@ def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float
     if "weights" not in METHODS[method].uses:
         raise UsageError(f"{method} has no weights", fix=f"leave them out, or use {methods_with('weights')}")
     if not isinstance(weights, Iterable):
-        raise UsageError(f"the weights are a {type(weights).__name__}", fix="pass a list of numbers, one for each run")
+        raise UsageError(f"the weights are {type_phrase(weights)}", fix="pass a list of numbers, one for each run")
     each = list(weights)
     if len(each) != len(runs):
-        raise UsageError(f"{len(each)} weights for {len(runs)} runs", fix="pass one weight for each run")
+        what = f"{pluralise(len(each), 'weight')} for {pluralise(len(runs), 'run')}"
+        raise UsageError(what, fix="pass one weight for each run")
     if not all(map(_is_at_least_0, each)) or not any(each):
         raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
     return tuple(float(weight) for weight in each)

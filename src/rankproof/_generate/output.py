@@ -136,8 +136,10 @@ def _found_share(found: Mapping[str, int] | None) -> float | None:
 
 def check_new_folder(folder: str) -> None:
     """Refuses a folder that exists."""
-    if not folder or "\0" in folder:
-        raise UsageError("the output folder has no valid name", fix="pass one with -o")
+    if not folder:
+        raise UsageError("no output folder", fix="name one with -o")
+    if "\0" in folder:
+        raise UsageError("the output folder has no valid name", fix="name another with -o")
     if os.path.lexists(folder):
         raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
 

@@ -25,7 +25,7 @@ Block = Mapping[str, "np.ndarray[Any, Any]"]
 
 
 _PERMISSION_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS)
-OTHER_CACHE_FIX = "choose another cache folder: --cache FOLDER, or the variable RANKPROOF_CACHE (in Python RunOptions(cache=...))"
+OTHER_CACHE_FIX = "choose another cache folder: --cache FOLDER, or the variable RANKPROOF_CACHE"
 CHECKSUM_MISMATCH = "checksum mismatch"
 
 

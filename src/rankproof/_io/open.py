@@ -26,7 +26,7 @@ from rankproof._io.streams import (
     read_blocks,
     transcode,
 )
-from rankproof.errors import RankproofError, UsageError
+from rankproof.errors import RankproofError, UsageError, type_phrase
 
 StrPath = str | os.PathLike[str]
 STDIN = "-"
@@ -60,7 +60,7 @@ def path_text(path: StrPath) -> str:
     """The path as text; anything else is an error."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
-        raise UsageError(f"a path cannot be a {type(name).__name__}", fix="pass it as text or as pathlib.Path")
+        raise UsageError(f"a path cannot be {type_phrase(name)}", fix="pass it as text or as pathlib.Path")
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
     return name

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from rankproof._data.dataset import Corpus, Document
 from rankproof._data.validation import check_options
 from rankproof._registry import Option
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.models._base import CrossEncoderModel, EncoderModel
 from rankproof.models._chat.base import ChatModel
 from rankproof.stages._base import Scorer, Stage
@@ -72,7 +72,7 @@ def check_chat_model(name: str, value: Any) -> Any:
     fix = 'pass a language model, such as SmolLM2() or OpenAIChat(model="…")'
     _with_methods(name, value, ("load", "revision"), fix)
     if not hasattr(value, "concurrency"):
-        raise UsageError(f"{name} is a {type(value).__name__}, not a language model", fix=fix)
+        raise UsageError(f"{name} is {type_phrase(value)}, not a language model", fix=fix)
     return value
 
 
@@ -103,7 +103,7 @@ def _with_methods(name: str, value: Any, methods: tuple[str, ...], fix: str) -> 
     if isinstance(value, type):
         raise UsageError(f"{name} is the class {value.__name__}", fix=fix)
     if not all(callable(getattr(value, method, None)) for method in methods):
-        found = f"the text {for_message(repr(value))}" if isinstance(value, str) else f"a {type(value).__name__}"
+        found = f"the text {for_message(repr(value))}" if isinstance(value, str) else type_phrase(value)
         raise UsageError(f"{name} is {found}", fix=fix)
     return value
 

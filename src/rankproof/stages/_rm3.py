@@ -14,7 +14,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
 from rankproof._registry import Option
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, type_phrase
 from rankproof.stages._analyzer import WORD_ANALYZER
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._bm25 import BM25, BM25Searcher
@@ -90,7 +90,7 @@ class RM3:
     def __post_init__(self) -> None:
         check_stage("stage", self.stage)
         if not isinstance(self.stage, BM25):
-            what = f"stage is a {type(self.stage).__name__}"
+            what = f"stage is {type_phrase(self.stage)}"
             raise UsageError(what, fix="pass a BM25 stage: RM3 searches its index again")
         if self.stage.tokens != WORD_ANALYZER:
             raise UsageError(

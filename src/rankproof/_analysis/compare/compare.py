@@ -19,9 +19,11 @@ from rankproof._analysis.compare.tables import Facts, comparison_facts, details_
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import Result
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.correction import Correction
 from rankproof._statistics.intervals import SMALL_SAMPLE, STUDENT, BootstrapMethod, Interval
 from rankproof._statistics.permutation import smallest_p, why_not_significant
+from rankproof.errors import UsageError, type_phrase
 
 
 def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
@@ -73,7 +75,7 @@ def _letters(count: int) -> list[str]:
 
 
 def compare(
-    result: Result,
+    result: Result | ExperimentResult,
     *,
     baseline: str | None = None,
     measures: MeasuresLike = None,
@@ -101,7 +103,7 @@ def compare(
         margin=margin,
         resamples=resamples,
     )
-    joined = join_systems(result, measures)
+    joined = join_systems(_checked_result(result), measures)
     found = compare_pairs(joined, baseline, options)
     facts, n = comparison_facts(joined, options, len(found)), len(joined.queries)
     notes = (*joined.notes, *power_notes(found, n, options))
@@ -114,6 +116,14 @@ def compare(
         letters_table(joined, found, options.describe(n, len(found)), notes, facts),
         details_table(found, notes, facts),
     ]
+
+
+def _checked_result(result: Result | ExperimentResult) -> Result:
+    found = result.result if isinstance(result, ExperimentResult) else result
+    if not isinstance(found, Result):
+        fix = "pass what rankproof.evaluate, rankproof.run or rankproof.load_results(path) returns"
+        raise UsageError(f"the result cannot be {type_phrase(found)}", fix=fix)
+    return found
 
 
 def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:

@@ -100,7 +100,7 @@ def checked_variable_name(name: object) -> str:
 def secret_from_env(variable: str, *, needed: bool) -> Secret:
     """The key in the variable; if it is not set, an error or no key."""
     if variable and needed and not os.environ.get(variable):
-        fix = 'set it to the key, or set api_key_env = "" if the server needs none'
+        fix = "set it to the key, or api_key_env = \"\" (--api-key-env '') if the server needs none"
         raise UsageError(f"the environment variable {variable} (api_key_env) is not set", fix=fix)
     if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
         raise UsageError(

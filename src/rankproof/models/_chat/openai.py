@@ -239,7 +239,7 @@ class OpenAIChat:
         object.__setattr__(self, "base_url", checked_base_url(self.base_url))
         if self.api_key_env and is_unencrypted(self.base_url):
             what = "base_url is a plain http address on another machine, so the key could be read on the network"
-            raise UsageError(what, fix='use https, or set api_key_env = "" if the server needs no key')
+            raise UsageError(what, fix="use https, or set api_key_env = \"\" (--api-key-env '') if the server needs no key")
         validation.checked_choice("limit_key", self.limit_key, LIMIT_KEYS)
 
     def load(self, *, threads: int = 1) -> OpenAIConnection:
