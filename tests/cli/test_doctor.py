@@ -194,3 +194,10 @@ def _bm25_run(folder: Path) -> str:
     scores = {query: dict(zip(docs, each.tolist(), strict=True)) for query, (docs, each) in found.items()}
     write_run(Run.from_dict(scores, name="bm25"), str(folder / "bm25.run"), "trec")
     return str(folder / "bm25.run")
+
+
+def test_wrong_inputs_name_the_dataset_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 2
+    assert "no input files; specify a dataset and any runs on it" in capsys.readouterr().err
+    assert main(["doctor", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere: no such file or folder; specify a dataset" in capsys.readouterr().err

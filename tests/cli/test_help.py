@@ -59,3 +59,10 @@ def test_a_help_page_has_usage_summary_options_examples_and_exit_codes(verb: str
 @pytest.mark.parametrize("verb", all_commands(), ids=lambda verb: verb.name)
 def test_every_argument_says_what_it_is_for(verb: CommandWords) -> None:
     assert [argument for argument in verb.arguments if not argument.summary] == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "extra"), [("run", "retrieval"), ("models", "retrieval"), ("judge", "chat"), ("generate", "chat"), ("plot", "plot")]
+)
+def test_the_help_names_the_extra_that_a_verb_needs(verb: str, extra: str) -> None:
+    assert f"pip install 'rankproof[{extra}]'" in command_named(verb).examples

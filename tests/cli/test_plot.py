@@ -69,6 +69,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
     ("argv", "told"),
     [
         (["--kind", "pie"], "unknown kind pie; choose from: bars, pareto"),
+        (["-o", "a.xyz"], "a.xyz has no known suffix; use .png, .svg, .pdf, or end the name of a folder with /"),
         (["--width", "2"], "--width 2 is out of range; choose from 3 to 40"),
         (["--width", "nan"], "--width nan is out of range"),
         (["--dpi", "0"], "--dpi 0 is out of range"),
@@ -81,7 +82,7 @@ def test_measures_that_are_named_get_a_chart_each(results: str, capsys: pytest.C
         (["-o", "results"], "is in a results folder"),
         (["-o", "results/charts"], "is in a results folder"),
         (["-o", "results/recall.png", "--kind", "recall"], "is in a results folder"),
-        (["-o", "qrels.txt"], "qrels.txt cannot be created"),
+        (["-o", "qrels.txt/"], "qrels.txt/ cannot be created"),
         (["-o", "a.svg", "--format", "pdf"], "a.svg is not a pdf file"),
     ],
 )

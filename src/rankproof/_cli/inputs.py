@@ -95,19 +95,19 @@ FILE_OPTIONS = ("queries", "by_file", "bands", "dataset", "train", "train_qrels"
 INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"
 
 
-def add_analysis_options(parser: argparse.ArgumentParser) -> None:
+def add_analysis_options(parser: argparse.ArgumentParser, inputs_help: str = INPUTS_HELP) -> None:
     """Adds the inputs of an analysis and its output format."""
-    group = add_input_options(parser, "output")
+    group = add_input_options(parser, "output", inputs_help)
     group.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
-def add_input_options(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: str = INPUTS_HELP) -> argparse._ArgumentGroup:
     """Adds the files, the measures and their options; returns the group of the measures, which has this title."""
     from rankproof._cli.options import add_file_options, add_relevance_options
 
     parser.set_defaults(parser=parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help=INPUTS_HELP)
+    parser.add_argument("files", nargs="*", metavar="FILE", help=inputs_help)
     group = parser.add_argument_group(title)
     group.add_argument(
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"

@@ -12,7 +12,7 @@ from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import check_same_dataset, is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.doctor.check import DoctorInput
@@ -33,11 +33,12 @@ examples:
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or sample.
 With --strict a severe finding gives exit code 3"""
 SEVERE_EXIT_CODE = 3
+_INPUTS_HELP = "a dataset and any runs on it, one or more results folders, or the judgements and then one or more runs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and further files to check."""
-    add_analysis_options(parser)
+    add_analysis_options(parser, _INPUTS_HELP)
     group = parser.add_argument_group("checks")
     group.add_argument("--dataset", metavar="FOLDER", help="the dataset of the results or runs, or sample")
     group.add_argument("--train", metavar="FILE", help="training queries of a model, as JSONL")
@@ -62,7 +63,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     from rankproof._analysis.doctor.check import doctor_input_from_analysis, doctor_input_from_dataset
 
+    if not args.files and args.dataset is None:
+        raise UsageError("no input files", fix=f"specify {_INPUTS_HELP}")
     first = _dataset_path(args.files[0]) if args.files else ""
+    if len(args.files) == 1 and not _is_dataset(first) and first not in ("", "-") and not os.path.exists(first):
+        raise UsageError(f"{for_message(first)}: no such file or folder", fix=f"specify {_INPUTS_HELP}")
     if args.dataset is not None and _is_dataset(first):
         raise UsageError(f"{first} and {args.dataset} are two datasets", fix="specify one of them")
     named = args.dataset or (first if _is_dataset(first) else None)

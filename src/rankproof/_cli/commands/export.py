@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import MAIN_MEASURES, add_input_options, are_answer_measures, check_results_folder, reevaluate
+from rankproof._cli.inputs import MAIN_MEASURES, are_answer_measures, check_results_folder, reevaluate
+from rankproof._cli.options import add_relevance_options
 from rankproof._cli.output import check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, for_message
@@ -86,7 +87,15 @@ _COMPARED_FORMATS = ("latex", "markdown", "junit")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the results folder, the measures and the output."""
-    add_input_options(parser, "content")
+    parser.add_argument("files", nargs="*", metavar="RESULTS", help="one results folder")
+    content = parser.add_argument_group("content")
+    content.add_argument(
+        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
+    )
+    content.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of the results")
+    add_relevance_options(parser.add_argument_group("relevance and ranking"))
+    content.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the file of --queries (default: utf-8)")
+    parser.set_defaults(rel=None, qrels_format=None, run_format=None, delimiter=None, grade_map=None, threads=1)
     where = parser.add_argument_group("output")
     where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     where.add_argument("--format", choices=FORMATS, help="output format (default: by the suffix of the file, else csv)")

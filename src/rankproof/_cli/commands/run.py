@@ -36,7 +36,8 @@ examples:
   rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME. Finished work is
-cached: after an interruption the same command continues"""
+cached: after an interruption the same command continues.
+Needs the extra retrieval: pip install 'rankproof[retrieval]'"""
 FORMATS = ("table", "json", "csv", "markdown")
 
 
