@@ -50,7 +50,7 @@ def test_fuse_takes_method_weights_depth_tag_and_a_file(folder: Path) -> None:
 
 def test_fuse_refuses_wrong_weights(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuse", "a.run", "b.run", "--weights", "1"]) == 2
-    assert capsys.readouterr().err == "1 weights for 2 runs; pass one weight for each run\n"
+    assert capsys.readouterr().err == "1 weight for 2 runs; pass one weight for each run\n"
     assert main(["fuse", "a.run", "b.run", "--weights", "x"]) == 2
     assert "is not a list of numbers" in capsys.readouterr().err
 
