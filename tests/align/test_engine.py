@@ -44,7 +44,7 @@ def test_the_reference_engine_can_be_selected(monkeypatch: pytest.MonkeyPatch) -
 def test_a_selected_engine_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_engine_choice.VARIABLE, "native")
     monkeypatch.setattr(_engine_choice, "is_built", lambda: False)
-    with pytest.raises(UsageError, match="was not built"):
+    with pytest.raises(UsageError, match="is not installed"):
         engine.judge_dict({"1": {"a": 1}}, "qrels")
 
 

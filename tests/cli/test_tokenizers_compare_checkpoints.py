@@ -35,7 +35,7 @@ def test_repeats_of_a_tokenizer_are_one_system(folder: str, tmp_path: Path, caps
     first = [one for one in told["systems"] if (one["language"], one["edits"]) == ("own", 0)]
     repeats = {one["system"]: len(one["measures"]["RR"]["repeats"]) for one in first}
     assert repeats == {"bpe-300": 1, "bytes": 2, "characters": 1, "BM25 words": 1}
-    assert "bpe-300: untrained: not evidence about tokenization" in captured.err
+    assert "bpe-300: untrained: not usable to compare tokenizers" in captured.err
     assert "1 query is excluded because an encoder was trained on" in captured.err
     rows = rows_of((output / "queries.csv").read_text())
     assert {row["query"] for row in rows} == {"q2", "q3", "q4"}
