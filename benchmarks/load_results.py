@@ -15,7 +15,7 @@ from pathlib import Path
 QUERIES, DEPTH = 7_000, 98
 SYSTEMS = ("bm25", "dense", "hybrid")
 MEASURES = ("nDCG@10", "RR@10", "R@100")
-LOAD = "import sys; from rankproof._results.folder import load; load(sys.argv[1])"
+LOAD = "import sys; from rankproof._results.folder import load_results; load_results(sys.argv[1])"
 MOST = 2.0
 """How many times as much as `eval` loading may take."""
 

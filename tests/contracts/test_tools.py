@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
@@ -25,6 +26,9 @@ def test_every_path_that_is_named_exists(path: str) -> None:
     assert (ROOT / path).exists() or "work" in path
 
 
+IMPORT_IN_STRING = re.compile(r"[\"';] ?from (rankproof[\w.]*) import (\w+(?:, \w+)*)")
+
+
 def test_every_target_has_a_help_text() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[0].split()
@@ -36,3 +40,16 @@ def test_the_fuzzing_harness_compiles() -> None:
     command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-function", "reader.c"]
     done = subprocess.run(command, cwd=ROOT / "tools" / "fuzz", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_code_in_strings_imports_what_exists() -> None:
+    found = [
+        (path, module, name)
+        for folder in ("benchmarks", "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for module, names in IMPORT_IN_STRING.findall(path.read_text(encoding="utf-8"))
+        for name in names.split(", ")
+    ]
+    assert found
+    for path, module, name in found:
+        assert hasattr(import_module(module), name), f"{path}: {module} has no {name}"
