@@ -42,7 +42,7 @@ STAGES = {
 KINDS = {
     "binary": "binary judgements: a document is relevant if its grade is at least rel",
     "graded": "graded judgements",
-    "count": "the value is a count, not a quality",
+    "count": "describes the data; not a measure of quality",
     "answer": "reference answers instead of judgements; CiteP and CiteR need binary judgements",
 }
 
