@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-RESULTS = 3
+RESULTS = 4
 """Of result.json in a results folder."""
-STAGE_CACHE = 6
+STAGE_CACHE = 7
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""

@@ -27,7 +27,7 @@ DENSE_FACTS: Mapping[str, Any] = {
     "passage_prompt": "",
     "passages": 30,
     "truncated_passages": 1,
-    "collapse": 0.2,
+    "mean_cosine": 0.2,
     "recall_of_exact": 0.99,
     "recall_depth": 10,
     "recall_queries": 12,
