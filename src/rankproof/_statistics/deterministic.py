@@ -1,4 +1,4 @@
-"""Random words by counter and exact sums: the same bits on every machine."""
+"""Random words by counter, variates and exact sums: the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rankproof._data.arrays import FloatArray, IntArray
 
 RandomWords = NDArray[np.uint64]
-StreamUse = Literal["flips", "resamples", "labels", "orders"]
+StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
-_STREAM_OF_USE: dict[StreamUse, int] = {"flips": 1, "resamples": 2, "labels": 3, "orders": 4}
+_STREAM_OF_USE: dict[StreamUse, int] = {"flips": 1, "resamples": 2, "labels": 3, "orders": 4, "normals": 5, "gammas": 6}
 
 
 def stream_key(seed: int, use: StreamUse) -> int:
@@ -39,6 +39,66 @@ def _mixed(state: int) -> int:
     state = (state ^ (state >> 30)) * _FIRST & _MASK
     state = (state ^ (state >> 27)) * _SECOND & _MASK
     return state ^ (state >> 31)
+
+
+_VARIATES = 1 << 14
+_LOG_TERMS = 11
+
+
+class VariateStream:
+    """Variates from the stream of a seed, each call continuing where the last one ended.
+
+    They need no function of a library whose last bit differs between machines: IEEE 754 rounds + - * / and square roots alike.
+    """
+
+    def __init__(self, seed: int, use: StreamUse) -> None:
+        self._key, self._next = stream_key(seed, use), 0
+
+    def uniforms(self, count: int) -> FloatArray:
+        """Uniform variates in [0, 1), with 53 bits."""
+        words = random_words(self._key, self._next, count)
+        self._next += count
+        return (words >> np.uint64(11)).astype(np.float64) * math.ldexp(1.0, -53)
+
+    def normals(self, count: int) -> FloatArray:
+        """Standard normal variates, by the polar method (Marsaglia and Bray 1964)."""
+        parts: list[FloatArray] = []
+        while sum(map(len, parts)) < count:
+            across, up = 2 * self.uniforms(2 * _VARIATES).reshape(2, _VARIATES) - 1
+            square = across * across + up * up
+            inside = (square > 0) & (square < 1)
+            square = square[inside]
+            scale = np.sqrt(-2 * log(square) / square)
+            parts.append(np.column_stack([across[inside] * scale, up[inside] * scale]).ravel())
+        return np.concatenate(parts)[:count]
+
+    def chi_squares(self, count: int, freedom: float) -> FloatArray:
+        """Chi-square variates (Marsaglia and Tsang 2000); fewer than two degrees of freedom count as one."""
+        if freedom < 2:
+            return self.normals(count) ** 2
+        shape = freedom / 2 - 1 / 3
+        parts: list[FloatArray] = []
+        while sum(map(len, parts)) < count:
+            normal, uniform = self.normals(_VARIATES), self.uniforms(_VARIATES)
+            root = 1 + normal / math.sqrt(9 * shape)
+            possible = (root > 0) & (uniform > 0)
+            normal, cube = normal[possible], root[possible] * root[possible] * root[possible]
+            kept = log(uniform[possible]) < normal * normal / 2 + shape * (1 - cube + log(cube))
+            parts.append(2 * shape * cube[kept])
+        return np.concatenate(parts)[:count]
+
+
+def log(values: FloatArray) -> FloatArray:
+    """The natural logarithm of positive values, by the series of atanh((m - 1) / (m + 1)) for m from 0.71 to 1.41."""
+    mantissa, exponent = np.frexp(values)
+    small = mantissa < math.sqrt(0.5)
+    mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
+    ratio = (mantissa - 1) / (mantissa + 1)
+    square, series = ratio * ratio, np.zeros_like(ratio)
+    for term in range(_LOG_TERMS, -1, -1):
+        series = series * square + 1 / (2 * term + 1)
+    found: FloatArray = 2 * ratio * series + exponent * 0.6931471805599453
+    return found
 
 
 _VALUE_BITS = 48

@@ -1,0 +1,99 @@
+"""Means of systems over the same queries: weights, and draws of all means together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.deterministic import VariateStream
+
+DRAWS = 10_000
+_DOUBLE_BITS = 52
+_NO_VARIANCE = 1e-12
+
+
+def draw_means(values: FloatArray, weights: FloatArray | None = None, draws: int = DRAWS, seed: int = 0) -> FloatArray:
+    """Draws of the true means of systems, a row each: multivariate t around the observed means.
+
+    `values` has a row for each of at least two queries and a column for each system. This is the posterior of the means of normal
+    values under Jeffreys' independence prior (Geisser and Cornfield 1963), with n - 1 degrees of freedom as in the paired t-test.
+    Identical systems have identical draws. The bits are the same on every machine.
+    """
+    n, systems = values.shape
+    assert n > 1, "one query has no variance"
+    means = np.array([weighted_mean(column, weights) for column in values.T])
+    factor = _factor(_scale(influence(values, means, weights)))
+    freedom = degrees_of_freedom(n, weights)
+    normals = VariateStream(seed, "normals").normals(draws * systems).reshape(draws, systems)
+    spread = np.sqrt((freedom if freedom >= 2 else 1.0) / VariateStream(seed, "gammas").chi_squares(draws, freedom))
+    found = np.empty((draws, systems))
+    for system in range(systems):
+        total = np.zeros(draws)
+        # Not a matrix product: libraries add its terms in orders that differ between machines.
+        for other in range(system + 1):
+            total += factor[system, other] * normals[:, other]
+        found[:, system] = means[system] + total * spread
+    return found
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> float:
+    """The mean of the values, exactly summed; of weighted values the sum of w x over the sum of w."""
+    if weights is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(weights * values) / math.fsum(weights)
+
+
+def influence(values: FloatArray, means: FloatArray | float, weights: FloatArray | None = None) -> FloatArray:
+    """How far each query pulls the weighted mean: n w (x - mean) / sum of w, so that variance / n is the mean's variance.
+
+    This linearises a ratio of sums (Woodruff 1971), and needs no assumption on how weights and values depend on each other.
+    """
+    off: FloatArray = values - means
+    if weights is None:
+        return off
+    share = weights * (len(weights) / math.fsum(weights))
+    return off * (share if off.ndim == 1 else share[:, None])
+
+
+def effective_size(n: int, weights: FloatArray | None = None) -> float:
+    """Kish's effective sample size (1965): the squared sum of weights over the sum of their squares; n if all are equal."""
+    return float(n) if weights is None else math.fsum(weights) ** 2 / math.fsum(weights * weights)
+
+
+def degrees_of_freedom(n: int, weights: FloatArray | None = None) -> float:
+    """The degrees of freedom of Student's t: the effective sample size less one, at least one."""
+    return max(1.0, effective_size(n, weights) - 1)
+
+
+def _scale(influences: FloatArray) -> list[list[float]]:
+    """The covariance of the means: that of the influences over n, from exact sums of products of whole numbers."""
+    n = len(influences)
+    bits = (_DOUBLE_BITS - n.bit_length()) // 2
+    largest = float(np.abs(influences).max(initial=0.0)) or 1.0
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 2 * bits)
+    upper = np.rint(influences / math.ldexp(unit, bits))
+    lower = np.rint((influences - upper * math.ldexp(unit, bits)) / unit)
+    cross = upper.T @ lower
+    sums = np.ldexp(upper.T @ upper, 2 * bits) + np.ldexp(cross + cross.T, bits) + lower.T @ lower
+    scale: list[list[float]] = (sums * (unit * unit / (n * (n - 1)))).tolist()
+    return scale
+
+
+def _factor(scale: list[list[float]]) -> FloatArray:
+    """A lower triangular root of the scale, which may be singular; from L D L', in which equal rows stay equal."""
+    size = len(scale)
+    unit, pivots = [[0.0] * size for _ in range(size)], [0.0] * size
+    for row in range(size):
+        for column in range(row):
+            inner = scale[row][column]
+            for before in range(column):
+                inner -= unit[row][before] * unit[column][before] * pivots[before]
+            unit[row][column] = inner / pivots[column] if pivots[column] else 0.0
+        left = scale[row][row]
+        for before in range(row):
+            left -= unit[row][before] * unit[row][before] * pivots[before]
+        unit[row][row], pivots[row] = 1.0, left if left > _NO_VARIANCE * scale[row][row] else 0.0
+    root: FloatArray = np.array(unit) * np.array([math.sqrt(pivot) for pivot in pivots])
+    return root
