@@ -6,7 +6,7 @@ import pytest
 
 from rankproof._analysis.compare.compare import compare
 from rankproof._analysis.gate.baseline import Baseline, make_baseline
-from rankproof._analysis.gate.gate import GateResult, decide, gate_table
+from rankproof._analysis.gate.gate import GateResult, gate_table, run_gate
 from rankproof._analysis.gate.rules import GateOptions, Threshold, max_drop_of, threshold_of
 from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._analysis.query_groups import Grouping, by_list, group_queries
@@ -25,11 +25,11 @@ def saved(one: AnalysisInput) -> Baseline:
 
 def gate_of(before: list[int], now: list[int], settings: GateOptions | None = None, *, measure: str = "RR") -> GateResult:
     old, new = gate_input({"s": before}, measures=[measure]), gate_input({"s": now}, measures=[measure])
-    return decide(new, saved(old), settings or GateOptions())
+    return run_gate(new, saved(old), settings or GateOptions())
 
 
 def sentences(gate: GateResult, kind: str) -> list[str]:
-    return [decision.sentence for decision in gate.decisions if decision.kind == kind]
+    return [check.sentence for check in gate.checks if check.kind == kind]
 
 
 def test_the_saved_system_passes_its_own_gate() -> None:
@@ -86,7 +86,7 @@ def test_an_allowed_drop_of_a_measure_outside_the_baseline_is_refused() -> None:
     ("bound", "passes"), [("RR>=0.75", True), ("RR > 0.75", False), ("RR<=0.75", True), ("mrr<0.75", False), ("RR>=.8", False)]
 )
 def test_a_threshold_is_met_or_missed_exactly(bound: str, passes: bool) -> None:
-    gate = decide(gate_input({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
+    gate = run_gate(gate_input({"s": SAME}), None, GateOptions(thresholds=(threshold_of(bound),)))
     assert gate.passed is passes
     assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40) and ")
     assert gate_table(gate, GateOptions()).records()[0]["n"] == 40
@@ -94,7 +94,7 @@ def test_a_threshold_is_met_or_missed_exactly(bound: str, passes: bool) -> None:
 
 def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:
     one = gate_input({"s": SAME}, measures=["RR"], rel=2)
-    assert decide(one, None, GateOptions(thresholds=(Threshold("RR", ">=", 0.7),))).passed
+    assert run_gate(one, None, GateOptions(thresholds=(Threshold("RR", ">=", 0.7),))).passed
 
 
 @pytest.mark.parametrize("text", ["", "RR", ">=1", "RR>=", "RR>=x", "RR>=nan", "RR=>1", "xyz>=1", "RR>=1>=2"])
@@ -116,27 +116,27 @@ def test_a_drop_may_be_allowed_for_a_measure_with_parameters() -> None:
 def test_missing_queries_fail_the_gate_whatever_the_mean() -> None:
     places = [1 if query == "q07" else place for query, place in zip(QUERIES, SAME, strict=True)]
     now = gate_input({"s": places}, left_out=["q08"])
-    gate = decide(now, saved(gate_input({"s": SAME})), GateOptions())
+    gate = run_gate(now, saved(gate_input({"s": SAME})), GateOptions())
     assert not gate.passed
     assert sentences(gate, "queries") == ["s: 1 of 40 queries of the baseline are missing: q08."]
 
 
 def test_queries_that_were_missing_before_may_stay_so() -> None:
     old = gate_input({"s": SAME}, left_out=["q08"])
-    assert decide(gate_input({"s": SAME}, left_out=["q08"]), saved(old), GateOptions()).passed
-    assert decide(gate_input({"s": SAME}), saved(old), GateOptions()).passed
+    assert run_gate(gate_input({"s": SAME}, left_out=["q08"]), saved(old), GateOptions()).passed
+    assert run_gate(gate_input({"s": SAME}), saved(old), GateOptions()).passed
 
 
 def test_a_missing_system_fails_and_a_new_one_is_noted() -> None:
     old = saved(gate_input({"a": SAME, "b": SAME}))
-    gate = decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions())
-    assert [decision.system for decision in gate.decisions if not decision.passed] == ["a"]
+    gate = run_gate(gate_input({"b": SAME, "c": SAME}), old, GateOptions())
+    assert [check.system for check in gate.checks if not check.passed] == ["a"]
     assert gate.notes == ("c is not in the baseline and is not compared",)
-    assert decide(gate_input({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
+    assert run_gate(gate_input({"b": SAME, "c": SAME}), old, GateOptions(), systems=["b"]).passed
 
 
 def test_a_single_system_is_compared_with_the_only_saved_one_under_any_name() -> None:
-    gate = decide(gate_input({"new": CLEARLY_WORSE}), saved(gate_input({"old": SAME})), GateOptions())
+    gate = run_gate(gate_input({"new": CLEARLY_WORSE}), saved(gate_input({"old": SAME})), GateOptions())
     assert not gate.passed
     assert gate.notes == ("new is compared with old, the only system of the baseline",)
 
@@ -144,37 +144,37 @@ def test_a_single_system_is_compared_with_the_only_saved_one_under_any_name() ->
 def test_no_system_in_common_is_refused() -> None:
     old = saved(gate_input({"a": SAME, "b": SAME}))
     with pytest.raises(UsageError, match="no system has the name of a system in the baseline"):
-        decide(gate_input({"c": SAME, "d": SAME}), old, GateOptions())
+        run_gate(gate_input({"c": SAME, "d": SAME}), old, GateOptions())
 
 
 def test_nothing_measured_is_refused_and_no_pass() -> None:
     old = saved(gate_input({"s": SAME}))
     with pytest.raises(UsageError, match="no measure of the baseline was evaluated; evaluate some of: RR"):
-        decide(gate_input({"s": SAME}, measures=["P@5"]), old, GateOptions())
+        run_gate(gate_input({"s": SAME}, measures=["P@5"]), old, GateOptions())
 
 
 def test_other_data_is_refused() -> None:
     old = saved(gate_input({"s": SAME}, fingerprint="b" * 64))
     with pytest.raises(UsageError, match="was saved with other data"):
-        decide(gate_input({"s": SAME}), old, GateOptions())
+        run_gate(gate_input({"s": SAME}), old, GateOptions())
 
 
 def test_unknown_fingerprints_are_not_compared() -> None:
     old = saved(gate_input({"s": SAME}, fingerprint=""))
-    assert decide(gate_input({"s": SAME}), old, GateOptions()).passed
-    assert decide(gate_input({"s": SAME}, fingerprint=""), saved(gate_input({"s": SAME})), GateOptions()).passed
+    assert run_gate(gate_input({"s": SAME}), old, GateOptions()).passed
+    assert run_gate(gate_input({"s": SAME}, fingerprint=""), saved(gate_input({"s": SAME})), GateOptions()).passed
 
 
 def test_other_judgements_are_refused_although_the_dataset_is_the_same() -> None:
     old = saved(gate_input({"s": SAME[:20]}, queries=QUERIES[:20]))
     with pytest.raises(UsageError, match=r"was saved with other data than cases \(fingerprints of judgements: "):
-        decide(gate_input({"s": SAME}), old, GateOptions())
+        run_gate(gate_input({"s": SAME}), old, GateOptions())
 
 
 def test_the_table_says_how_changes_were_tested() -> None:
     new = gate_input({"s": CLEARLY_WORSE}, measures=["RR", "P@1"])
     settings = GateOptions(seed=7, alpha=0.01, samples=5_000)
-    gate = decide(
+    gate = run_gate(
         new, saved(gate_input({"s": SAME}, measures=["RR", "P@1"])), settings, groupings=[group_queries(new, "category")]
     )
     assert gate_table(gate, settings).sentences[-1] == (
@@ -188,30 +188,30 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
     qrels = {query: {"good": 1} for query in QUERIES}
     run = {query: {"good": 1.0} for query in QUERIES[:30]}
     some = input_from_runs(qrels, {"s": run}, ["RR"], options=EvaluateOptions(skip_missing=skip))
-    gate = decide(some, None, GateOptions(thresholds=(threshold_of("RR>=0.5"),)))
+    gate = run_gate(some, None, GateOptions(thresholds=(threshold_of("RR>=0.5"),)))
     fate = "left out" if skip else "score 0"
     assert [note.partition(":")[2].partition(":")[0] for note in gate.notes] == [
         f" 10 judged queries are not in the run and {'are ' if skip else ''}{fate}"
     ]
-    assert gate.decisions[0].n == (30 if skip else 40)
+    assert gate.checks[0].n == (30 if skip else 40)
 
 
 def test_another_rel_is_refused() -> None:
     with pytest.raises(UsageError, match="saved with --rel 2, this run has --rel 1"):
-        decide(gate_input({"s": SAME}), saved(gate_input({"s": SAME}, rel=2)), GateOptions())
+        run_gate(gate_input({"s": SAME}), saved(gate_input({"s": SAME}, rel=2)), GateOptions())
 
 
 def test_values_are_joined_by_query_and_not_by_place() -> None:
     backwards = gate_input({"s": SAME[::-1]}, queries=QUERIES[::-1])
-    gate = decide(backwards, saved(gate_input({"s": SAME})), GateOptions())
+    gate = run_gate(backwards, saved(gate_input({"s": SAME})), GateOptions())
     assert "nothing changed" in sentences(gate, "drop")[0]
 
 
 def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
     old, new = gate_input({"s": ranks(1, 3)}), gate_input({"s": ranks(2, 1)})
-    gate = decide(new, saved(old), GateOptions(), groupings=[group_queries(new, "category")])
-    failed = [decision for decision in gate.decisions if not decision.passed]
-    assert [(decision.kind, decision.segment) for decision in failed] == [("segment", "category easy")]
+    gate = run_gate(new, saved(old), GateOptions(), groupings=[group_queries(new, "category")])
+    failed = [check for check in gate.checks if not check.passed]
+    assert [(check.kind, check.segment) for check in failed] == [("segment", "category easy")]
     assert failed[0].sentence == (
         "s: RR in category easy fell from 1.0000 to 0.5000 (-0.5000, n = 20): "
         "a significant drop (p < 0.0001 after Holm's correction over 2 tests)."
@@ -221,24 +221,24 @@ def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
 def test_p_is_what_compare_finds_for_the_same_tests() -> None:
     old = gate_input({"s": SAME}, measures=["RR", "P@1"])
     worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
-    gate = decide(gate_input({"s": worse}, measures=["RR", "P@1"]), saved(old), GateOptions(seed=3))
+    gate = run_gate(gate_input({"s": worse}, measures=["RR", "P@1"]), saved(old), GateOptions(seed=3))
     both = compare(gate_input({"now": worse, "old": SAME}, measures=["RR", "P@1"]).result, baseline="old", seed=3)
     theirs = {record["measure"]: record["p"] for record in both[-1].records()}
-    mine = {decision.measure: decision.change.p for decision in gate.decisions if decision.change}
+    mine = {check.measure: check.change.p for check in gate.checks if check.change}
     assert mine == theirs
 
 
 def test_sums_are_left_out_and_noted() -> None:
     old = saved(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
-    gate = decide(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
+    gate = run_gate(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
     assert gate.notes == ("not tested, because a change in them is neither better nor worse, or they are not means: NumRet",)
 
 
 @pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])
 def test_a_gate_that_cannot_fail_does_not_pass(places: list[int]) -> None:
     old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(gate_input({"s": places}, queries=QUERIES[:3]), saved(old), GateOptions())
-    assert [decision.name for decision in gate.decisions if not decision.passed] == ["test"]
+    gate = run_gate(gate_input({"s": places}, queries=QUERIES[:3]), saved(old), GateOptions())
+    assert [check.name for check in gate.checks if not check.passed] == ["test"]
     assert sentences(gate, "test") == [
         "Not testable: with 3 queries no drop can be significant: the smallest p of this test is 0.25, and one test"
         " may need 0.05; use more queries: at least 6; or use --max-drop."
@@ -250,19 +250,19 @@ MANY = ("RR", "AP", "P@1", "P@2", "nDCG@10", "R@1")
 
 def test_a_gate_with_too_few_samples_to_fail_says_so() -> None:
     old, new = (gate_input({"s": places}, measures=MANY) for places in (SAME, CLEARLY_WORSE))
-    gate = decide(new, saved(old), GateOptions(samples=100))
+    gate = run_gate(new, saved(old), GateOptions(samples=100))
     assert sentences(gate, "test") == [
         "Not testable: with 40 queries no drop can be significant: the smallest p of this test is 0.0099, and one"
         " test may need 0.0083; use more samples: at least 119; or use --max-drop."
     ]
-    enough = decide(new, saved(old), GateOptions(samples=119))
+    enough = run_gate(new, saved(old), GateOptions(samples=119))
     assert not enough.passed
     assert sentences(enough, "test") == []
 
 
 def test_drops_that_all_have_a_bound_of_their_own_can_always_fail() -> None:
     old = gate_input({"s": [1, 1, 1]}, queries=QUERIES[:3])
-    gate = decide(gate_input({"s": [9, 9, 9]}, queries=QUERIES[:3]), saved(old), GateOptions(max_drops={"RR": 0.1}))
+    gate = run_gate(gate_input({"s": [9, 9, 9]}, queries=QUERIES[:3]), saved(old), GateOptions(max_drops={"RR": 0.1}))
     assert not gate.passed
     assert gate.notes == ()
 
@@ -273,11 +273,11 @@ def by_first(one: AnalysisInput, first: int) -> Grouping:
 
 def test_segments_that_cannot_fail_are_noted() -> None:
     old, new = gate_input({"s": SAME}), gate_input({"s": CLEARLY_WORSE})
-    gate = decide(new, saved(old), GateOptions(), groupings=[by_first(new, 5)])
+    gate = run_gate(new, saved(old), GateOptions(), groupings=[by_first(new, 5)])
     assert gate.notes == ("1 of 2 segment tests have too few queries to be significant: fewer than 7",)
-    none = decide(new, saved(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
+    none = run_gate(new, saved(old), GateOptions(samples=100, alpha=0.01), groupings=[by_first(new, 5)])
     assert none.notes == ()
-    assert [decision.name for decision in none.decisions if decision.kind == "test"] == ["test in segments"]
+    assert [check.name for check in none.checks if check.kind == "test"] == ["test in segments"]
     assert sentences(none, "test") == [
         "Not testable: with 35 queries no drop in a segment can be significant: the smallest p of this test is"
         " 0.0099, and one test may need 0.005; use more samples: at least 199; or leave the segments out."
@@ -290,7 +290,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
         GateOptions(**wrong)  # type: ignore[arg-type]
 
 
-def test_failed_decisions_come_first_and_stand_out() -> None:
+def test_failed_checks_come_first_and_stand_out() -> None:
     table = gate_table(gate_of(SAME, CLEARLY_WORSE), GateOptions())
     assert table.title == "The gate failed: 1 of 2 checks failed"
     assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]

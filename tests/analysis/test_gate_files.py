@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rankproof._analysis.gate.baseline import Baseline, baseline_json, make_baseline, parse_baseline
-from rankproof._analysis.gate.gate import GateResult, decide
+from rankproof._analysis.gate.gate import GateResult, run_gate
 from rankproof._analysis.gate.rules import GateOptions, threshold_of
 from rankproof._analysis.query_groups import group_queries
 from rankproof._render.ci import MAX_LISTED, as_comment, as_junit
@@ -26,7 +26,7 @@ def baseline(name: str = "s") -> Baseline:
 
 def failed_gate(name: str = "s") -> GateResult:
     now = gate_input({name: ranks(2, 3)}, measures=["RR", "P@5"])
-    return decide(
+    return run_gate(
         now, baseline(name), GateOptions(thresholds=(threshold_of("RR>=0.5"),)), groupings=[group_queries(now, "category")]
     )
 
@@ -118,17 +118,17 @@ def test_a_baseline_that_is_cut_anywhere_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["s", EVIL])
-def test_junit_has_a_case_for_each_decision(name: str) -> None:
+def test_junit_has_a_case_for_each_check(name: str) -> None:
     gate = failed_gate(name)
     text = as_junit(gate, name=f"gate {name}", made="2026-01-02T03:04:05Z")
     (suite,) = ElementTree.fromstring(text.encode())
     cases = suite.findall("testcase")
-    assert len(cases) == len(gate.decisions)
+    assert len(cases) == len(gate.checks)
     assert suite.attrib["tests"] == str(len(cases))
     assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) == "4"
     assert suite.attrib["timestamp"] == "2026-01-02T03:04:05"
     assert [child.tag for child in suite if child.tag != "testcase"] == ["properties", "system-out", "system-err"]
-    assert {case.attrib["classname"] for case in cases} == {f"rankproof.gate.{one.kind}" for one in gate.decisions}
+    assert {case.attrib["classname"] for case in cases} == {f"rankproof.gate.{one.kind}" for one in gate.checks}
     assert len({(case.attrib["classname"], case.attrib["name"]) for case in cases}) == len(cases)
 
 
@@ -149,13 +149,13 @@ def test_the_comment_lists_failures_first_and_mentions_nobody() -> None:
 
 def test_the_comment_of_a_gate_that_passed_names_no_failure() -> None:
     one = gate_input({"s": ranks(1, 2)}, measures=["RR", "P@5"])
-    text = as_comment(decide(one, baseline(), GateOptions()))
+    text = as_comment(run_gate(one, baseline(), GateOptions()))
     assert text.startswith("### rankproof: The gate passed: 3 checks\n")
     assert "**Failed**" not in text
 
 
 def test_a_long_comment_is_cut_and_says_by_how_much() -> None:
-    failed = tuple(decision for decision in failed_gate().decisions if not decision.passed)
+    failed = tuple(check for check in failed_gate().checks if not check.passed)
     text = as_comment(GateResult(failed[:1] * (MAX_LISTED + 12)))
     assert "- … and 12 more" in text
     assert text.count("a significant drop") == MAX_LISTED

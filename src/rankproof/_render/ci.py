@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._analysis.compare.pairs import swapped
 from rankproof._analysis.gate.gate import GateResult, gate_verdict
-from rankproof._analysis.gate.rules import Decision
+from rankproof._analysis.gate.rules import Check
 from rankproof._data.table import CellValue, Table
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_markdown
@@ -23,46 +23,46 @@ def as_junit(gate: GateResult, *, name: str, made: str) -> str:
     """A gate as JUnit XML; `made` is its time in ISO 8601 with seconds."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-    failures = str(sum(not decision.passed for decision in gate.decisions))
-    counts = {"tests": str(len(gate.decisions)), "failures": failures, "errors": "0"}
+    failures = str(sum(not check.passed for check in gate.checks))
+    counts = {"tests": str(len(gate.checks)), "failures": failures, "errors": "0"}
     root = Element("testsuites")
     about = {"name": escape_invisible(name), "hostname": "localhost", "timestamp": made.removesuffix("Z"), "time": "0"}
     suite = SubElement(root, "testsuite", {**about, **counts, "skipped": "0"})
     SubElement(suite, "properties")
-    for decision in gate.decisions:
-        _add_case(suite, decision)
+    for check in gate.checks:
+        _add_case(suite, check)
     SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, gate.notes))
     SubElement(suite, "system-err")
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _add_case(suite: Element, decision: Decision) -> None:
+def _add_case(suite: Element, check: Check) -> None:
     from xml.etree.ElementTree import SubElement
 
-    about = {"classname": f"rankproof.gate.{decision.kind}", "name": escape_invisible(decision.name), "time": "0"}
+    about = {"classname": f"rankproof.gate.{check.kind}", "name": escape_invisible(check.name), "time": "0"}
     case = SubElement(suite, "testcase", about)
-    if not decision.passed:
-        sentence = escape_invisible(decision.sentence)
-        SubElement(case, "failure", {"message": sentence, "type": decision.kind}).text = sentence
+    if not check.passed:
+        sentence = escape_invisible(check.sentence)
+        SubElement(case, "failure", {"message": sentence, "type": check.kind}).text = sentence
 
 
 def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
     """The systems of an experiment against their baselines as JUnit XML; `details` is that table of `compare`, if any."""
     rows = {} if details is None else {_row_key(row): row for row in details.records()}
-    decisions = tuple(decision for system_run in results.system_runs for decision in _step_decisions(results, system_run, rows))
+    checks = tuple(check for system_run in results.system_runs for check in _step_checks(results, system_run, rows))
     made = str(results.provenance.get("created") or "1970-01-01T00:00:00Z")
-    return as_junit(GateResult(decisions, results.notes), name=f"rankproof export {results.name}", made=made)
+    return as_junit(GateResult(checks, results.notes), name=f"rankproof export {results.name}", made=made)
 
 
-def _step_decisions(
+def _step_checks(
     results: ExperimentResult, system_run: SystemRun, rows: Mapping[tuple[str, frozenset[str]], Mapping[str, CellValue]]
-) -> Iterator[Decision]:
+) -> Iterator[Check]:
     for measure, value in results.result.means[system_run.name].items():
         row = rows.get((measure, frozenset((system_run.name, system_run.baseline or ""))))
         if row is None or system_run.baseline is None:
             sentence = f"{for_message(system_run.name)}: {measure} is {value:.4f}"
-            yield Decision("system", system_run.name, True, sentence, measure)
+            yield Check("system", system_run.name, True, sentence, measure)
             continue
         verdict = str(row["verdict"])
         own = verdict if row["system"] == system_run.name else swapped(verdict)
@@ -70,7 +70,7 @@ def _step_decisions(
         p_text = format_p(p if isinstance(p, float) else 1.0)
         numbers = f"{measure} {value:.4f} against {baseline:.4f} of {for_message(system_run.baseline)}, {p_text}"
         sentence = f"{for_message(system_run.name)}: {own} ({numbers})"
-        yield Decision("drop", system_run.name, own != "worse", sentence, measure)
+        yield Check("drop", system_run.name, own != "worse", sentence, measure)
 
 
 def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
@@ -78,34 +78,34 @@ def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
 
 
 MAX_LISTED = 30
-"""The most decisions in a list: GitHub limits a comment to about 65,000 characters."""
+"""The most checks in a list: GitHub limits a comment to about 65,000 characters."""
 _MENTION = re.compile(r"(?<![A-Za-z0-9])@(?=\w)")
 _ESCAPED_AT = "@&#8203;"
 
 
 def as_comment(gate: GateResult) -> str:
-    """Failed decisions, notable passed ones, and the rest in a folded section."""
-    failed = [decision for decision in gate.decisions if not decision.passed]
-    notable = [decision for decision in gate.decisions if decision.passed and decision.is_notable]
-    quiet = [decision for decision in gate.decisions if decision.passed and not decision.is_notable]
+    """Failed checks, notable passed ones, and the rest in a folded section."""
+    failed = [check for check in gate.checks if not check.passed]
+    notable = [check for check in gate.checks if check.passed and check.is_notable]
+    quiet = [check for check in gate.checks if check.passed and not check.is_notable]
     parts = [
         f"### rankproof: {_escape_text(gate_verdict(gate))}",
-        *_decision_list("Failed", failed),
-        *_decision_list("Passed, notable", notable),
+        *_check_list("Failed", failed),
+        *_check_list("Passed, notable", notable),
     ]
     if quiet:
-        lines = _decision_list("", quiet)
+        lines = _check_list("", quiet)
         parts += ["<details>", f"<summary>{len(quiet)} more passed</summary>", *lines, "</details>"]
     parts += [f"> {_escape_text(note)}" for note in gate.notes]
     return "\n\n".join(parts) + "\n"
 
 
-def _decision_list(title: str, decisions: list[Decision]) -> list[str]:
-    if not decisions:
+def _check_list(title: str, checks: list[Check]) -> list[str]:
+    if not checks:
         return []
-    lines = [f"- {_escape_text(decision.sentence)}" for decision in decisions[:MAX_LISTED]]
-    if len(decisions) > MAX_LISTED:
-        lines.append(f"- … and {len(decisions) - MAX_LISTED} more")
+    lines = [f"- {_escape_text(check.sentence)}" for check in checks[:MAX_LISTED]]
+    if len(checks) > MAX_LISTED:
+        lines.append(f"- … and {len(checks) - MAX_LISTED} more")
     return [f"**{title}**", "\n".join(lines)] if title else ["\n".join(lines)]
 
 

@@ -1,4 +1,4 @@
-"""`gate`: decisions on the systems, and their table."""
+"""`gate`: checks on the systems, and their table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, saved_values
 from rankproof._analysis.gate.rules import (
     BaselineChange,
-    Decision,
+    Check,
     GateOptions,
     Threshold,
     baseline_change,
-    decide_change,
-    decide_missing_system,
-    decide_queries,
-    decide_segment,
-    decide_threshold,
+    check_change,
+    check_missing_system,
+    check_queries,
+    check_segment,
+    check_threshold,
     holm_corrected,
     small_segments,
     undetectable_drops,
@@ -36,18 +36,18 @@ SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The decisions and notes of a gate."""
+    """The checks and notes of a gate."""
 
-    decisions: tuple[Decision, ...]
+    checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether all decisions pass."""
-        return all(decision.passed for decision in self.decisions)
+        """Whether all checks pass."""
+        return all(check.passed for check in self.checks)
 
 
-def decide(
+def run_gate(
     inputs: AnalysisInput,
     baseline: Baseline | None,
     options: GateOptions,
@@ -55,24 +55,24 @@ def decide(
     systems: Sequence[str] = (),
     groupings: Iterable[Grouping] = (),
 ) -> GateResult:
-    """All decisions: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
+    """All checks: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
     options = options.with_rel(inputs.rel)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
-    bounds = [_decide_threshold(inputs, one, each) for one in now for each in options.thresholds]
+    bounds = [_check_threshold(inputs, one, each) for one in now for each in options.thresholds]
     missing = tuple(_missing(inputs, {one.name for one in now}))
     if baseline is None:
         return GateResult(tuple(bounds), missing)
     check_same_data(inputs, baseline)
     pairs, missing_systems = _paired(now, baseline, named=bool(systems))
     drops, segments = _drops(pairs, options), _segment_drops(pairs, groupings, options)
-    found = [*map(decide_missing_system, missing_systems), *(decide_queries(*pair) for pair in pairs), *drops, *segments]
+    found = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs), *drops, *segments]
     tests, small = undetectable_drops(drops, segments, options), small_segments(segments, options)
     return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small))
 
 
-def _decide_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> Decision:
+def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> Check:
     value = inputs.result.value(threshold.measure, now.name)
-    return decide_threshold(now.name, threshold, value, len(now.measures[threshold.measure]))
+    return check_threshold(now.name, threshold, value, len(now.measures[threshold.measure]))
 
 
 def _missing(inputs: AnalysisInput, systems: Collection[str]) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _can_be_worse(name: str) -> bool:
     return measure.summary == "mean" and measure.higher_is_better is not None
 
 
-def _drops(pairs: SystemPairs, options: GateOptions) -> list[Decision]:
+def _drops(pairs: SystemPairs, options: GateOptions) -> list[Check]:
     tested = _tested(pairs)
     known = dict.fromkeys(name for _, _, name in tested)
     if not known:
@@ -117,17 +117,17 @@ def _drops(pairs: SystemPairs, options: GateOptions) -> list[Decision]:
             raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(known)}")
     changes = [_change(now, before, name, before.measures[name], options) for now, before, name in tested]
     return [
-        decide_change(now.name, name, change, options, tests=len(tested))
+        check_change(now.name, name, change, options, tests=len(tested))
         for (now, _, name), change in zip(tested, holm_corrected(changes), strict=True)
     ]
 
 
-def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[Decision]:
+def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[Check]:
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
     tested = [(*one, segment) for one in _tested(pairs) for segment in segments]
     changes = [_change(now, before, name, segments[segment], options) for now, before, name, segment in tested]
     return [
-        decide_segment(now.name, name, segment, change, options, tests=len(tested))
+        check_segment(now.name, name, segment, change, options, tests=len(tested))
         for (now, _, name, segment), change in zip(tested, holm_corrected(changes), strict=True)
     ]
 
@@ -153,8 +153,8 @@ def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
 
 
 COLUMNS = (
-    Column("what", about="system and measure, segment, queries or threshold; or the test"),
-    Column("decision", about="failed or passed"),
+    Column("check", about="system and measure, segment, queries or threshold; or the test"),
+    Column("result", about="failed or passed"),
     Column("before", "value", "mean in the baseline"),
     Column("now", "value", "mean now, on the same queries"),
     Column("difference", "difference", "now minus before"),
@@ -166,16 +166,16 @@ COLUMNS = (
 
 
 def gate_table(gate: GateResult, options: GateOptions) -> Table:
-    """All decisions, failed ones first, with a sentence for each; passed segments are only counted."""
-    ordered = sorted(gate.decisions, key=lambda decision: decision.passed)
-    described = [decision for decision in ordered if not decision.passed or decision.kind != "segment"]
+    """All checks, failed ones first, with a sentence for each; passed segments are only counted."""
+    ordered = sorted(gate.checks, key=lambda check: check.passed)
+    described = [check for check in ordered if not check.passed or check.kind != "segment"]
     return Table(
         "gate",
         gate_verdict(gate),
         COLUMNS,
         tuple(map(_row, ordered)),
         sentences=(
-            *(f"{decision_outcome(decision)}: {decision.sentence}" for decision in described),
+            *(f"{check.result}: {check.sentence}" for check in described),
             *_passed_segments(ordered),
             *_how(ordered, options),
         ),
@@ -186,30 +186,30 @@ def gate_table(gate: GateResult, options: GateOptions) -> Table:
             "samples": options.samples,
             "seed": options.seed,
             "correction": "holm",
-            "decisions": list(map(_decision_facts, ordered)),
+            "checks": list(map(_check_facts, ordered)),
         },
-        highlighted=frozenset(at for at, decision in enumerate(ordered) if not decision.passed),
+        highlighted=frozenset(at for at, check in enumerate(ordered) if not check.passed),
     )
 
 
-def _passed_segments(decisions: list[Decision]) -> list[str]:
+def _passed_segments(checks: list[Check]) -> list[str]:
     """The number of passed segments in one sentence."""
-    passed = [decision for decision in decisions if decision.passed and decision.kind == "segment"]
+    passed = [check for check in checks if check.passed and check.kind == "segment"]
     if not passed:
         return []
-    drops = sum(bool(decision.change and decision.change.is_worse) for decision in passed)
+    drops = sum(bool(check.change and check.change.is_worse) for check in passed)
     return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that are not significant."]
 
 
-def _how(decisions: list[Decision], options: GateOptions) -> list[str]:
+def _how(checks: list[Check], options: GateOptions) -> list[str]:
     """The method of the tests in one sentence."""
-    families = [sum(one.kind == kind for one in decisions) for kind in ("drop", "segment")]
+    families = [sum(one.kind == kind for one in checks) for kind in ("drop", "segment")]
     if not any(families):
         return []
     families_text = " and over ".join(
         pluralise(many, f"test of {what}", f"tests of {what}") for many, what in _family_names(families)
     )
-    most = max(one.change.n for one in decisions if one.change)
+    most = max(one.change.n for one in checks if one.change)
     flips = (
         f"{options.samples:,} flips, exact up to {MAX_EXACT_QUERIES} queries" if most > MAX_EXACT_QUERIES else "exact, all flips"
     )
@@ -221,36 +221,31 @@ def _family_names(families: list[int]) -> list[tuple[int, str]]:
     return [(many, what) for many, what in zip(families, ("drops", "segments"), strict=True) if many]
 
 
-def _decision_facts(decision: Decision) -> dict[str, Any]:
-    change = asdict(decision.change) if decision.change else None
-    named = {"system": decision.system or None, "measure": decision.measure or None, "segment": decision.segment or None}
+def _check_facts(check: Check) -> dict[str, Any]:
+    change = asdict(check.change) if check.change else None
+    named = {"system": check.system or None, "measure": check.measure or None, "segment": check.segment or None}
     return {
-        "passed": decision.passed,
-        "kind": decision.kind,
+        "result": check.result,
+        "kind": check.kind,
         **named,
-        "sentence": decision.sentence,
-        "value": decision.value,
-        "n": change["n"] if change else decision.n,
+        "sentence": check.sentence,
+        "value": check.value,
+        "n": change["n"] if change else check.n,
         "change": change,
     }
 
 
 def gate_verdict(gate: GateResult) -> str:
     """The result in one line."""
-    decisions = gate.decisions
-    failed = sum(not decision.passed for decision in decisions)
-    count = f"{len(decisions):,} check{'' if len(decisions) == 1 else 's'}"
+    checks = gate.checks
+    failed = sum(not check.passed for check in checks)
+    count = f"{len(checks):,} check{'' if len(checks) == 1 else 's'}"
     return f"The gate failed: {failed:,} of {count} failed" if failed else f"The gate passed: {count}"
 
 
-def decision_outcome(decision: Decision) -> str:
-    """The decision in one word."""
-    return "passed" if decision.passed else "failed"
-
-
-def _row(decision: Decision) -> tuple[CellValue, ...]:
-    change = decision.change
-    numbers: tuple[CellValue, ...] = (None, decision.value, None, None, decision.n)
+def _row(check: Check) -> tuple[CellValue, ...]:
+    change = check.change
+    numbers: tuple[CellValue, ...] = (None, check.value, None, None, check.n)
     if change is not None:
         numbers = (change.before, change.now, change.difference, change.p, change.n)
-    return (decision.name, decision_outcome(decision), *numbers)
+    return (check.name, check.result, *numbers)

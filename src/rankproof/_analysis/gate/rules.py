@@ -1,4 +1,4 @@
-"""Rules of the gate: thresholds, allowed drops, tests and decisions."""
+"""Rules of the gate: thresholds, allowed drops, tests and checks."""
 
 from __future__ import annotations
 
@@ -135,18 +135,18 @@ def holm_corrected(changes: Sequence[BaselineChange]) -> list[BaselineChange]:
     return [replace(change, p=value) for change, value in zip(changes, p, strict=True)]
 
 
-DecisionKind = Literal["test", "queries", "system", "drop", "threshold", "segment"]
+CheckKind = Literal["test", "queries", "system", "drop", "threshold", "segment"]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """One decision of the gate, with a sentence; `is_notable` marks a passed decision that readers should see.
+class Check:
+    """One check of the gate, with a sentence; `is_notable` marks a passed check that readers should see.
 
-    `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. Only a decision on the
+    `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. Only a check on the
     test itself has no system.
     """
 
-    kind: DecisionKind
+    kind: CheckKind
     system: str
     passed: bool
     sentence: str
@@ -158,8 +158,13 @@ class Decision:
     is_notable: bool = False
 
     @property
+    def result(self) -> Literal["passed", "failed"]:
+        """The result in one word."""
+        return "passed" if self.passed else "failed"
+
+    @property
     def name(self) -> str:
-        """The subject of the decision."""
+        """The subject of the check."""
         return f"{self.system} {self.measure or self.kind}{f' in {self.segment}' if self.segment else ''}".lstrip()
 
 
@@ -168,9 +173,9 @@ def describe_change(change: BaselineChange) -> str:
     return f"from {change.before:.4f} to {change.now:.4f} ({change.difference:+.4f}, n = {change.n:,})"
 
 
-def decide_missing_system(name: str) -> Decision:
+def check_missing_system(name: str) -> Check:
     """A failure, as a system of the baseline is missing."""
-    return Decision(
+    return Check(
         "system",
         name,
         False,
@@ -178,7 +183,7 @@ def decide_missing_system(name: str) -> Decision:
     )
 
 
-def decide_queries(now: SavedValues, before: SavedValues) -> Decision:
+def check_queries(now: SavedValues, before: SavedValues) -> Check:
     """Whether every query with a ranking in the baseline still has one."""
     had = sorted({query for values in before.measures.values() for query in values} - before.missing)
     has = {query for values in now.measures.values() for query in values} - now.missing
@@ -186,32 +191,30 @@ def decide_queries(now: SavedValues, before: SavedValues) -> Decision:
     name = for_message(now.name)
     if lost:
         text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
-        return Decision("queries", now.name, False, f"{name}: {text}")
-    return Decision("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
+        return Check("queries", now.name, False, f"{name}: {text}")
+    return Check("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
 
 
-def decide_threshold(system: str, threshold: Threshold, value: float, n: int) -> Decision:
+def check_threshold(system: str, threshold: Threshold, value: float, n: int) -> Check:
     """Whether a mean over n queries meets its threshold."""
     is_met = threshold.is_met(value)
     outcome = "meets" if is_met else "misses"
     sentence = f"{for_message(system)}: {threshold.measure} is {value:.4f} (n = {n:,}) and {outcome} the threshold {threshold}."
-    return Decision("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
+    return Check("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
 
 
-def decide_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Decision:
+def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Check:
     """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed."""
     passed, verdict, is_notable = _verdict(change, options.max_drops.get(measure), options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
-    return Decision("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
+    return Check("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
 
 
-def decide_segment(
-    system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int
-) -> Decision:
+def check_segment(system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Check:
     """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only."""
     passed, verdict, _ = _verdict(change, None, options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} in {for_message(segment)} {_direction(change)}: {verdict}."
-    return Decision("segment", system, passed, sentence, measure, segment, change)
+    return Check("segment", system, passed, sentence, measure, segment, change)
 
 
 def _direction(change: BaselineChange) -> str:
@@ -234,9 +237,9 @@ def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests:
     return not is_significant, f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})", True
 
 
-def undetectable_drops(drops: Sequence[Decision], segments: Sequence[Decision], options: GateOptions) -> Iterator[Decision]:
+def undetectable_drops(drops: Sequence[Check], segments: Sequence[Check], options: GateOptions) -> Iterator[Check]:
     """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
-    open_drops = [decision for decision in drops if decision.measure not in options.max_drops]
+    open_drops = [check for check in drops if check.measure not in options.max_drops]
     if reason := _why_undetectable(open_drops, len(drops), options):
         yield _undecidable(open_drops, "no drop can be significant", f"{reason}; or use --max-drop")
     if reason := _why_undetectable(segments, len(segments), options):
@@ -244,7 +247,7 @@ def undetectable_drops(drops: Sequence[Decision], segments: Sequence[Decision], 
         yield _undecidable(segments, what, f"{reason}; or leave the segments out", "segments")
 
 
-def small_segments(segments: Sequence[Decision], options: GateOptions) -> Iterator[str]:
+def small_segments(segments: Sequence[Check], options: GateOptions) -> Iterator[str]:
     """How many segments are too small to fail, if others are not."""
     small = [one for one in segments if _least_p(one, options) > options.alpha / len(segments)]
     if small and not _why_undetectable(segments, len(segments), options):
@@ -252,22 +255,22 @@ def small_segments(segments: Sequence[Decision], options: GateOptions) -> Iterat
         yield f"{len(small):,} of {len(segments):,} segment tests have too few queries to be significant: fewer than {fewest}"
 
 
-def _undecidable(decisions: Sequence[Decision], what: str, why: str, segment: str = "") -> Decision:
-    queries = pluralise(max(map(_n, decisions)), "query", "queries")
-    return Decision("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
+def _undecidable(checks: Sequence[Check], what: str, why: str, segment: str = "") -> Check:
+    queries = pluralise(max(map(_n, checks)), "query", "queries")
+    return Check("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
 
 
-def _why_undetectable(decisions: Sequence[Decision], tests: int, options: GateOptions) -> str | None:
-    """Why none of the decisions can be a significant drop, or None."""
-    if not decisions:
+def _why_undetectable(checks: Sequence[Check], tests: int, options: GateOptions) -> str | None:
+    """Why none of the checks can be a significant drop, or None."""
+    if not checks:
         return None
-    largest = max(decisions, key=_n)
+    largest = max(checks, key=_n)
     return why_not_significant(_least_p(largest, options), options.alpha / tests, _n(largest))
 
 
-def _least_p(decision: Decision, options: GateOptions) -> float:
-    return smallest_p(_n(decision), options.samples)
+def _least_p(check: Check, options: GateOptions) -> float:
+    return smallest_p(_n(check), options.samples)
 
 
-def _n(decision: Decision) -> int:
-    return decision.change.n if decision.change else 0
+def _n(check: Check) -> int:
+    return check.change.n if check.change else 0

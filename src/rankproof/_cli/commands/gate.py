@@ -54,14 +54,14 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the systems and shows whether they pass."""
-    from rankproof._analysis.gate.gate import decide, gate_table
+    from rankproof._analysis.gate.gate import gate_table, run_gate
 
     _check(args)
     settings, baseline = _settings(args), _baseline(args.baseline)
     args.measures = _measures(args, settings, baseline)
     inputs = read_input(args)
     segments = requested_groupings(inputs, args) if args.by or args.by_file else ()
-    gate = decide(inputs, baseline, settings, systems=args.system, groupings=segments)
+    gate = run_gate(inputs, baseline, settings, systems=args.system, groupings=segments)
     _write(gate, args, inputs.name)
     show_tables([gate_table(gate, settings)], args, terminal)
     return 0 if gate.passed else FAILED_EXIT_CODE
