@@ -32,7 +32,7 @@ check: $(VENV)/check.stamp ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-names: $(VENV)/test.stamp ## write the imports for type checkers of models, stages and stores
+names: $(VENV)/test.stamp ## write the imports for type checkers of measures, models, stages, stores and types
 	$(BIN)/python -m tools.public_names
 
 docs: $(VENV)/docs.stamp ## build the site of the documentation

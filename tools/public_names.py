@@ -1,11 +1,13 @@
-"""Writes the imports that type checkers read in rankproof.models, stages, stores and types, from their tables: `make names`."""
+"""Writes the imports that type checkers read in the packages with lazy names, from their registries: `make names`."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
 
-PACKAGES = ("rankproof.models", "rankproof.stages", "rankproof.stores", "rankproof.types")
+from rankproof._registry import PUBLIC_NAMES
+
+PACKAGES = ("rankproof.measures", "rankproof.models", "rankproof.stages", "rankproof.stores", "rankproof.types")
 _START, _END = "if TYPE_CHECKING:\n", "else:\n"
 
 
@@ -30,8 +32,8 @@ def updated_init(package: str) -> str:
 
 
 def _imports(package: str) -> list[str]:
-    module = importlib.import_module(package)
-    homes = sorted((getattr(module, name).__module__, not name.isupper(), name) for name in module.__all__)
+    importlib.import_module(package)
+    homes = sorted((home, not name.isupper(), name) for name, home in PUBLIC_NAMES[package].items())
     return [f"    from {home} import {name} as {name}\n" for home, _, name in homes]
 
 

@@ -171,12 +171,14 @@ def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *argumen
 
 
 LazyNames = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
+PUBLIC_NAMES: dict[str, dict[str, str]] = {}
+"""Package to its lazy names, each with the module that defines it."""
 
 
 def lazy_names(package: str, *registries: Registry[Any], **others: str) -> LazyNames:
     """`__all__`, `__getattr__` and `__dir__` of a package with registered parts; `others` maps further names to modules."""
     targets = [component.target.partition(":") for registry in registries for component in registry.components]
-    modules = {attribute: module for module, _, attribute in targets} | others
+    modules = PUBLIC_NAMES[package] = {attribute: module for module, _, attribute in targets} | others
 
     def load(name: str) -> Any:
         if name not in modules:
@@ -251,10 +253,14 @@ class RecordTable(Mapping[str, R]):
             self._is_read = True
         return self._records
 
+    def own_modules(self) -> list[str]:
+        """The modules of the table's home, in the order of the table."""
+        found = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
+        return [f"{self._home}.{name}" for name in (*self._first, *sorted(found.difference(self._first)))] or [self._home]
+
     def _read(self) -> list[str]:
         """Imports every module of the table's home; their names in the order of the table, those of other packages last."""
-        found = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
-        own = [f"{self._home}.{name}" for name in (*self._first, *sorted(found.difference(self._first)))] or [self._home]
+        own = self.own_modules()
         for name in own:
             import_module(name)
         return [*own, *(name for name in self._modules.values() if name not in own)]

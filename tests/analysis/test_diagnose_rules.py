@@ -3,7 +3,7 @@
 import pytest
 
 from rankproof._analysis.answers.causes import bottleneck
-from rankproof._analysis.diagnose.rules import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
+from rankproof._analysis.diagnose.diagnose import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
 from rankproof._cli.options import known_profiles
 from support.paths import DOCS
 

@@ -12,8 +12,9 @@ import pytest
 
 from rankproof._analysis.inputs import input_from_results
 from rankproof._charts.figure import Format
-from rankproof._plots.charts import PLOT_KINDS, draw_pdf, draw_plots
+from rankproof._plots.charts import draw_pdf, draw_plots
 from rankproof._plots.inputs import PlotSettings
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof.errors import MissingExtraError
 from support.paths import SOURCE, TESTS
 from support.plot_results import hostile_results, wide_input

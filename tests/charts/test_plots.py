@@ -22,8 +22,9 @@ from rankproof._analysis.values import mean_intervals
 from rankproof._charts.figure import FONT, drawable, figure_of, figure_style
 from rankproof._charts.model import DARK_TEXT_FROM, HEAT_SCALE, Chart, Label, series
 from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
-from rankproof._plots.charts import MOST, PLOT_KINDS, draw_plots, means_by, query_differences
+from rankproof._plots.charts import MOST, draw_plots, means_by, query_differences
 from rankproof._plots.inputs import PlotSettings, of_measure
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof._report.context import ReportContext
 from rankproof.errors import UsageError
 from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results
@@ -39,7 +40,8 @@ CASES = {
 
 def drawn(kind: str, inputs: AnalysisInput, settings: PlotSettings | None = None) -> list[Chart]:
     with figure_style():
-        return PLOT_KINDS[kind](inputs, settings or PlotSettings(dpi=100))
+        charts: list[Chart] = PLOT_KINDS[kind](inputs, settings or PlotSettings(dpi=100))
+        return charts
 
 
 def figure_drawn(chart: Chart) -> Figure:

@@ -19,8 +19,8 @@ from rankproof._charts.scale import Scale
 from rankproof._charts.slopes import slope_chart
 from rankproof._charts.svg import svg_of
 from rankproof._charts.text import text_width
-from rankproof._plots.charts import PLOT_KINDS
 from rankproof._plots.inputs import PlotSettings
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof._tokenizer_lab.plots import tokenizer_charts
 from support.plot_results import HOSTILE, wide_input
 from support.tokenizer_comparisons import wide_comparison

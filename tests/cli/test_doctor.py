@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from rankproof import Dataset
-from rankproof._analysis.doctor.check import all_checks
-from rankproof._analysis.doctor.example import Example, clean_example, example_input
+from rankproof._analysis.doctor.check import Example, all_checks, clean_example, example_input
 from rankproof._cli.inputs import FORMATS
 from rankproof._cli.main import main
 from rankproof._formats.read import write_folder

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._cli.commands.plot import PLOT_KINDS
 from rankproof._cli.main import main
-from rankproof._plots import charts
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof._results.folder import save_results
 from support.plot_results import wide_results
 
@@ -24,10 +23,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for name in ("one", "two"):
         Path(f"{name}.run").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d3 2 1.0 t\nq2 Q0 d2 1 0.5 t\n")
     return "results"
-
-
-def test_the_kinds_of_the_command_are_those_of_the_charts() -> None:
-    assert list(charts.PLOT_KINDS) == list(PLOT_KINDS)
 
 
 def test_a_folder_gets_every_chart_and_says_so(results: str, capsys: pytest.CaptureFixture[str]) -> None:

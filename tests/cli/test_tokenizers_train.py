@@ -242,7 +242,7 @@ class Stream(StringIO):
 
 
 def test_a_series_can_be_trained_from_python(tmp_path: Path) -> None:
-    from rankproof._tokenizer_lab.series import seed_runs, train_series
+    from rankproof._tokenizer_lab.train import seed_runs, train_series
     from rankproof._tokenizer_lab.training_config import TrainingConfig
     from rankproof._tokenizer_lab.training_data import build_training_data
 

@@ -1,4 +1,4 @@
-"""A fusion method, a normalisation, a check and a verb of another package are seen wherever those of this one are."""
+"""The parts of another package are seen wherever those of this one are."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from tools.docs import part_tables
 
 from rankproof import Run, fuse, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
-from rankproof._analysis.doctor.check import all_checks, check
+from rankproof._analysis.doctor.check import all_checks, check, clean_example, example_input
 from rankproof._analysis.doctor.doctor import run_checks
-from rankproof._analysis.doctor.example import clean_example, example_input
 from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.completion import all_commands
@@ -25,8 +24,12 @@ from rankproof._experiment.config_write import experiment_toml
 from rankproof._fusion.method import METHODS, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import RecordTable, _settings, summaries
+from rankproof._results.folder import save_results
 from rankproof.errors import ExternalError, UsageError
+from rankproof.models._registry import chat_model_by_name, cross_encoder_by_name
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
+from support.paths import ROOT, TESTS
+from support.registries import all_registries
 from support.small_results import small_results
 
 MODULE = """
@@ -295,3 +298,110 @@ def test_a_verb_that_cannot_be_loaded_hides_no_other_verb(
     assert message in capsys.readouterr().out
     assert main(["completion", "fish"]) == 0
     assert "-a zz-hello" not in capsys.readouterr().out
+
+
+OUTPUTS = """
+from dataclasses import dataclass
+
+from rankproof._plots.inputs import missing
+from rankproof._render.exports import ExportFormat
+
+def empty(inputs, settings):
+    \"\"\"Nothing.\"\"\"
+    return [missing(inputs, settings, "zz-empty", "Nothing", "There is nothing to draw.")]
+
+def count(result, options):
+    \"\"\"How many systems there are.\"\"\"
+    return f"{len(result.systems)} systems\\n"
+
+def first_line(results, options, show_note):
+    show_note("one line")
+    return f"{results.name}\\n".encode()
+
+ZZLINE = ExportFormat(first_line)
+ZZBYTES = ExportFormat(first_line, is_binary=True)
+NO_FORMAT = first_line
+
+@dataclass(frozen=True)
+class Pairs:
+    \"\"\"Scores pairs of texts.\"\"\"
+    source: str = "none"
+
+@dataclass(frozen=True)
+class Parrot:
+    \"\"\"Repeats the question.\"\"\"
+    tone: str = "calm"
+    concurrency: int = 1
+"""
+OUTPUT_ENTRIES = """
+[rankproof.plots]
+zz-empty = added_parts:empty
+[rankproof.result_formats]
+zz-count = added_parts:count
+[rankproof.export_formats]
+zzline = added_parts:ZZLINE
+zzbytes = added_parts:ZZBYTES
+zzwrong = added_parts:NO_FORMAT
+[rankproof.cross_encoders]
+zz-pairs = added_parts:Pairs
+[rankproof.chats]
+zz-parrot = added_parts:Parrot
+"""
+
+
+@pytest.fixture
+def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with charts, output formats and models is installed; the current folder has results."""
+    install(tmp_path, monkeypatch, OUTPUTS, OUTPUT_ENTRIES)
+    monkeypatch.chdir(tmp_path)
+    save_results(small_results(), "results")
+    return tmp_path
+
+
+def test_a_chart_of_another_package_is_drawn_and_listed(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "results", "--kind", "zz-empty", "-o", "plots/"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "plots/zz-empty.png\n"
+    assert "There is nothing to draw." in said.err
+    assert (outputs / "plots" / "zz-empty.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["plot", "--help"]) == 0
+    assert "zz-empty" in capsys.readouterr().out
+    assert "| `zz-empty` | Nothing |" in part_tables.plots().splitlines()
+
+
+def test_an_export_format_of_another_package_is_chosen_by_name_and_by_suffix(
+    outputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "results", "--format", "zzline"]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("small\n", "note: one line\n")
+    assert main(["export", "results", "-o", "out.zzline"]) == 0
+    assert (outputs / "out.zzline").read_bytes() == b"small\n"
+    assert main(["export", "results", "--format", "zzbytes"]) == 2
+    assert main(["export", "results", "--format", "zzwrong"]) == 1
+    said = capsys.readouterr()
+    assert "zzbytes cannot go to standard output; specify a file with -o" in said.err
+    assert "the export format zzwrong of another package is not an ExportFormat; update or remove it" in said.err
+
+
+def test_a_result_format_of_another_package_is_printed(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (outputs / "qrels.txt").write_text("q1 0 d1 1\n")
+    (outputs / "a.run").write_text("q1 Q0 d1 1 9.0 a\n")
+    assert main(["eval", "qrels.txt", "a.run", "--format", "zz-count"]) == 0
+    assert capsys.readouterr().out == "1 systems\n"
+
+
+@pytest.mark.usefixtures("outputs")
+def test_a_cross_encoder_and_a_language_model_of_another_package_are_built_by_name() -> None:
+    assert repr(cross_encoder_by_name("zz-pairs", source="mine")) == "Pairs(source='mine')"
+    assert repr(chat_model_by_name("zz-parrot", tone="loud")) == "Parrot(tone='loud', concurrency=1)"
+    with pytest.raises(UsageError, match="the model zz-parrot has no setting volume; choose among tone, concurrency"):
+        chat_model_by_name("zz-parrot", volume=3)
+
+
+def test_every_entry_point_group_is_documented_and_tried_with_an_installed_package() -> None:
+    declared = {table.group for table in all_registries() if table.group}
+    tests = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    assert declared == set(re.findall(r"^(?:.*\")?\[(rankproof\.[a-z_]+)\]", tests, re.MULTILINE))
+    assert declared == set(re.findall(r"`(rankproof\.[a-z_]+)`(?=[^|]*\|$)", design, re.MULTILINE))

@@ -286,10 +286,8 @@ def test_the_site_shows_no_directive_and_no_hidden_code() -> None:
 
 
 def test_a_link_out_of_the_documents_becomes_a_path() -> None:
-    text = (
-        "[rules.py](../src/rankproof/_analysis/diagnose/rules.py), [it](../CHANGELOG.md#one), [here](stages.md), ![p](img/x.png)"
-    )
-    shown = "`src/rankproof/_analysis/diagnose/rules.py`, it (`CHANGELOG.md`), [here](stages.md), ![p](img/x.png)"
+    text = "[text.py](../src/rankproof/_data/text.py), [it](../CHANGELOG.md#one), [here](stages.md), ![p](img/x.png)"
+    shown = "`src/rankproof/_data/text.py`, it (`CHANGELOG.md`), [here](stages.md), ![p](img/x.png)"
     assert built_page("page.md", text) == shown
 
 

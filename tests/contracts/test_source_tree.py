@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
+from rankproof._registry import Registry
 from support.paths import SOURCE
+from support.registries import all_registries
 
 MOST_FILES_IN_A_FOLDER = 26
 MOST_MODULES = 350
@@ -16,20 +18,6 @@ MEDIAN_LINES = (110, 200)
 LARGEST_FILE = 400
 TOGETHER = 400
 """A module that only one sibling uses belongs in that sibling, unless the two exceed so many lines."""
-FOLDERS_OF_PARTS = ("rankproof._analysis.doctor.checks", "rankproof._cli.commands")
-"""One file is one part, or the parts of one subject."""
-PARTS = {
-    "rankproof.ir_eval._command": "a command; __main__ only starts it",
-}
-SUBJECTS = {
-    "rankproof._analysis.diagnose.rules": "the rules and their thresholds, apart from how they are applied",
-    "rankproof._analysis.doctor.example": "data that checks are tried on, apart from the checks",
-    "rankproof._generate.llm": "queries by a language model; rules.py is the other way",
-    "rankproof._tokenizer_lab.train": "training of one encoder, which needs PyTorch",
-    "rankproof.models._trained.torch_net": "imports PyTorch",
-}
-ALONE = PARTS | SUBJECTS
-"""Module to the reason why it stays apart from the one sibling that uses it."""
 
 
 @cache
@@ -44,9 +32,21 @@ def lines_of(path: Path) -> int:
 
 
 @cache
+def registered() -> set[str]:
+    """The modules that a registry loads."""
+    found: set[str] = set()
+    for table in all_registries():
+        if isinstance(table, Registry):
+            found.update(component.target.partition(":")[0] for component in table.components)
+        else:
+            found.update(table.own_modules())
+    return found
+
+
+@cache
 def users() -> dict[str, set[str]]:
-    """Module to the modules that import it; what a registry names is used by everybody who asks the registry."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Module to the modules that import it, "registry" among them for what a registry loads."""
+    found: dict[str, set[str]] = defaultdict(set, {name: {"registry"} for name in registered()})
     for name, path in modules().items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -57,7 +57,7 @@ def users() -> dict[str, set[str]]:
                 for alias in node.names:
                     found[alias.name].add(name)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found[node.value.partition(":")[0]] |= {name, "registry"}
+                found[node.value.partition(":")[0]].add(name)
     return found
 
 
@@ -96,7 +96,7 @@ def for_one_sibling() -> dict[str, str]:
     found = {}
     for name, path in code_modules().items():
         using = users()[name] - {name}
-        if name in ALONE or folder_of(name) in FOLDERS_OF_PARTS or len(using) != 1:
+        if len(using) != 1:
             continue
         (user,) = using
         if folder_of(user) == folder_of(name) and lines_of(path) + lines_of(modules()[user]) <= TOGETHER:
@@ -108,5 +108,5 @@ def test_no_module_is_there_for_one_sibling_alone() -> None:
     assert for_one_sibling() == {}
 
 
-def test_every_exception_is_a_module() -> None:
-    assert set(ALONE) <= set(modules())
+def test_the_parts_of_every_registry_are_modules() -> None:
+    assert {"rankproof._cli.commands.report", "rankproof._analysis.doctor.checks.rankings"} <= registered() <= set(modules())

@@ -15,7 +15,7 @@ from rankproof._formats.texts import read_queries
 from rankproof._generate.draft import TASKS, TWO_DOCUMENT_CATEGORIES, KeptQuery
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GeneratedQueries
-from rankproof._generate.llm import LLMGenerator
+from rankproof._generate.generators import LLMGenerator
 from rankproof._generate.output import write_generated
 from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._io.open import open_source

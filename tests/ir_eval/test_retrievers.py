@@ -15,7 +15,7 @@ import rankproof as rp
 from rankproof import ir_eval
 from rankproof._sample import sample_folder
 from rankproof.errors import RankproofError, UsageError
-from rankproof.ir_eval._command import main
+from rankproof.ir_eval.__main__ import main
 from rankproof.ir_eval._measures import evaluate_all, evaluate_retrieval, mrr, ndcg_at_k
 from rankproof.ir_eval._retrievers import (
     MODES,

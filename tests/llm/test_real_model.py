@@ -15,7 +15,7 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._generate.draft import FailedDocument, QueryDraft, SourceDocument
 from rankproof._generate.filters import TermStatistics
-from rankproof._generate.llm import LLMGenerator
+from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.rubric import QueryDocPair, pool_pairs

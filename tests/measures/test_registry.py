@@ -128,11 +128,3 @@ def test_every_registered_measure_has_the_name_of_its_line_and_is_public() -> No
             assert measure.name == component.name
             assert isinstance(measure, kind)
             assert getattr(rankproof.measures, component.target.partition(":")[2]) is measure
-
-
-def test_every_public_name_is_there() -> None:
-    names = dir(rankproof.measures)
-    assert vars(rankproof.measures)["__all__"] == names
-    assert all(getattr(rankproof.measures, name) is not None for name in names)
-    with pytest.raises(AttributeError, match="has no attribute 'nDGC'"):
-        _ = rankproof.measures.nDGC

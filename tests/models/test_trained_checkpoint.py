@@ -22,7 +22,7 @@ from rankproof._io import folders as folder_file
 from rankproof.errors import ExternalError, InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.models import BpeEncoder, TrainedEncoder
 from rankproof.models._trained.checkpoint import is_complete_checkpoint, open_checkpoint, save_checkpoint
-from rankproof.models._trained.encoder import batches_by_length, initialise_network, pad_ids
+from rankproof.models._trained.encoder import batches_by_length, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, parameter_count
 from support.missing_libraries import block
 from support.paths import TESTS
@@ -31,6 +31,7 @@ from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenize
 pytestmark = pytest.mark.torch
 
 torch = pytest.importorskip("torch", reason="the extra torch brings it")
+initialise_network = pytest.importorskip("rankproof.models._trained.torch_net", reason="it imports torch").initialise_network
 CARD = {"trained": True, "steps": 12, "seed": 3, "data": {"name": "ä\u2028\ud800", "queries": ["q1"]}}
 TEXTS = [*ENGLISH, *HOSTILE.values(), "y" * 513]
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rankproof.errors import MissingExtraError
-from rankproof.models._trained.encoder import initialise_network, pad_ids
+from rankproof.models._trained.encoder import pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, forward_flops, parameter_count, tensor_sizes
-from support.missing_libraries import block
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
 pytestmark = pytest.mark.torch
 
 torch = pytest.importorskip("torch", reason="the extra torch brings it")
+torch_net = pytest.importorskip("rankproof.models._trained.torch_net", reason="it imports torch")
+initialise_network = torch_net.initialise_network
 EVERY = pytest.mark.parametrize(("kind", "body"), [(kind, body) for kind in KINDS for body in ARCHITECTURES])
 TEXTS = [text[:400] for text in (ENGLISH[0], "", "fox", *HOSTILE.values(), " ".join(ENGLISH), "dog")]
 
@@ -116,11 +115,9 @@ def test_every_weight_learns_and_training_runs_in_bfloat16(kind: str, body: Arch
 def test_the_local_layer_does_not_see_beyond_its_block() -> None:
     shape = shape_of("bytes-4")
     net, real = initialise_network(shape, 1), torch.ones(1, 300, dtype=torch.bool)
-    from rankproof.models._trained.torch_net import rotary_angles
-
     states, turn = (
         torch.randn(1, 300, shape.width, generator=torch.Generator().manual_seed(0)),
-        rotary_angles(300, 16, torch.device("cpu")),
+        torch_net.rotary_angles(300, 16, torch.device("cpu")),
     )
     changed = states.clone()
     changed[0, 130] += 1
@@ -132,16 +129,7 @@ def test_the_local_layer_does_not_see_beyond_its_block() -> None:
 
 
 def test_no_two_code_points_fall_into_the_same_bucket_by_every_hash() -> None:
-    from rankproof.models._trained.torch_net import hash_rows
-
-    rows = hash_rows(torch.arange(1, 0x30000), 1024).numpy()
+    rows = torch_net.hash_rows(torch.arange(1, 0x30000), 1024).numpy()
     assert len(np.unique(rows, axis=0)) == len(rows)
     assert rows.min() >= 0
     assert rows.max() < 8 * 1024
-
-
-def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    block(monkeypatch, "torch")
-    monkeypatch.delitem(sys.modules, "rankproof.models._trained.torch_net", raising=False)
-    with pytest.raises(MissingExtraError, match=r"rankproof\[torch\]"):
-        initialise_network(shape_of("bytes"), 0)

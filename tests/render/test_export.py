@@ -220,7 +220,7 @@ def test_standard_output_gets_csv_by_default(results: ExperimentResult, capsys: 
         (["nowhere"], "nowhere: no such file or folder; specify a folder that `rankproof run` wrote"),
         (["results", "results"], "export takes one results folder"),
         (["results", "-o", "file"], "file has no known suffix; choose a format with --format: csv"),
-        (["results", "--format", "parquet"], "Parquet cannot go to standard output"),
+        (["results", "--format", "parquet"], "parquet cannot go to standard output; specify a file with -o"),
         (["results", "--to", "mlflow", "-o", "a.csv"], "--to logs to a server and writes no file"),
         (["results", "--experiment", "x"], "are for MLflow; add --to mlflow"),
         (["results", "-o", "results/summary.csv"], "would overwrite"),

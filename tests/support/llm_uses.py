@@ -26,7 +26,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.stage_output import call_count_notes
 from rankproof._generate.draft import FailedDocument, SourceDocument
 from rankproof._generate.filters import TermStatistics
-from rankproof._generate.llm import LLMGenerator
+from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.rubric import QueryDocPair, sum_counts

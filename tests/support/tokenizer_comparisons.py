@@ -18,7 +18,6 @@ from rankproof._tokenizer_lab.measured import MeasuredSystem, QueryCondition
 from rankproof._tokenizer_lab.systems import SystemFamily
 from rankproof._tokenizer_lab.token_counts import TokenCounts, TokenLengths
 from rankproof.models._trained.checkpoint import save_checkpoint
-from rankproof.models._trained.encoder import initialise_network
 from rankproof.models._trained.shape import NetShape
 from rankproof.models._trained.tokenizers import train_tokenizer
 from support.small_datasets import small_dataset
@@ -92,7 +91,7 @@ def save_tiny_checkpoint(
     folder: Path, kind: str, seed: int, *, trained: bool = True, queries: Sequence[str] = (), **data: Any
 ) -> Path:
     """A checkpoint of a tiny untrained network, whatever its metadata says; the test is skipped without PyTorch."""
-    pytest.importorskip("torch", reason="the extra torch brings it")
+    torch_net = pytest.importorskip("rankproof.models._trained.torch_net", reason="the extra torch brings torch")
     tokenizer = train_tokenizer(kind, TEXTS)
     stride, hashes = (4, 8) if kind == "characters" else (4, 0) if kind == "bytes-4" else (1, 0)
     shape = NetShape(
@@ -108,7 +107,7 @@ def save_tiny_checkpoint(
     )
     data_facts = {"name": "kitchen", "queries": list(queries), "texts": [], **data}
     card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": {"batch": 4}, "data": data_facts}
-    save_checkpoint(folder, initialise_network(shape, seed), shape, tokenizer, card)
+    save_checkpoint(folder, torch_net.initialise_network(shape, seed), shape, tokenizer, card)
     return folder
 
 

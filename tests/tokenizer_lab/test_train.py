@@ -149,7 +149,7 @@ def test_of_two_budgets_the_one_that_ends_sooner_counts(training_data: TrainingD
 @pytest.mark.torch
 def test_zero_steps_keep_the_initial_weights(training_data: TrainingData) -> None:
     found = trained(training_data, "bytes", replace(TINY, steps=0))
-    from rankproof.models._trained.encoder import initialise_network
+    from rankproof.models._trained.torch_net import initialise_network
 
     fresh = initialise_network(found.shape, 1).state_dict()
     assert all(np.array_equal(found.net.state_dict()[name].numpy(), fresh[name].numpy()) for name in fresh)

@@ -1,13 +1,16 @@
-"""Tables of parts that are registered by a decorator: fusion methods, normalisations and checks."""
+"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts and export formats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from rankproof._analysis.doctor.check import all_checks
+from rankproof._cli.registry import verb_lines
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._io.escape import for_markdown
+from rankproof._plots.registry import PLOT_KINDS
+from rankproof._render.registry import EXPORT_FORMATS
 
 
 def fusion_methods() -> str:
@@ -25,6 +28,25 @@ def checks() -> str:
     """Every check of `rankproof doctor`."""
     rows = ((f"`{one.name}`", one.severity, ", ".join(one.needs), one.summary, one.advice) for one in all_checks())
     return _table(("check", "severity", "needs", "looks for", "what to do"), rows)
+
+
+def commands() -> str:
+    """Every command."""
+    return _table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in verb_lines().items()))
+
+
+def plots() -> str:
+    """Every chart of `rankproof plot`."""
+    return _table(("kind", "shows"), ((f"`{name}`", PLOT_KINDS.summary(name)) for name in PLOT_KINDS))
+
+
+def exports() -> str:
+    """Every format of `rankproof export`."""
+    rows = (
+        (f"`{one.name}`", ", ".join(f"`.{name}`" for name in (one.name, *one.aliases)), one.summary)
+        for one in EXPORT_FORMATS.components
+    )
+    return _table(("format", "suffixes", "holds"), rows)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -41,7 +41,9 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
     group.add_argument("-q", "--per-query", action="store_true", help="also show the value of every query")
-    group.add_argument("--format", choices=RESULT_FORMATS.names(), default="table", help="output format (default: table)")
+    group.add_argument(
+        "--format", choices=RESULT_FORMATS, default="table", metavar="FORMAT", help="output format (table): %(choices)s"
+    )
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     group.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each run")
     group.add_argument("--sample", action="store_true", help="evaluate the built-in sample")

@@ -24,7 +24,7 @@ from rankproof._generate.draft import (
     SourceDocument,
 )
 from rankproof._generate.filters import DuplicateFilter, TermStatistics, reject_reason
-from rankproof._generate.rules import GenerationOutcome, QueryGenerator
+from rankproof._generate.generators import GenerationOutcome, QueryGenerator
 from rankproof.errors import ExternalError, RankproofError, UsageError, closest_name, for_message
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import QueryTimer

@@ -21,7 +21,7 @@ from rankproof._generate.generate import (
     DocumentSampler,
     GeneratedQueries,
 )
-from rankproof._generate.rules import QueryGenerator
+from rankproof._generate.generators import QueryGenerator
 from rankproof._io.files import write_blocks
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import estimation_note

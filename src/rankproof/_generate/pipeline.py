@@ -16,9 +16,8 @@ from rankproof._generate.generate import (
     initial_sources,
     split_count,
 )
-from rankproof._generate.llm import LLMGenerator
+from rankproof._generate.generators import LLMGenerator, QueryGenerator, RuleGenerator
 from rankproof._generate.output import build_report
-from rankproof._generate.rules import QueryGenerator, RuleGenerator
 from rankproof._llm.budget import Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel

@@ -1,9 +1,9 @@
-"""Every kind of chart of an analysis by name, the curves, differences and segments, and charts as files."""
+"""Charts of curves, differences and segments, and charts as files."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,7 +23,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.inputs import NO_MEAN, PlotSettings, full_name, means_of, missing, of_measure, part_name, systems_of, where
-from rankproof._plots.quality import bars, latency, pareto
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof._statistics.intervals import Interval, describe_interval_method, mean_interval
 from rankproof._statistics.paired import differences as apart
 from rankproof.errors import UsageError
@@ -242,17 +242,6 @@ def _depth_note(inputs: AnalysisInput) -> str:
     return f"rankings have up to {pluralise(max(depths), 'document')}"
 
 
-PLOT_KINDS: dict[str, Callable[[AnalysisInput, PlotSettings], list[Chart]]] = {
-    "bars": bars,
-    "pareto": pareto,
-    "latency": latency,
-    "recall": recall,
-    "differences": differences,
-    "segments": segments,
-    "precision-recall": precision_recall,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class PlotFile:
     """A file's name without suffix and its content; `missing` is the reason if there was nothing to draw."""
@@ -265,14 +254,18 @@ class PlotFile:
 def draw_plots(inputs: AnalysisInput, kinds: Sequence[str], settings: PlotSettings, format: Format) -> list[PlotFile]:
     """A file for each chart of these kinds."""
     with figure_style():
-        charts = [chart for kind in kinds for chart in PLOT_KINDS[kind](inputs, settings)]
+        charts = _charts(inputs, kinds, settings)
         return [PlotFile(chart.name, saved(chart, format, dpi=settings.dpi), chart.missing) for chart in charts]
 
 
 def draw_pdf(inputs: AnalysisInput, kinds: Sequence[str], settings: PlotSettings) -> PlotFile:
     """All charts of these kinds as one PDF file; charts without data are left out unless all are."""
     with figure_style():
-        charts = [chart for kind in kinds for chart in PLOT_KINDS[kind](inputs, settings)]
+        charts = _charts(inputs, kinds, settings)
         drawn = [chart for chart in charts if not chart.missing] or charts
         missing = "; ".join(dict.fromkeys(chart.missing for chart in charts if chart.missing))
         return PlotFile("plots", pages(drawn, dpi=settings.dpi, title=inputs.name), missing)
+
+
+def _charts(inputs: AnalysisInput, kinds: Sequence[str], settings: PlotSettings) -> list[Chart]:
+    return [chart for kind in kinds for chart in PLOT_KINDS[kind](inputs, settings)]

@@ -1,24 +1,22 @@
-"""The output formats of results: those of `rankproof eval`, and the text formats of `rankproof export`."""
+"""The output formats of results: those of `rankproof eval`, and those of `rankproof export`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rankproof._registry import Component, Registry
 from rankproof._render.grid import RenderOptions
 
 if TYPE_CHECKING:
-    from rankproof._data.table import Table
     from rankproof._evaluation.result import Result
-    from rankproof._results.experiment_result import ExperimentResult
+    from rankproof._render.exports import ExportFormat
 
 RenderResult = Callable[["Result", RenderOptions], str]
-ShowNote = Callable[[str], None]
 
 RESULT_FORMATS: Registry[RenderResult] = Registry(
     "format",
-    "",
+    "rankproof.result_formats",
     (
         Component("table", "rankproof._render.result:render_text", "a table for the terminal"),
         Component("json", "rankproof._render.result:render_json", "every number, for programs"),
@@ -30,55 +28,17 @@ RESULT_FORMATS: Registry[RenderResult] = Registry(
 )
 """The formats of `rankproof eval`."""
 
-
-def _comparison_table(results: ExperimentResult, show_note: ShowNote, name: Literal["letters", "details"]) -> Table | None:
-    """A table of `compare` over all measures; None without two systems and two queries."""
-    from rankproof._analysis.compare.compare import compare
-
-    if len(results.result.systems) < 2 or len(results.result.queries) < 2:
-        return None
-    tables = compare(results.result)
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
-        show_note(note)
-    return next(table for table in tables if table.name == name)
-
-
-def _csv(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
-    from rankproof._render.paper import as_long_csv
-
-    return as_long_csv(results)
-
-
-def _json(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
-    from rankproof._results.to_json import document_text, results_document
-
-    return document_text(results_document(results, per_query=True))
-
-
-def _markdown(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
-    from rankproof._render.systems import systems_markdown
-    from rankproof._render.table import as_markdown as as_tables
-
-    letters = _comparison_table(results, show_note, "letters")
-    return systems_markdown(results, options) + ("" if letters is None else f"\n{as_tables([letters], options)}")
-
-
-def _latex(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
-    from rankproof._render.paper import paper_table
-
-    return paper_table(results, _comparison_table(results, show_note, "letters"))
-
-
-def _junit(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> str:
-    from rankproof._render.ci import as_steps_junit
-
-    return as_steps_junit(results, _comparison_table(results, show_note, "details"))
-
-
-WRITERS: dict[str, Callable[[ExperimentResult, RenderOptions, ShowNote], str]] = {
-    "csv": _csv,
-    "json": _json,
-    "markdown": _markdown,
-    "latex": _latex,
-    "junit": _junit,
-}
+_EXPORTS = "rankproof._render.exports"
+EXPORT_FORMATS: Registry[ExportFormat] = Registry(
+    "export format",
+    "rankproof.export_formats",
+    (
+        Component("csv", f"{_EXPORTS}:CSV", "every number, one per line"),
+        Component("json", f"{_EXPORTS}:JSON", "as result.json, with the values of each query"),
+        Component("markdown", f"{_EXPORTS}:MARKDOWN", "the systems and their significant differences", aliases=("md",)),
+        Component("latex", f"{_EXPORTS}:LATEX", "a table for a paper", aliases=("tex",)),
+        Component("junit", f"{_EXPORTS}:JUNIT", "a test case for each system and measure, for a build server", aliases=("xml",)),
+        Component("parquet", f"{_EXPORTS}:PARQUET", "every number, one per row"),
+    ),
+)
+"""The formats of `rankproof export`; the suffix of a file is a name or an alias."""

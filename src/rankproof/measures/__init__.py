@@ -55,11 +55,6 @@ if TYPE_CHECKING:
     from rankproof.measures._user_model import ERR as ERR
     from rankproof.measures._user_model import RBP as RBP
     from rankproof.measures._user_model import RR as RR
-
-    __all__: list[str]
-
-    def __getattr__(name: str) -> Measure:
-        """A measure that is registered and not listed above."""
 else:
     from rankproof._registry import lazy_names
     from rankproof.measures._registry import ANSWER_MEASURES, MEASURES

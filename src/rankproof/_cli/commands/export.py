@@ -12,12 +12,14 @@ from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import MAIN_MEASURES, are_answer_measures, check_results_folder, reevaluate
 from rankproof._cli.options import add_relevance_options
-from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof.errors import UsageError, for_message
+from rankproof._render.registry import EXPORT_FORMATS
+from rankproof.errors import ExternalError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._evaluation.result import Result
+    from rankproof._render.exports import ExportFormat
     from rankproof._results.experiment_result import ExperimentResult, SystemRun
 
 
@@ -71,18 +73,7 @@ system. latex is a table for a paper, with the letters of `rankproof compare`. j
 each system and measure, which fails if the system is significantly worse than its baseline. latex,
 markdown and junit test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each
 system, by default to a local file. Extras: parquet, mlflow"""
-SUFFIXES = {
-    ".csv": "csv",
-    ".json": "json",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".tex": "latex",
-    ".xml": "junit",
-    ".parquet": "parquet",
-}
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 DEFAULT_MLFLOW_URI = "sqlite:///mlruns.db"
-_COMPARED_FORMATS = ("latex", "markdown", "junit")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(rel=None, qrels_format=None, run_format=None, delimiter=None, grade_map=None, threads=1)
     where = parser.add_argument_group("output")
     where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    where.add_argument("--format", choices=FORMATS, help="output format (default: by the suffix of the file, else csv)")
+    where.add_argument(
+        "--format",
+        choices=EXPORT_FORMATS,
+        metavar="FORMAT",
+        help="output format (by the suffix of the file, else csv): %(choices)s",
+    )
     where.add_argument("--to", choices=("mlflow",), help="log to a tracking server instead of a file")
     where.add_argument("--tracking-uri", metavar="URI", help=f"address of MLflow (default: {DEFAULT_MLFLOW_URI})")
     where.add_argument("--experiment", metavar="NAME", help="experiment name in MLflow (default: the name of the results)")
@@ -106,23 +102,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Loads the results and writes them."""
+    from rankproof._io.files import write_blocks
+
     _check(args)
-    format = _format(args)
-    if format in _COMPARED_FORMATS:
-        args.measures = args.measures or MAIN_MEASURES
-    results = _load_results(args)
     if args.to:
-        return _log_to_mlflow(results, args, terminal)
-    if format == "parquet":
-        from rankproof._io.files import write_blocks
-        from rankproof._render.paper import as_parquet
-
-        write_blocks(args.output, [as_parquet(results)])
-        return 0
-    from rankproof._render.registry import WRITERS
-
-    text = WRITERS[format](results, terminal.render_options(to_file=True), terminal.note)
-    write_or_show(text, args.output, terminal)
+        return _log_to_mlflow(_load_results(args), args, terminal)
+    format = _format(args)
+    if format.tests:
+        args.measures = args.measures or MAIN_MEASURES
+    content = format.write(_load_results(args), terminal.render_options(to_file=True), terminal.note)
+    if args.output in STDOUT:
+        terminal.show(content.decode())
+    else:
+        write_blocks(args.output, [content])
     return 0
 
 
@@ -144,14 +136,24 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--tracking-uri and --experiment are for MLflow", fix="add --to mlflow")
 
 
-def _format(args: argparse.Namespace) -> str:
-    suffix = "" if args.output in STDOUT else os.path.splitext(args.output.removesuffix(".gz").removesuffix(".zst"))[1].lower()
-    format = str(args.format or SUFFIXES.get(suffix) or ("csv" if args.output in STDOUT or args.to else ""))
-    if not format:
-        raise UsageError(f"{args.output} has no known suffix", fix=f"choose a format with --format: {', '.join(FORMATS)}")
-    if format == "parquet" and args.output in STDOUT:
-        raise UsageError("Parquet cannot go to standard output", fix="specify a file with -o")
+def _format(args: argparse.Namespace) -> ExportFormat:
+    """The format by its name, or by the suffix of the file."""
+    from rankproof._render.exports import ExportFormat
+
+    name = args.format or ("csv" if args.output in STDOUT else _suffix(args.output))
+    if name not in EXPORT_FORMATS:
+        raise UsageError(f"{args.output} has no known suffix", fix=f"choose a format with --format: {', '.join(EXPORT_FORMATS)}")
+    format = EXPORT_FORMATS[name]
+    if not isinstance(format, ExportFormat):
+        raise ExternalError(f"the export format {name} of another package is not an ExportFormat; update or remove it")
+    if format.is_binary and args.output in STDOUT:
+        raise UsageError(f"{name} cannot go to standard output", fix="specify a file with -o")
     return format
+
+
+def _suffix(path: str) -> str:
+    """The suffix without the dot, before one of compression."""
+    return os.path.splitext(path.removesuffix(".gz").removesuffix(".zst"))[1].lower().removeprefix(".")
 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult:

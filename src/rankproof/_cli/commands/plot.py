@@ -10,6 +10,7 @@ from rankproof._cli.arg_types import any_float, name_list
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_input_options, read_input
 from rankproof._cli.terminal import Terminal
+from rankproof._plots.registry import PLOT_KINDS
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ examples:
 A folder gets one file per chart; a PDF file holds several charts, one per page. Charts of a single
 measure show the first measure, or with -m each one. The same result always gives the same bytes.
 Needs the extra plot: pip install 'rankproof[plot]'"""
-PLOT_KINDS = ("bars", "pareto", "latency", "recall", "differences", "segments", "precision-recall")
 DEFAULT_FOLDER = "plots"
 _FORMATS = ("png", "svg", "pdf")
 _WIDTHS, _DPIS, _PIXELS = (3.0, 40.0), (30.0, 1200.0), 20_000
@@ -41,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the charts and the output."""
     group = add_input_options(parser, "charts")
     group.add_argument(
-        "--kind", action="extend", type=name_list, metavar="KINDS", help=f"{', '.join(PLOT_KINDS)}, or all (default: all)"
+        "--kind",
+        action="extend",
+        type=name_list,
+        metavar="KINDS",
+        help=f"{', '.join(PLOT_KINDS)}, or all (default: all)",
     )
     group.add_argument(
         "--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (default: category)"

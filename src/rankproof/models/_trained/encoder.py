@@ -17,30 +17,11 @@ from rankproof._extras import extra
 from rankproof._io.files import combined_sha256
 from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError
-from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, StateDict, open_checkpoint
-from rankproof.models._trained.shape import NetShape, parameter_count
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, open_checkpoint
+from rankproof.models._trained.shape import parameter_count
 from rankproof.models._trained.tokenizers import Ids, parse_tokenizer_kind
 
 _TOKENS_PER_BATCH = 16_384
-
-
-def initialise_network(shape: NetShape, seed: int) -> Any:
-    """A torch module whose weights depend on the seed only; torch's global random state does not change.
-
-    It takes token ids as a tensor of sequences x tokens, padded with 0. It returns rows of length 1, zeros for an empty sequence.
-    """
-    with extra("torch"):
-        from rankproof.models._trained.torch_net import initialise_torch_network
-
-    return initialise_torch_network(shape, seed)
-
-
-def load_network(shape: NetShape, state: StateDict) -> Any:
-    """The network with these weights, for inference."""
-    with extra("torch"):
-        from rankproof.models._trained.torch_net import load_torch_network
-
-    return load_torch_network(shape, state)
 
 
 def torch_device(name: str) -> Any:
@@ -59,6 +40,8 @@ class LoadedTrainedEncoder:
     def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, facts: Mapping[str, Any]) -> None:
         with extra("torch"):
             import torch
+
+            from rankproof.models._trained.torch_net import load_network
 
         torch.set_num_threads(threads)
         self._shape, self._tokenizer, self._metadata = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata

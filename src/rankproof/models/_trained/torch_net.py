@@ -141,8 +141,11 @@ class LstmNet(nn.Module):  # type: ignore[misc]  # torch is not followed
         return nn.functional.normalize(rows, dim=-1)
 
 
-def initialise_torch_network(shape: NetShape, seed: int) -> nn.Module:
-    """A network with weights from its own random generator."""
+def initialise_network(shape: NetShape, seed: int) -> nn.Module:
+    """A network whose weights depend on the seed only; torch's global random state does not change.
+
+    It takes token ids as a tensor of sequences x tokens, padded with 0. It returns rows of length 1, zeros for an empty sequence.
+    """
     net, generator = _uninitialised_network(shape), torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, values in net.named_parameters():
@@ -150,8 +153,8 @@ def initialise_torch_network(shape: NetShape, seed: int) -> nn.Module:
     return net
 
 
-def load_torch_network(shape: NetShape, state: Mapping[str, Any]) -> nn.Module:
-    """The network with these weights."""
+def load_network(shape: NetShape, state: Mapping[str, Any]) -> nn.Module:
+    """The network with these weights, for inference."""
     net = _uninitialised_network(shape)
     net.load_state_dict({name: torch.from_numpy(values.copy()) for name, values in state.items()})
     return net.eval().requires_grad_(False)

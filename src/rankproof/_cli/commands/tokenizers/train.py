@@ -113,7 +113,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _training_config(args: argparse.Namespace) -> TrainingConfig:
     """The training configuration; wrong options are refused before anything is read."""
-    from rankproof._tokenizer_lab.series import check_tokenizers
+    from rankproof._tokenizer_lab.train import check_tokenizers
     from rankproof._tokenizer_lab.training_config import training_device
 
     config = training_config(args)
@@ -152,7 +152,7 @@ def _training_data(args: argparse.Namespace, config: TrainingConfig, terminal: T
 def _train(args: argparse.Namespace, data: TrainingData, config: TrainingConfig, terminal: Terminal) -> None:
     from rankproof._cli.progress import TrainingProgress
     from rankproof._render.table import as_text
-    from rankproof._tokenizer_lab.series import seed_runs, train_series, training_table
+    from rankproof._tokenizer_lab.train import seed_runs, train_series, training_table
 
     done = train_series(
         args.output,
