@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankproof import Dataset, Experiment, Qrels
+from rankproof import Dataset, Experiment, Qrels, evaluate
 from rankproof._analysis.explain.answer import explain_answer
 from rankproof._analysis.explain.mean import explain_difference, explain_mean
 from rankproof._analysis.explain.query import UNJUDGED_TEXT, explain_query, explain_value
@@ -121,9 +121,24 @@ def test_a_relevant_document_that_was_not_retrieved_is_listed() -> None:
     assert relevant.records() == [{"document": "d9", "grade": 1, "system rank": "not retrieved"}]
 
 
-def test_a_measure_that_is_not_a_sum_has_no_parts() -> None:
+def test_a_measure_that_is_not_a_sum_shows_what_the_value_loses_without_each_document() -> None:
+    inputs = input_of({"q1": {"d1": 1, "d2": 1}}, {"a": {"q1": {"d1": 3.0, "d9": 2.0, "d2": 1.0}}}, ["IPrec@0.5", "IPrec@1"])
+    for measure in ("IPrec@0.5", "IPrec@1"):
+        (table, _) = explain_query(inputs, "a", measure, "q1")
+        without = [evaluated_without(measure, doc) for doc in ("d1", "d9", "d2")]
+        expected = [table.facts["value"] - value for value in without]
+        assert [row["contribution"] for row in table.records()] == pytest.approx(expected)
+        assert "what the value loses if that document is unjudged" in table.sentences[0]
+
+
+def evaluated_without(measure: str, doc: str) -> float:
+    """The value of the ranking d1, d9, d2 with one document replaced by an unjudged one."""
+    run = {"q1": {"x" if one == doc else one: score for one, score in (("d1", 3.0), ("d9", 2.0), ("d2", 1.0))}}
+    return evaluate({"q1": {"d1": 1, "d2": 1}}, run, measure).value(measure)
+
+
+def test_a_geometric_mean_has_no_sum_over_queries() -> None:
     inputs = input_of(QRELS, {"a": RUN}, ["infAP", "GMAP"])
-    assert "has no parts by rank" in explain_query(inputs, "a", "infAP", "q1")[0].sentences[0]
     assert "explain AP instead" in explain_mean(inputs, "a", "GMAP").sentences[0]
     with pytest.raises(UsageError, match="geometric"):
         explain_difference(inputs, "a", "a", "GMAP")

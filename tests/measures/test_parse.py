@@ -118,11 +118,12 @@ def test_nicknames_of_trec_eval_give_the_supported_measures_and_list_the_others(
     assert "relative_P" in unsupported_measures("ALL_TREC,P@5")
 
 
+SEE = "see rankproof measures for all of them, and name one of your own as module:name"
 REFUSED = {
     "ndgc@10": "unknown measure ndgc; did you mean nDCG?",
     "sucess@5": "unknown measure sucess; did you mean Success?",
     "recip_rnak": "unknown measure recip_rnak; did you mean recip_rank?",
-    "zzz": "unknown measure zzz; see rankproof measures for all of them",
+    "zzz": f"unknown measure zzz; {SEE}",
     "ndcg@0": "cutoff must be >= 1; it is 0",
     "ndcg@-3": "cutoff must be >= 1; it is -3",
     "ndcg@2.5": "cutoff 2.5 is not a whole number; write a whole number of at least 1",
@@ -169,8 +170,8 @@ REFUSED = {
     "official,5": '"5" follows official, which takes no list; write lists like P@5,10',
     "": "no measure is named; specify one, like nDCG@10",
     " , ": "no measure is named; specify one, like nDCG@10",
-    "10": "unknown measure 10; see rankproof measures for all of them",
-    "\x1b[31mred": "unknown measure \\x1b[31mred; see rankproof measures for all of them",
+    "10": f"unknown measure 10; {SEE}",
+    "\x1b[31mred": f"unknown measure \\x1b[31mred; {SEE}",
     "P@5,10": '"P@5,10" names 2 measures; specify one, or use parse_measures',
 }
 

@@ -1,21 +1,23 @@
-"""`python -m tools.docs [refresh]`: checks the output shown in the pages, or refreshes it."""
+"""`python -m tools.docs [refresh] [PAGE...]`: checks the output shown in all or some pages, or refreshes it."""
 
 from __future__ import annotations
 
 import difflib
 import sys
+from pathlib import Path
 
 from .site import ROOT, fresh_pages, pages
 
 
 def run(arguments: list[str]) -> int:
     """0 if every page is up to date, or has been refreshed."""
-    stale = 0
-    for page, new in fresh_pages(pages(), keep_times=True):
+    stale, refresh = 0, arguments[:1] == ["refresh"]
+    chosen = {Path(name).resolve() for name in arguments[refresh:]}
+    for page, new in fresh_pages([page for page in pages() if not chosen or page in chosen], keep_times=True):
         old = page.read_text(encoding="utf-8") if page.exists() else ""
         if old == new:
             continue
-        if arguments == ["refresh"]:
+        if refresh:
             page.parent.mkdir(exist_ok=True)
             page.write_text(new, encoding="utf-8")
             print(f"refreshed {page.relative_to(ROOT)}")

@@ -17,7 +17,7 @@ from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures
+from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
 
 _LETTERS = string.ascii_letters + "_-:"
@@ -54,7 +54,7 @@ def _first_ids(queries: tuple[str, ...]) -> str:
     return ", ".join(for_message(query) for query in queries[:3])
 
 
-MeasuresLike = str | Measure | Sequence[str | Measure] | None
+MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 
 
 def evaluate(

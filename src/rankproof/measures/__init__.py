@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
     from rankproof.measures._judged import bpref as bpref
+    from rankproof.measures._own import FunctionMeasure as FunctionMeasure
+    from rankproof.measures._own import GradesFunction as GradesFunction
+    from rankproof.measures._own import from_function as from_function
+    from rankproof.measures._parse import MeasureLike as MeasureLike
     from rankproof.measures._parse import parse_measure as parse_measure
     from rankproof.measures._parse import parse_measures as parse_measures
     from rankproof.measures._parse import unsupported_measures as unsupported_measures
@@ -65,7 +69,8 @@ else:
             *("Advice", "BinaryCutoffMeasure", "BinaryMeasure", "CutoffMeasure", "Measure", "RandomRanking", "SummaryKind"),
             "SummedMeasure",
         ),
-        "_parse": ("parse_measure", "parse_measures", "unsupported_measures"),
+        "_own": ("FunctionMeasure", "GradesFunction", "from_function"),
+        "_parse": ("MeasureLike", "parse_measure", "parse_measures", "unsupported_measures"),
         "_registry": ("ANSWER_MEASURES", "MEASURES", "default_answer_measures", "default_measures"),
     }
     _OTHERS = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
+from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 
 # Parameters as ir_measures writes them; None is any value.
@@ -66,8 +67,11 @@ _MEASURE_TEXT = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at
 _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[0-9.][0-9.eE+-]*|[0-9]+=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
+_MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 _OPEN, _CLOSE = "([{", ")]}"
 
+MeasureLike = str | Measure | type[Measure] | GradesFunction
+"""A measure, its name in any notation, or a function or class of one's own."""
 ParameterValue = float | int | str | tuple[float, ...] | dict[float, float]
 
 
@@ -169,7 +173,7 @@ def parse_number(text: str, what: str) -> float:
 _UNSUPPORTED_NAMES = {name.lower(): name for names in (*_UNSUPPORTED_OF_NICKNAME.values(), _UNSUPPORTED) for name in names}
 
 
-def parse_measure(text: str | Measure) -> Measure:
+def parse_measure(text: MeasureLike) -> Measure:
     """The measure that the text names."""
     measures = parse_measures(text)
     if len(measures) != 1:
@@ -177,7 +181,7 @@ def parse_measure(text: str | Measure) -> Measure:
     return measures[0]
 
 
-def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
     measures = [
         measure
@@ -189,18 +193,23 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
     return list(dict.fromkeys(measures))
 
 
-def unsupported_measures(texts: str | Measure | Iterable[str | Measure]) -> list[str]:
+def unsupported_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[str]:
     """The measures of trec_eval's nicknames among the texts that are not supported."""
     names = [part.name.lower() for one in _checked_texts(texts) if isinstance(one, str) for part in split_measures(one)]
     return list(dict.fromkeys(name for nickname in names for name in _UNSUPPORTED_OF_NICKNAME.get(nickname, ())))
 
 
-def _checked_texts(texts: str | Measure | Iterable[str | Measure]) -> list[str | Measure]:
+def _checked_texts(texts: MeasureLike | Iterable[MeasureLike]) -> list[str | Measure]:
     each = [texts] if isinstance(texts, str | Measure) or not isinstance(texts, Iterable) else list(texts)
-    for one in each:
-        if not isinstance(one, str | Measure):
-            raise UsageError(f"{for_message(repr(one))} is not a measure", fix="pass measures, or their names as text")
-    return each
+    return [_checked_text(one) for one in each]
+
+
+def _checked_text(one: object) -> str | Measure:
+    if isinstance(one, str | Measure):
+        return own_measure(one) if isinstance(one, Measure) and not type(one).__module__.startswith("rankproof.") else one
+    if is_own(one):
+        return own_measure(one)
+    raise UsageError(f"{for_message(repr(one))} is not a measure", fix="pass measures, or their names as text")
 
 
 @lru_cache(maxsize=256)
@@ -213,7 +222,7 @@ def _measures_of(part: MeasureText) -> Sequence[Measure]:
     if part.text.lower() in _NICKNAMES:
         return _parse_list(_NICKNAMES[part.text.lower()]) if not part.more else _check_no_more_numbers(part)
     suffixed = part.split_suffix()
-    if suffixed and not _is_name(part.name):
+    if suffixed and not _is_name(part.name) and not _is_of_ones_own(part.name):
         return _with_suffixes(suffixed[0], (suffixed[1], *part.more), part)
     if part.inside is None and part.name in _AMBIGUOUS_NAMES:
         what, fix = _AMBIGUOUS_NAMES[part.name]
@@ -299,15 +308,33 @@ def _is_name(name: str) -> bool:
     return name.lower() in _own_names() or name.lower() in _own_aliases()
 
 
+def _is_of_ones_own(name: str) -> bool:
+    return _MODULE_AND_NAME.fullmatch(name) is not None or remembered(name.lower()) is not None
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a measure of this package has that name or alias."""
+    return _is_name(name)
+
+
+def forget_parsed() -> None:
+    """Makes every text to be parsed again, as a name has a new meaning."""
+    _parse_list.cache_clear()
+
+
 def _measure_named(name: str) -> Measure:
     """The measure of this name or alias, in any case; names of this package come before those of others."""
     plain = name.lower()
+    if _MODULE_AND_NAME.fullmatch(name):
+        return import_measure(name)
     if plain in _own_names():
         return _own_measure(_own_names()[plain])
     if plain in _own_aliases():
         return _own_aliases()[plain]
     if theirs := _UNSUPPORTED_NAMES.get(plain):
         raise UsageError(f"{theirs} of trec_eval is not supported", fix="leave it out, or see rankproof measures")
+    if measure := remembered(plain):
+        return measure
     outside = {one.lower(): one for one in MEASURES.entry_points()}
     if plain in outside:
         return _outside_measure(outside[plain])
@@ -326,5 +353,9 @@ def _outside_measure(name: str) -> Measure:
 
 def _unknown_measure_error(name: str, known: list[str]) -> UsageError:
     near = closest_name(name.lower(), known)
-    fix = f"did you mean {_own_names().get(near, near)}?" if near else "see rankproof measures for all of them"
+    fix = (
+        f"did you mean {_own_names().get(near, near)}?"
+        if near
+        else "see rankproof measures for all of them, and name one of your own as module:name"
+    )
     return UsageError(f"unknown measure {for_message(name)}", fix=fix)

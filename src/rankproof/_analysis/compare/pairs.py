@@ -39,9 +39,9 @@ from rankproof._statistics.paired import (
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES, fewest_queries, randomisation_p
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures
+from rankproof.measures._parse import MeasureLike, parse_measures
 
-MeasuresLike = str | Measure | Sequence[str | Measure] | None
+MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,39 @@ def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContributio
         yield RankContribution(rank, float(parts.gain[index]), float(parts.discount[index]), term, contribution)
 
 
+def losses_by_rank(measure: Measure, hits: Hits, query: int) -> dict[int, float]:
+    """Rank to what the query's value loses if the document at that rank is unjudged, where it loses or gains something."""
+    variants = _without_each_hit(hits, query)
+    values = measure.values(variants)
+    ranks = hits.ranks[hits.offsets[query] : hits.offsets[query + 1]].tolist()
+    lost = (values[0] - values[1:]).tolist()
+    return {rank: each for rank, each in zip(ranks, lost, strict=True) if each}
+
+
+def _without_each_hit(hits: Hits, query: int) -> Hits:
+    """The query with all its hits, then once without each of them, as if these were different queries."""
+    judged, hit = hits.judged, slice(int(hits.offsets[query]), int(hits.offsets[query + 1]))
+    grades = judged.grades[judged.offsets[query] : judged.offsets[query + 1]]
+    count = hit.stop - hit.start
+    copies = count + 1
+    kept = np.vstack([np.ones((1, count), np.bool_), ~np.eye(count, dtype=np.bool_)])
+    repeated = replace(
+        judged,
+        queries=tuple(str(at) for at in range(copies)),
+        offsets=np.arange(copies + 1) * len(grades),
+        grades=np.tile(grades, copies),
+    )
+    return replace(
+        hits,
+        judged=repeated,
+        present=np.repeat(hits.present[query], copies),
+        retrieved=np.repeat(hits.retrieved[query], copies),
+        offsets=np.concatenate(([0], np.cumsum(kept.sum(axis=1)))),
+        ranks=np.tile(hits.ranks[hit], copies)[kept.ravel()],
+        grades=np.tile(hits.grades[hit], copies)[kept.ravel()],
+    )
+
+
 ROWS = 10
 UNJUDGED_TEXT = "unjudged"
 COLUMNS = (
@@ -155,7 +188,7 @@ DENOMINATORS = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Query:
-    """One query of one system; `explained` is None if the measure is not a sum over ranks."""
+    """One query of one system; a measure that is not a sum over documents has `losses` by rank instead of `explained`."""
 
     inputs: AnalysisInput
     system: str
@@ -163,6 +196,7 @@ class _Query:
     id: str
     ranked_list: RankedList
     explained: ExplainedValue | None
+    losses: Mapping[int, float]
 
     @property
     def value(self) -> float:
@@ -175,9 +209,11 @@ def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, 
     _refuse_unknown(query, one)
     hits = all_hits(inputs)[system]
     parts = one.measure.parts(hits)
-    explained = None if parts is None else explain_value(parts, hits.queries.index(query))
+    at = hits.queries.index(query)
+    explained = None if parts is None else explain_value(parts, at)
+    losses = {} if parts is not None or one.measure.kind == "count" else losses_by_rank(one.measure, hits, at)
     ranked_list = ranked_lists(inputs, system, [query]).get(query, EMPTY_LIST)
-    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, explained), rows)
+    ranking = _ranking(_Query(inputs, system, one, query, ranked_list, explained, losses), rows)
     if one.measure.kind == "count":
         return [ranking]
     return [ranking, ideal_table(inputs, one.measure, hits, query, ranked_list, rows)]
@@ -187,7 +223,8 @@ def _ranking(query: _Query, rows: int) -> Table:
     inputs, measure, ranked_list = query.inputs, query.one.measure, query.ranked_list
     adding = {} if query.explained is None else query.explained.by_rank()
     within = min(getattr(measure, "cutoff", None) or rows, rows, len(ranked_list.docs))
-    ranks = sorted({*range(1, within + 1), *adding})
+    counting = {*adding, *query.losses}
+    ranks = sorted({*range(1, within + 1), *counting})
     text = "" if inputs.texts is None or query.id not in inputs.texts else f": {clip_text(inputs.texts[query.id].text)}"
     snippets = (Column("text", about="start of the document"),) if inputs.snippets else ()
     return Table(
@@ -197,22 +234,24 @@ def _ranking(query: _Query, rows: int) -> Table:
         rows=tuple(_row(query, rank, adding.get(rank)) for rank in ranks),
         sentences=_sentences(query, len(ranks)),
         facts=_facts(query),
-        highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in adding),
+        highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in counting),
     )
 
 
 def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellValue, ...]:
     inputs, doc = query.inputs, query.ranked_list.docs[rank - 1]
     grade = inputs.qrels[query.id].get(doc)
-    amounts = (part.gain, part.discount, part.term, part.contribution) if part else (None, None, None, 0.0)
+    amounts = (part.gain, part.discount, part.term) if part else (None, None, None)
+    contribution = part.contribution if part else query.losses.get(rank, 0.0)
     snippet = (clip_text(inputs.snippets.get(doc, "")),) if inputs.snippets else ()
-    return (rank, doc, float(query.ranked_list.scores[rank - 1]), UNJUDGED_TEXT if grade is None else grade, *amounts, *snippet)
+    score = float(query.ranked_list.scores[rank - 1])
+    return (rank, doc, score, UNJUDGED_TEXT if grade is None else grade, *amounts, contribution, *snippet)
 
 
 def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
     one, value, retrieved = query.one, query.value, len(query.ranked_list.docs)
     if query.explained is None:
-        return (f"{one.measure} is {value:.4f}; it is not a sum over documents and has no parts by rank.",)
+        return (_loss_sentence(query),)
     sentences = [_sum_sentence(one, value, query.explained)]
     if not retrieved:
         sentences.append("The system retrieved no document for this query, so its value is 0.")
@@ -222,6 +261,13 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
         n = pluralise(one.queries, "query", "queries")
         sentences.append(f"This query contributes {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
     return tuple(sentences)
+
+
+def _loss_sentence(query: _Query) -> str:
+    value = f"{query.one.measure} is {query.value:.4f}; it is not a sum over documents"
+    if not query.losses:
+        return f"{value}, and no document changes it by itself."
+    return f"{value}: a contribution is what the value loses if that document is unjudged, so contributions need not add up."
 
 
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
