@@ -17,8 +17,8 @@ from rankproof._llm.client import CachedClient, ReplyParseError
 from rankproof._llm.parsing import parse_json, reply_text
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
-from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
+from rankproof.stages._base import BuildContext, CallsModel, Cost, OneInput, QueryTimer, Stage
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
@@ -130,7 +130,7 @@ def _citation_numbers(text: str) -> list[int]:
 
 
 @dataclass(frozen=True)
-class GenerateAnswer:
+class GenerateAnswer(OneInput, CallsModel):
     """Keeps the ranking of its input and answers from its first `top` passages, each truncated to `passage_characters`.
 
     The prompt contains {question}, {passages} and {abstention}, the reply for passages without the answer.
@@ -150,20 +150,6 @@ class GenerateAnswer:
     def __post_init__(self) -> None:
         check(self)
         check_prompt("prompt", self.prompt, ("question", "passages"))
-
-    @property
-    def depth(self) -> int:
-        """The depth of the input stage."""
-        return self.stage.depth
-
-    @property
-    def chat(self) -> ChatModel:
-        """The language model."""
-        return self.model
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """The stage that finds the passages."""
-        return (self.stage,)
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """One request per query, with the longest passages of the corpus."""

@@ -145,6 +145,32 @@ class Stage(Protocol):
     def build(self, context: BuildContext) -> Searcher: ...
 
 
+class OneInput:
+    """A stage with one input stage, whose depth it keeps."""
+
+    stage: Stage
+
+    @property
+    def depth(self) -> int:
+        """The depth of the input stage."""
+        return self.stage.depth
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """The input stage."""
+        return (self.stage,)
+
+
+class CallsModel:
+    """A stage or scorer with one language model."""
+
+    model: ChatModel
+
+    @property
+    def chat(self) -> ChatModel:
+        """The language model."""
+        return self.model
+
+
 @runtime_checkable
 class BatchSearcher(Searcher, Protocol):
     """A searcher that is faster for many queries at once."""

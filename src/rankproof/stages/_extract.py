@@ -15,7 +15,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._analyzer import WordAnalyzer, check_language
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Stage
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._chunking import sentences
@@ -24,7 +24,7 @@ from rankproof.stages._vectors import text_vectors
 
 
 @dataclass(frozen=True)
-class ExtractAnswer:
+class ExtractAnswer(OneInput):
     """Keeps the ranking of its input and answers with the best sentence of its first `top` passages.
 
     Without a model, the best sentence has the largest sum of idf over its distinct query words; with a model, the largest cosine
@@ -43,15 +43,6 @@ class ExtractAnswer:
     def __post_init__(self) -> None:
         check(self)
         check_language(self.language, stemming=True, stop_words=True)
-
-    @property
-    def depth(self) -> int:
-        """The depth of the input stage."""
-        return self.stage.depth
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """The stage that finds the passages."""
-        return (self.stage,)
 
     def build(self, context: BuildContext) -> ExtractSearcher:
         """Counts the document frequency of each word, or loads the model."""

@@ -16,8 +16,8 @@ from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, count_truncated, fill_prompt, quote_untrusted
 from rankproof._registry import Option
-from rankproof.models._chat.base import ChatModel, ChatRequest, Message
-from rankproof.stages._base import BuildContext, Cost
+from rankproof.models._chat.base import ChatRequest, Message
+from rankproof.stages._base import BuildContext, CallsModel, Cost
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
     Attempts,
@@ -35,7 +35,7 @@ UserPrompt = Annotated[str, Option("the prompt, with {query} and {passages} in i
 
 
 @dataclass(frozen=True)
-class LLMScorer:
+class LLMScorer(CallsModel):
     """The settings of a scorer with a language model; passages longer than `passage_characters` are truncated.
 
     `prompt` contains {query} and {passages}, which are quoted; the rule that quoted text is data follows the system prompt.
@@ -55,11 +55,6 @@ class LLMScorer:
     def __post_init__(self) -> None:
         check(self)
         check_prompt("prompt", self.prompt, ("query", "passages"))
-
-    @property
-    def chat(self) -> ChatModel:
-        """The language model."""
-        return self.model
 
     def request(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> ChatRequest:
         """The request for some passages."""

@@ -24,6 +24,7 @@ from rankproof.stages._base import (
     LimitsDepth,
     LLMQueryScorer,
     LoadedScorer,
+    OneInput,
     QueryTimer,
     ReportsQueryTruncation,
     ReportsTruncation,
@@ -51,7 +52,7 @@ def rerank_top(docs: list[str], scores: FloatArray, top: int) -> Ranking:
 
 
 @dataclass(frozen=True)
-class Rerank:
+class Rerank(OneInput):
     """Reranks the first `top` documents of its input; the documents after them keep their order.
 
     Weight 1 sorts by the scorer alone, 0 keeps the ranking, and between them the score is
@@ -73,15 +74,6 @@ class Rerank:
         checked_choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
-
-    @property
-    def depth(self) -> int:
-        """The depth of the input stage: no document is removed."""
-        return self.stage.depth
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """The stage that finds the documents."""
-        return (self.stage,)
 
     @property
     def chat(self) -> ChatModel | None:

@@ -17,8 +17,8 @@ from rankproof._llm.prompts import UNTRUSTED_DATA_RULE, check_prompt, fill_promp
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._registry import Option
 from rankproof.errors import escape_invisible
-from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Message
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
+from rankproof.stages._base import BuildContext, CallsModel, Cost, OneInput, QueryTimer, Stage
 from rankproof.stages._fields import Attempts, ChatOption, MaxTokens, check
 
 RewriteMode = Literal["rewrite", "expand"]
@@ -97,7 +97,7 @@ _QUERIES_PER_BLOCK = 4
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class Rewrite(OneInput, CallsModel):
     """Runs the input stage with queries that a language model rewrote (`rewrite`) or extended (`expand`).
 
     The prompt contains {query}; "" is the default of the mode. A query without a usable reply is searched unchanged and counted.
@@ -115,20 +115,6 @@ class Rewrite:
         check(self)
         object.__setattr__(self, "prompt", self.prompt or REWRITE_PROMPTS[self.mode])
         check_prompt("prompt", self.prompt, ("query",))
-
-    @property
-    def depth(self) -> int:
-        """The depth of the input stage."""
-        return self.stage.depth
-
-    @property
-    def chat(self) -> ChatModel:
-        """The language model."""
-        return self.model
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """The stage that searches with the rewritten queries."""
-        return (self.stage,)
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """One request for every query that is not blank."""

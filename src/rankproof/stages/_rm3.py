@@ -16,7 +16,7 @@ from rankproof._data.text import pluralise
 from rankproof._registry import Option
 from rankproof.errors import UsageError, type_phrase
 from rankproof.stages._analyzer import WORD_ANALYZER
-from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher
 from rankproof.stages._bm25_index import best_rows
 from rankproof.stages._fields import check, check_stage, passage_text
@@ -73,7 +73,7 @@ _CACHED_DOCUMENTS = 4096
 
 
 @dataclass(frozen=True)
-class RM3:
+class RM3(OneInput):
     """Adds `terms` words from the first `docs` documents of a BM25 stage to the query; `weight` is the weight of the original.
 
     The index and its settings are those of the BM25 stage. Terms that occur in more than the fraction
@@ -98,15 +98,6 @@ class RM3:
                 fix=f'choose tokens = "{WORD_ANALYZER}"',
             )
         check(self)
-
-    @property
-    def depth(self) -> int:
-        """The depth of the input stage."""
-        return self.stage.depth
-
-    def inputs(self) -> tuple[Stage, ...]:
-        """The BM25 stage of the first search."""
-        return (self.stage,)
 
     def build(self, context: BuildContext) -> RM3Searcher:
         """Indexes the passages with the settings of the BM25 stage."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, check, check_result, result_of_systems
@@ -77,48 +78,45 @@ def prompted_encoders_of(source: str) -> PromptedEncoders | None:
 MIN_RECALL = 0.95
 MAX_TRUNCATED = 0.1
 _MAX_COUNT = 1e15
+Facts = Mapping[str, Any]
+_encoder_check = partial(check, needs=("stages",))
 
 
-@check(
+@_encoder_check(
     "embedding-collapse",
     "severe",
     "encoders that map all texts to nearly the same vector",
     advice="check that the weights are those of a trained encoder and were loaded completely",
-    needs=("stages",),
     broken=lambda example: example.with_facts(mean_cosine=0.98),
 )
 def collapsed(inputs: DoctorInput) -> CheckResult:
     """Encoders that map all texts to nearly the same vector."""
-    cosines = [(name, _number(facts, "mean_cosine"), int(_number(facts, "passages"))) for name, facts in _facts(inputs)]
-    return result_of_systems(
-        "random passages have nearly the same vector",
-        (
-            SystemFault(name, count, count, f"mean cosine {mean:.3f}, {count} passages")
-            for name, mean, count in cosines
-            if mean >= COLLAPSE_THRESHOLD
-        ),
-    )
+
+    def fault(system: str, facts: Facts) -> SystemFault | None:
+        mean, count = _number(facts, "mean_cosine"), int(_number(facts, "passages"))
+        is_collapsed = mean >= COLLAPSE_THRESHOLD
+        return SystemFault(system, count, count, f"mean cosine {mean:.3f}, {count} passages") if is_collapsed else None
+
+    return _faults(inputs, "random passages have nearly the same vector", fault)
 
 
-@check(
+@_encoder_check(
     "untrained-encoder",
     "severe",
     "encoders with untrained weights",
     advice="load trained weights: the values say nothing about tokenization or architecture",
-    needs=("stages",),
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "none"}),
 )
 def untrained(inputs: DoctorInput) -> CheckResult:
     """Encoders with random weights."""
-    return _trained(inputs, "none", "the weights are untrained")
+    return _faults(inputs, "the weights are untrained", partial(_training_fault, "none"))
 
 
-@check(
+@_encoder_check(
     "missing-prompt",
     "warning",
     "encoders used without their training prompt",
     advice="set query_prompt and passage_prompt of the stage",
-    needs=("stages",),
     broken=lambda example: example.with_facts(model={"source": "intfloat/multilingual-e5-small"}),
 )
 def missing_prompt(inputs: DoctorInput) -> CheckResult:
@@ -127,88 +125,81 @@ def missing_prompt(inputs: DoctorInput) -> CheckResult:
     return check_result(list(texts), None, "; ".join(texts))
 
 
-@check(
+@_encoder_check(
     "not-for-retrieval",
     "warning",
     "encoders that are language models not trained for retrieval",
     advice="train them for retrieval first: the cause of misses is their training, not their tokenization",
-    needs=("stages",),
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "language model"}),
 )
 def not_for_retrieval(inputs: DoctorInput) -> CheckResult:
     """Encoders with the weights of a language model that was not trained for retrieval."""
-    return _trained(inputs, "language model", "the weights are those of a language model that was not trained to compare texts")
+    lead = "the weights are those of a language model that was not trained to compare texts"
+    return _faults(inputs, lead, partial(_training_fault, "language model"))
 
 
-@check(
+@_encoder_check(
     "low-recall",
     "warning",
     "approximate searches that miss many nearest neighbours",
     advice="raise ef_search or ef of the store, or use exact search",
-    needs=("stages",),
     broken=lambda example: example.with_facts(recall_of_exact=0.61),
 )
 def low_recall(inputs: DoctorInput) -> CheckResult:
     """Approximate searches that miss many of the nearest neighbours."""
-    known = [(name, facts) for name, facts in _facts(inputs) if isinstance(facts.get("recall_of_exact"), float)]
-    return result_of_systems(
-        "the approximate index misses nearest neighbours",
-        (_recall_fault(name, facts) for name, facts in known if facts["recall_of_exact"] < MIN_RECALL),
-    )
+
+    def fault(system: str, facts: Facts) -> SystemFault | None:
+        recall = facts.get("recall_of_exact")
+        if not isinstance(recall, float) or recall >= MIN_RECALL:
+            return None
+        queries, depth = int(_number(facts, "recall_queries")), int(_number(facts, "recall_depth"))
+        return SystemFault(system, queries, queries, f"finds {recall:.1%} of the {depth} nearest, over {queries} queries")
+
+    return _faults(inputs, "the approximate index misses nearest neighbours", fault)
 
 
-@check(
+@_encoder_check(
     "truncated-passages",
     "warning",
     "encoders that truncate many passages",
     advice="split the documents into chunks, or raise max_tokens",
-    needs=("stages",),
     broken=lambda example: example.with_facts(truncated_passages=12),
 )
 def truncated(inputs: DoctorInput) -> CheckResult:
     """Encoders that truncated many passages."""
-    largest = max(
-        (max(_number(system_run.facts, "passages"), _number(system_run.facts, "documents")) for system_run in inputs.system_runs),
-        default=0,
-    )
-    cuts = [(name, _number(facts, "truncated_passages"), _number(facts, "passages") or largest) for name, facts in _facts(inputs)]
-    return result_of_systems(
-        "passages are longer than the model's input",
-        (
-            SystemFault(name, int(cut), int(of), f"{cut:.0f} of {of:.0f} ({cut / of:.0%})")
-            for name, cut, of in cuts
-            if of and cut >= MAX_TRUNCATED * of
-        ),
-    )
+    sizes = (max(_number(one.facts, "passages"), _number(one.facts, "documents")) for one in inputs.system_runs)
+    largest = max(sizes, default=0)
+
+    def fault(system: str, facts: Facts) -> SystemFault | None:
+        cut, of = _number(facts, "truncated_passages"), _number(facts, "passages") or largest
+        if not of or cut < MAX_TRUNCATED * of:
+            return None
+        return SystemFault(system, int(cut), int(of), f"{cut:.0f} of {of:.0f} ({cut / of:.0%})")
+
+    return _faults(inputs, "passages are longer than the model's input", fault)
 
 
-def _trained(inputs: DoctorInput, training: str, lead: str) -> CheckResult:
-    """The encoders with this kind of training."""
-    models = [(name, facts["model"], int(_number(facts, "passages"))) for name, facts in _facts(inputs) if "model" in facts]
-    return result_of_systems(
-        lead,
-        (
-            SystemFault(name, count, count, f"{count} passages in {int(_number(model, 'dimensions'))} dimensions")
-            for name, model, count in models
-            if isinstance(model, Mapping) and model.get("training") == training
-        ),
-    )
+def _faults(inputs: DoctorInput, lead: str, fault: Callable[[str, Facts], SystemFault | None]) -> CheckResult:
+    """The encoders with a fault."""
+    return result_of_systems(lead, filter(None, (fault(system, facts) for system, facts in _facts(inputs))))
 
 
-def _recall_fault(name: str, facts: Mapping[str, Any]) -> SystemFault:
-    queries, depth = int(_number(facts, "recall_queries")), int(_number(facts, "recall_depth"))
-    text = f"finds {facts['recall_of_exact']:.1%} of the {depth} nearest, over {queries} queries"
-    return SystemFault(name, queries, queries, text)
+def _training_fault(training: str, system: str, facts: Facts) -> SystemFault | None:
+    """The fault of an encoder with this kind of training."""
+    model, count = facts.get("model"), int(_number(facts, "passages"))
+    if not isinstance(model, Mapping) or model.get("training") != training:
+        return None
+    return SystemFault(system, count, count, f"{count} passages in {int(_number(model, 'dimensions'))} dimensions")
 
 
-def _facts(inputs: DoctorInput) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _facts(inputs: DoctorInput) -> Iterator[tuple[str, Facts]]:
     """The facts of each encoder by system; those of the scorer for a reranker."""
     for system_run in inputs.system_runs:
         scorer = system_run.facts.get("scorer")
         yield system_run.name, scorer if isinstance(scorer, Mapping) else system_run.facts
 
 
-def _lacks_prompt(system: str, facts: Mapping[str, Any]) -> str | None:
+def _lacks_prompt(system: str, facts: Facts) -> str | None:
     model = facts.get("model")
     if "query_prompt" not in facts or not isinstance(model, Mapping):
         return None
@@ -222,6 +213,6 @@ def _lacks_prompt(system: str, facts: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _number(facts: Mapping[str, Any], key: str) -> float:
+def _number(facts: Facts, key: str) -> float:
     value = facts.get(key)
     return float(value) if isinstance(value, int | float) and abs(value) < _MAX_COUNT else 0.0
