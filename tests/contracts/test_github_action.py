@@ -1,0 +1,90 @@
+"""The GitHub Action: its step runs the gate on real files, as a runner would."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.paths import ROOT
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None or os.name == "nt", reason="the steps are bash scripts")
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+GATE_STEP = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
+
+
+def run_step(folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
+    """The exit code of the gate's step, its outputs and the summary of the job."""
+    values = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()} | inputs
+    given = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: values[found[1]], text)
+        for name, text in GATE_STEP["env"].items()
+    }
+    files = {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
+    for path in files.values():
+        path.write_text("", "utf-8")
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    if not (programs / "python").exists():
+        (programs / "python").symlink_to(sys.executable)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    environment = {
+        **os.environ,
+        **given,
+        **{name: str(one) for name, one in files.items()},
+        "RUNNER_TEMP": str(folder),
+        "PATH": path,
+    }
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    done = subprocess.run(["bash", "-e", "-c", GATE_STEP["run"]], cwd=folder, env=environment, capture_output=True, text=True)
+    outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text("utf-8").splitlines())
+    return done.returncode, outputs, files["GITHUB_STEP_SUMMARY"].read_text("utf-8") + done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Judgements, a good and a bad run, and the baseline of the good one."""
+    (tmp_path / "qrels.txt").write_text("".join(f"q{at} 0 d{at} 1\n" for at in range(40)), "utf-8")
+    for name, doc in (("good", "d"), ("bad run", "x")):
+        rows = "".join(f"q{at} Q0 {doc if at < 30 else 'd'}{at} 1 1.0 {name.replace(' ', '-')}\n" for at in range(40))
+        (tmp_path / f"{name}.run").write_text(rows, "utf-8")
+    save = ["save-baseline", "qrels.txt", "good.run", "-o", "baseline.json", "-m", "nDCG@10"]
+    subprocess.run([sys.executable, "-m", "rankproof", *save], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_an_unchanged_run_passes(folder: Path) -> None:
+    code, outputs, summary = run_step(folder, files="qrels.txt\ngood.run\n")
+    assert (code, outputs["result"]) == (0, "passed")
+    assert Path(outputs["junit"]).read_text("utf-8").startswith("<?xml")
+    assert "passed" in summary
+
+
+def test_a_drop_fails_the_job_and_is_shown_in_its_summary(folder: Path) -> None:
+    code, outputs, summary = run_step(folder, files="qrels.txt\nbad run.run\n")
+    assert (code, outputs["result"]) == (3, "failed")
+    assert "nDCG@10" in summary
+
+
+def test_options_are_passed_on(folder: Path) -> None:
+    code, outputs, _ = run_step(folder, files="qrels.txt\nbad run.run\n", options="--max-drop\nnDCG@10=0.9\n")
+    assert (code, outputs["result"]) == (0, "passed")
+
+
+def test_bad_input_fails_without_a_result(folder: Path) -> None:
+    code, outputs, message = run_step(folder, files="qrels.txt\nmissing.run")
+    assert (code, outputs) == (2, {})
+    assert "missing.run" in message
+
+
+def test_text_of_an_input_is_not_run_as_a_command(folder: Path) -> None:
+    run_step(folder, files='$(touch pwned)\n`touch pwned`\n"; touch pwned; "')
+    assert not (folder / "pwned").exists()
+    assert "${{" not in GATE_STEP["run"]
