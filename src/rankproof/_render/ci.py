@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._analysis.compare.pairs import swapped
 from rankproof._analysis.gate.gate import GateResult, gate_verdict
-from rankproof._analysis.gate.rules import Check
+from rankproof._analysis.gate.rules import GateCheck
 from rankproof._data.table import CellValue, Table
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_markdown
@@ -37,7 +37,7 @@ def as_junit(gate: GateResult, *, name: str, made: str) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _add_case(suite: Element, check: Check) -> None:
+def _add_case(suite: Element, check: GateCheck) -> None:
     from xml.etree.ElementTree import SubElement
 
     about = {"classname": f"rankproof.gate.{check.kind}", "name": escape_invisible(check.name), "time": "0"}
@@ -57,12 +57,12 @@ def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
 
 def _step_checks(
     results: ExperimentResult, system_run: SystemRun, rows: Mapping[tuple[str, frozenset[str]], Mapping[str, CellValue]]
-) -> Iterator[Check]:
+) -> Iterator[GateCheck]:
     for measure, value in results.result.means[system_run.name].items():
         row = rows.get((measure, frozenset((system_run.name, system_run.baseline or ""))))
         if row is None or system_run.baseline is None:
             sentence = f"{for_message(system_run.name)}: {measure} is {value:.4f}"
-            yield Check("system", system_run.name, True, sentence, measure)
+            yield GateCheck("system", system_run.name, True, sentence, measure)
             continue
         verdict = str(row["verdict"])
         own = verdict if row["system"] == system_run.name else swapped(verdict)
@@ -70,7 +70,7 @@ def _step_checks(
         p_text = format_p(p if isinstance(p, float) else 1.0)
         numbers = f"{measure} {value:.4f} against {baseline:.4f} of {for_message(system_run.baseline)}, {p_text}"
         sentence = f"{for_message(system_run.name)}: {own} ({numbers})"
-        yield Check("drop", system_run.name, own != "worse", sentence, measure)
+        yield GateCheck("drop", system_run.name, own != "worse", sentence, measure)
 
 
 def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
@@ -100,7 +100,7 @@ def as_comment(gate: GateResult) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _check_list(title: str, checks: list[Check]) -> list[str]:
+def _check_list(title: str, checks: list[GateCheck]) -> list[str]:
     if not checks:
         return []
     lines = [f"- {_escape_text(check.sentence)}" for check in checks[:MAX_LISTED]]

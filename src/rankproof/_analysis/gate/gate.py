@@ -9,7 +9,7 @@ from typing import Any
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, saved_values
 from rankproof._analysis.gate.rules import (
     BaselineChange,
-    Check,
+    GateCheck,
     GateOptions,
     Threshold,
     baseline_change,
@@ -38,7 +38,7 @@ SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 class GateResult:
     """The checks and notes of a gate."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[GateCheck, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -70,7 +70,7 @@ def run_gate(
     return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small))
 
 
-def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> Check:
+def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> GateCheck:
     value = inputs.result.value(threshold.measure, now.name)
     return check_threshold(now.name, threshold, value, len(now.measures[threshold.measure]))
 
@@ -107,7 +107,7 @@ def _can_be_worse(name: str) -> bool:
     return measure.summary == "mean" and measure.higher_is_better is not None
 
 
-def _drops(pairs: SystemPairs, options: GateOptions) -> list[Check]:
+def _drops(pairs: SystemPairs, options: GateOptions) -> list[GateCheck]:
     tested = _tested(pairs)
     known = dict.fromkeys(name for _, _, name in tested)
     if not known:
@@ -122,7 +122,7 @@ def _drops(pairs: SystemPairs, options: GateOptions) -> list[Check]:
     ]
 
 
-def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[Check]:
+def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[GateCheck]:
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
     tested = [(*one, segment) for one in _tested(pairs) for segment in segments]
     changes = [_change(now, before, name, segments[segment], options) for now, before, name, segment in tested]
@@ -192,7 +192,7 @@ def gate_table(gate: GateResult, options: GateOptions) -> Table:
     )
 
 
-def _passed_segments(checks: list[Check]) -> list[str]:
+def _passed_segments(checks: list[GateCheck]) -> list[str]:
     """The number of passed segments in one sentence."""
     passed = [check for check in checks if check.passed and check.kind == "segment"]
     if not passed:
@@ -201,7 +201,7 @@ def _passed_segments(checks: list[Check]) -> list[str]:
     return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that are not significant."]
 
 
-def _how(checks: list[Check], options: GateOptions) -> list[str]:
+def _how(checks: list[GateCheck], options: GateOptions) -> list[str]:
     """The method of the tests in one sentence."""
     families = [sum(one.kind == kind for one in checks) for kind in ("drop", "segment")]
     if not any(families):
@@ -221,7 +221,7 @@ def _family_names(families: list[int]) -> list[tuple[int, str]]:
     return [(many, what) for many, what in zip(families, ("drops", "segments"), strict=True) if many]
 
 
-def _check_facts(check: Check) -> dict[str, Any]:
+def _check_facts(check: GateCheck) -> dict[str, Any]:
     change = asdict(check.change) if check.change else None
     named = {"system": check.system or None, "measure": check.measure or None, "segment": check.segment or None}
     return {
@@ -243,7 +243,7 @@ def gate_verdict(gate: GateResult) -> str:
     return f"The gate failed: {failed:,} of {count} failed" if failed else f"The gate passed: {count}"
 
 
-def _row(check: Check) -> tuple[CellValue, ...]:
+def _row(check: GateCheck) -> tuple[CellValue, ...]:
     change = check.change
     numbers: tuple[CellValue, ...] = (None, check.value, None, None, check.n)
     if change is not None:

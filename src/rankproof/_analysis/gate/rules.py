@@ -139,7 +139,7 @@ CheckKind = Literal["test", "queries", "system", "drop", "threshold", "segment"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class GateCheck:
     """One check of the gate, with a sentence; `is_notable` marks a passed check that readers should see.
 
     `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. Only a check on the
@@ -173,9 +173,9 @@ def describe_change(change: BaselineChange) -> str:
     return f"from {change.before:.4f} to {change.now:.4f} ({change.difference:+.4f}, n = {change.n:,})"
 
 
-def check_missing_system(name: str) -> Check:
+def check_missing_system(name: str) -> GateCheck:
     """A failure, as a system of the baseline is missing."""
-    return Check(
+    return GateCheck(
         "system",
         name,
         False,
@@ -183,7 +183,7 @@ def check_missing_system(name: str) -> Check:
     )
 
 
-def check_queries(now: SavedValues, before: SavedValues) -> Check:
+def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
     """Whether every query with a ranking in the baseline still has one."""
     had = sorted({query for values in before.measures.values() for query in values} - before.missing)
     has = {query for values in now.measures.values() for query in values} - now.missing
@@ -191,30 +191,32 @@ def check_queries(now: SavedValues, before: SavedValues) -> Check:
     name = for_message(now.name)
     if lost:
         text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
-        return Check("queries", now.name, False, f"{name}: {text}")
-    return Check("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
+        return GateCheck("queries", now.name, False, f"{name}: {text}")
+    return GateCheck("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
 
 
-def check_threshold(system: str, threshold: Threshold, value: float, n: int) -> Check:
+def check_threshold(system: str, threshold: Threshold, value: float, n: int) -> GateCheck:
     """Whether a mean over n queries meets its threshold."""
     is_met = threshold.is_met(value)
     outcome = "meets" if is_met else "misses"
     sentence = f"{for_message(system)}: {threshold.measure} is {value:.4f} (n = {n:,}) and {outcome} the threshold {threshold}."
-    return Check("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
+    return GateCheck("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
 
 
-def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Check:
+def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> GateCheck:
     """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed."""
     passed, verdict, is_notable = _verdict(change, options.max_drops.get(measure), options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
-    return Check("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
+    return GateCheck("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
 
 
-def check_segment(system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int) -> Check:
+def check_segment(
+    system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int
+) -> GateCheck:
     """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only."""
     passed, verdict, _ = _verdict(change, None, options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} in {for_message(segment)} {_direction(change)}: {verdict}."
-    return Check("segment", system, passed, sentence, measure, segment, change)
+    return GateCheck("segment", system, passed, sentence, measure, segment, change)
 
 
 def _direction(change: BaselineChange) -> str:
@@ -237,7 +239,7 @@ def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests:
     return not is_significant, f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})", True
 
 
-def undetectable_drops(drops: Sequence[Check], segments: Sequence[Check], options: GateOptions) -> Iterator[Check]:
+def undetectable_drops(drops: Sequence[GateCheck], segments: Sequence[GateCheck], options: GateOptions) -> Iterator[GateCheck]:
     """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
     open_drops = [check for check in drops if check.measure not in options.max_drops]
     if reason := _why_undetectable(open_drops, len(drops), options):
@@ -247,7 +249,7 @@ def undetectable_drops(drops: Sequence[Check], segments: Sequence[Check], option
         yield _undecidable(segments, what, f"{reason}; or leave the segments out", "segments")
 
 
-def small_segments(segments: Sequence[Check], options: GateOptions) -> Iterator[str]:
+def small_segments(segments: Sequence[GateCheck], options: GateOptions) -> Iterator[str]:
     """How many segments are too small to fail, if others are not."""
     small = [one for one in segments if _least_p(one, options) > options.alpha / len(segments)]
     if small and not _why_undetectable(segments, len(segments), options):
@@ -255,12 +257,12 @@ def small_segments(segments: Sequence[Check], options: GateOptions) -> Iterator[
         yield f"{len(small):,} of {len(segments):,} segment tests have too few queries to be significant: fewer than {fewest}"
 
 
-def _undecidable(checks: Sequence[Check], what: str, why: str, segment: str = "") -> Check:
+def _undecidable(checks: Sequence[GateCheck], what: str, why: str, segment: str = "") -> GateCheck:
     queries = pluralise(max(map(_n, checks)), "query", "queries")
-    return Check("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
+    return GateCheck("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
 
 
-def _why_undetectable(checks: Sequence[Check], tests: int, options: GateOptions) -> str | None:
+def _why_undetectable(checks: Sequence[GateCheck], tests: int, options: GateOptions) -> str | None:
     """Why none of the checks can be a significant drop, or None."""
     if not checks:
         return None
@@ -268,9 +270,9 @@ def _why_undetectable(checks: Sequence[Check], tests: int, options: GateOptions)
     return why_not_significant(_least_p(largest, options), options.alpha / tests, _n(largest))
 
 
-def _least_p(check: Check, options: GateOptions) -> float:
+def _least_p(check: GateCheck, options: GateOptions) -> float:
     return smallest_p(_n(check), options.samples)
 
 
-def _n(check: Check) -> int:
+def _n(check: GateCheck) -> int:
     return check.change.n if check.change else 0
