@@ -87,13 +87,16 @@ def test_a_system_whose_every_answer_failed_has_no_mean_anywhere(tmp_path: Path,
     results = answering_results()
     down = replace(results.system_runs[1], name="down", answers=Answers({query: Answer("", state="failed") for query in QUERIES}))
     system_runs, texts = (*results.system_runs, down), results.texts
-    result = evaluate_answering_systems(system_runs, texts, results.qrels, None, rel=results.rel).result
+    document = results.judged_documents
+    result = evaluate_answering_systems(
+        system_runs, texts, results.qrels, None, rel=results.rel, document=lambda doc: document.get(doc, doc)
+    ).result
     ranked = replace(results.result, systems=(*results.result.systems, replace(results.result.systems[1], name="down")))
     save_results(replace(results, system_runs=system_runs, answers=result, result=ranked), tmp_path / "out")
     summary = json.loads((tmp_path / "out" / "answers.json").read_text(encoding="utf-8"))
     assert summary["systems"][1]["answers"]["EM"] == {"mean": None, "n": 0}
-    document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
-    assert document["answers"]["systems"][1]["measures"]["EM"]["value"] is None
+    stored = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert stored["answers"]["systems"][1]["measures"]["EM"]["value"] is None
     again = load_results(tmp_path / "out")
     assert again.answers is not None
     assert again.answers.per_query("down")["EM"] == {}

@@ -80,14 +80,14 @@ def test_unreadable_folders_are_listed_with_the_reason(guest: Visitor) -> None:
     assert "5 folders" in page
 
 
-def test_the_list_reads_no_ranking_and_no_text(tmp_path: Path) -> None:
+def test_the_list_shows_no_value_of_a_folder_without_its_rankings(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results", small_results(("bm25", "dense")))
-    for path in [*(folder / "runs").iterdir(), folder / "snippets.jsonl", folder / "queries.jsonl"]:
-        path.unlink()
+    (folder / "runs" / "dense.trec.gz").unlink()
     with serving([folder]) as visitor:
-        assert list(ids(visitor.enter())) == ["small"]
-        seen = visitor.get("/r/1")
-        assert (seen.status, "file not found" in seen.text) == (422, True)
+        assert not ids(visitor.enter())
+        assert "dense.trec.gz: file not found" in visitor.get("/").text
+        saved(folder, small_results(("bm25", "dense")))
+        assert list(ids(visitor)) == ["small"]
 
 
 def test_the_error_of_an_unreadable_folder_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_a_broken_folder_does_not_hide_the_others(tmp_path: Path) -> None:
     strange.write_text(json.dumps(document))
     with serving([tmp_path]) as visitor:
         assert list(ids(visitor.enter())) == ["good"]
-        assert "strange: cannot be read" in visitor.get("/").text
+        assert "strange/result.json: the systems have no measures" in visitor.get("/").text
 
 
 def test_an_unreadable_folder_has_an_error_page(guest: Visitor) -> None:

@@ -15,6 +15,7 @@ from rankproof._data import format_versions
 from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
@@ -50,6 +51,7 @@ from rankproof._results.document import (
 )
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 from rankproof._results.from_json import DocumentReader
+from rankproof._results.recompute import differences, recomputed
 from rankproof._results.to_json import document_text, results_document
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -158,7 +160,7 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 
 def load_results(path: StrPath) -> ExperimentResult:
-    """Loads the results from a results folder."""
+    """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
@@ -170,7 +172,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     system_runs = reader.system_runs(read_answers_file(folder) if has_answers else {})
     _check_systems(reader, system_runs, result)
     snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
-    return ExperimentResult(
+    stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
         queries=document.query_ids,
@@ -189,6 +191,25 @@ def load_results(path: StrPath) -> ExperimentResult:
         titles=_snippet_titles(snippets),
         urls=_snippet_urls(snippets),
     )
+    try:
+        results = recomputed(stored)
+    except UsageError as error:
+        raise reader.error(error.what) from None
+    _check_values(reader, results, values)
+    return results
+
+
+def _check_values(reader: DocumentReader, results: ExperimentResult, values: JsonObject) -> None:
+    """Refuses a document with a value that its files do not give."""
+    for path, stored, expected in differences(results, values.plain):
+        what = f"{for_message(path)} is {_value_text(stored)}, but the files of the folder give {_value_text(expected)}"
+        raise reader.error(what, "restore the original file, or run the experiment again")
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, dict | list):
+        return pluralise(len(value), "value")
+    return "missing" if value is None else for_message(value) if isinstance(value, str) else repr(value)
 
 
 def read_document(folder: str) -> JsonObject:
@@ -235,6 +256,8 @@ def _check_systems(reader: DocumentReader, system_runs: tuple[SystemRun, ...], r
         raise reader.error("there is no system, or two have the same name")
     if len({tuple(system.measures) for system in result.systems}) > 1:
         raise reader.error("the systems have different measures")
+    if not result.systems[0].measures:
+        raise reader.error("the systems have no measures")
     for system_run in system_runs:
         if system_run.baseline is not None and system_run.baseline not in names:
             raise reader.error(

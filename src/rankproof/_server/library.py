@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
-import numpy as np
-
 from rankproof._analysis.inputs import different_data
 from rankproof._analysis.values import best_systems, oriented_value
 from rankproof._data.qrels import Qrels
-from rankproof._evaluation.result import MeasureResult
-from rankproof._io.strict_json import JsonObject
-from rankproof._results.document import QRELS_FILE, RESULT_FILE
+from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.folder import check_unchanged, load_results, read_document, read_results_qrels
+from rankproof._results.folder import load_results
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
-from rankproof.measures._parse import parse_measure
 
 T = TypeVar("T")
 
@@ -84,28 +79,25 @@ class Summary:
 
 
 def read_summary(folder: str) -> Summary:
-    """The summary of a results folder, from result.json and the judgements only."""
-    values = read_document(folder)
-    check_unchanged(folder, values.inside("sha256"), [QRELS_FILE])
-    systems, about = list(values.each("systems")), values.inside("provenance").plain
-    measure = _main_measure(systems[0])
-    found = {system.text("name"): _summary_value(system, measure) for system in systems}
-    ranking = {name: found[name] for name in _ranking_systems(systems)} or found
+    """The summary of a results folder, whose values are checked as by every command."""
+    results = load_results(folder)
+    measure = _main_measure(results)
+    values = {system.name: system.measures[measure] for system in results.result.systems}
+    ranking = {name: values[name] for name in _ranking_systems(results)} or values
     best = tuple(best_systems({name: oriented_value(one) for name, one in ranking.items()}))
-    qrels = read_results_qrels(folder)
     return Summary(
-        name=values.text("name"),
-        dataset=str(about.get("dataset") or ""),
-        made=str(about.get("created") or ""),
-        systems=tuple(found),
-        queries=values.count("queries"),
+        name=results.name,
+        dataset=str(results.provenance.get("dataset") or ""),
+        made=str(results.provenance.get("created") or ""),
+        systems=tuple(values),
+        queries=len(results.result.queries),
         measure=measure,
         ranking_systems=len(ranking),
         best=best,
-        value=found[best[0]].value,
-        highest=highest_grade(qrels),
-        fingerprint=values.text("fingerprint"),
-        judged=qrels.fingerprint(),
+        value=values[best[0]].value,
+        highest=highest_grade(results.qrels),
+        fingerprint=results.fingerprint,
+        judged=results.qrels.fingerprint(),
     )
 
 
@@ -114,21 +106,15 @@ def highest_grade(qrels: Qrels) -> int:
     return max((grade for docs in qrels.values() for grade in docs.values()), default=0)
 
 
-def _ranking_systems(systems: list[JsonObject]) -> list[str]:
+def _ranking_systems(results: ExperimentResult) -> list[str]:
     """The systems with a ranking of their own: an answering system keeps the ranking of its baseline."""
-    return [one.text("name") for one in systems if one.text("kind") != "answer" or one.text_or_none("baseline") is None]
+    return [one.name for one in results.system_runs if one.kind != "answer" or one.baseline is None]
 
 
-def _main_measure(system: JsonObject) -> str:
+def _main_measure(results: ExperimentResult) -> str:
     """The first measure between 0 and 1, else the first."""
-    names = list(system.inside("measures").plain)
-    return next((name for name in names if parse_measure(name).is_fraction), names[0])
-
-
-def _summary_value(system: JsonObject, measure: str) -> MeasureResult:
-    """The value over all queries; 0 for null."""
-    value = system.inside("measures").inside(measure).number_or_none("value")
-    return MeasureResult(parse_measure(measure), value or 0.0, (), np.zeros(0))
+    measures = results.result.systems[0].measures
+    return next((name for name, one in measures.items() if one.measure.is_fraction), next(iter(measures)))
 
 
 FileStamp = tuple[int, int, int]
@@ -180,7 +166,8 @@ class ResultsLibrary:
 
     def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
         """The summary of the folder, or the error that prevents reading it."""
-        key = (entry.id, results_stamp(entry), _file_stamp(os.path.join(entry.path, QRELS_FILE)))
+        others = (_file_stamp(os.path.join(entry.path, name)) for name in (QRELS_FILE, RUNS_FOLDER))
+        key = (entry.id, results_stamp(entry), *others)
         return self._summaries.get_or_create(key, lambda: _summarize(entry))
 
     def summaries(self) -> list[Summary]:

@@ -1,0 +1,108 @@
+"""The values of a results folder, computed again from its runs, judgements and answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from rankproof._data.answers import references_from_queries
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.to_json import results_document
+from rankproof.measures._answers import AnswerSimilarity
+
+TOLERANCE = 1e-9
+"""The largest relative or absolute difference of a stored number, which another version of a library may cause."""
+_NOTES = "notes"
+
+
+def recomputed(results: ExperimentResult) -> ExperimentResult:
+    """The results with the values that their rankings, judgements and answers give.
+
+    Values of chunk rankings and of measures that need an encoder keep their values for each query; their means are computed
+    again.
+    """
+    return replace(
+        results,
+        result=_ranking_values(results),
+        chunks=None if results.chunks is None else _with_means(results.chunks),
+        answers=None if results.answers is None else _answer_values(results, results.answers),
+    )
+
+
+def differences(results: ExperimentResult, stored: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields of result.json that differ from the results: path, stored value and the value of the results."""
+    return _differences(stored, results_document(results, per_query=True), "")
+
+
+def _ranking_values(results: ExperimentResult) -> Result:
+    stored = results.result
+    options = EvaluateOptions(queries=stored.queries)  # The names of the measures have their rel.
+    runs = {system_run.name: system_run.run.restricted_to(results.qrels) for system_run in results.system_runs}
+    result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
+    systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))
+    return replace(result, systems=tuple(systems))
+
+
+def _all_notes(stored: SystemResult, new: SystemResult) -> tuple[Any, ...]:
+    """The stored notes, and those that the files give and that are not stored."""
+    known = {note.code for note in stored.notes}
+    return (*stored.notes, *(note for note in new.notes if note.code not in known))
+
+
+def _answer_values(results: ExperimentResult, stored: Result) -> Result:
+    from rankproof._evaluation.answers import evaluate_answers
+
+    answers = {one.name: one.answers for one in results.system_runs if one.answers is not None}
+    measures = [one.measure for one in stored.systems[0].measures.values() if not isinstance(one.measure, AnswerSimilarity)]
+    if not measures:
+        return _with_means(stored)
+    document = results.judged_documents
+    found = evaluate_answers(
+        {system.name: answers[system.name] for system in stored.systems},
+        references_from_queries(results.texts),
+        results.qrels,
+        measures,
+        rel=results.rel,
+        document=lambda doc: document.get(doc, doc),
+    )
+    return Result(found.queries, tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True)))
+
+
+def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:
+    return replace(stored, measures={name: new.measures.get(name, _with_mean(one)) for name, one in stored.measures.items()})
+
+
+def _with_means(result: Result) -> Result:
+    systems = (replace(one, measures={name: _with_mean(each) for name, each in one.measures.items()}) for one in result.systems)
+    return replace(result, systems=tuple(systems))
+
+
+def _with_mean(one: MeasureResult) -> MeasureResult:
+    return replace(one, value=one.measure.summarise(one.values))
+
+
+def _differences(stored: Any, expected: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if stored == expected or (_is_number(stored) and _is_number(expected) and _is_close(stored, expected)):
+        return
+    if isinstance(stored, dict) and isinstance(expected, dict):
+        for key in expected:
+            if key != _NOTES:
+                yield from _differences(stored.get(key), expected[key], f"{path}.{key}" if path else key)
+    elif isinstance(stored, list) and isinstance(expected, list) and len(stored) == len(expected):
+        for at, (one, other) in enumerate(zip(stored, expected, strict=True)):
+            yield from _differences(one, other, f"{path}[{at}]")
+    else:
+        yield path, stored, expected
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
