@@ -105,7 +105,9 @@ def errs(world: Simulation, n: int, margin: float | None = None) -> Experiment:
 
     def happens(random: np.random.Generator, seed: int) -> bool:
         values = np.array([world.draw(random, n, len(names)) for _ in measures])
-        settings = CompareOptions(alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", margin=margin, seed=seed)
+        settings = CompareOptions(
+            alpha=ALPHA, samples=SAMPLES, resamples=100, interval="percentile", equivalence=margin, seed=seed
+        )
         found = compare_pairs(JoinedValues(queries, names, measures, values, ()), None, settings)
         return any(_is_false(one, world, margin) for one in found)
 

@@ -74,7 +74,7 @@ def test_without_a_baseline_every_pair_is_compared_the_better_system_first() -> 
 
 
 def test_within_a_margin_systems_are_equivalent() -> None:
-    tables = rp.compare(result_of(SYSTEMS), baseline="base", margin=0.02, **FAST)
+    tables = rp.compare(result_of(SYSTEMS), baseline="base", equivalence=0.02, **FAST)
     rows = {row["system"]: row["verdict"] for row in table_of(tables, "verdicts").records()}
     assert rows == {"good": "better", "weak": "worse", "near": "equivalent"}
     assert any(
@@ -84,7 +84,7 @@ def test_within_a_margin_systems_are_equivalent() -> None:
 
 def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
     values = {"a": {"RR": BASE.tolist()}, "b": {"RR": (BASE + 0.001 + noise(5, 0.001)).tolist()}}
-    (sentence,) = table_of(rp.compare(result_of(values), margin=0.05, **FAST), "verdicts").sentences
+    (sentence,) = table_of(rp.compare(result_of(values), equivalence=0.05, **FAST), "verdicts").sentences
     assert sentence.startswith("b and a are equivalent within 5.00 pp")
     assert sentence.endswith("; the difference is significant, but within the margin.")
 
@@ -253,7 +253,7 @@ FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 @pytest.mark.parametrize("margin", [None, 0.5])
 def test_two_queries_with_the_same_difference_are_not_significant(test: Any, margin: float | None) -> None:
-    tables = rp.compare(result_of(FLAT), test=test, margin=margin, **FAST)
+    tables = rp.compare(result_of(FLAT), test=test, equivalence=margin, **FAST)
     row = row_of(tables, "RR", "a", "b")
     assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "not significant")
     assert row["p equivalence"] == (None if margin is None else 1.0)
@@ -280,7 +280,7 @@ def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
 
 
 def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
-    alone, both = (rp.compare(result_of(SYSTEMS), margin=margin, **FAST) for margin in (None, 0.02))
+    alone, both = (rp.compare(result_of(SYSTEMS), equivalence=margin, **FAST) for margin in (None, 0.02))
     plain, together = (table_of(tables, "details").records() for tables in (alone, both))
     assert all(before["p"] <= after["p"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
     # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
@@ -316,8 +316,8 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
         (ONE, {"interval": None}, "interval is None; choose from: bca, percentile"),
         (ONE, {"alpha": 1.0}, "alpha is 1.0; pass a number between 0 and 0.5"),
         (ONE, {"alpha": float("nan")}, "alpha is nan; "),
-        (ONE, {"margin": 0.0}, "margin is 0.0; pass a difference above 0"),
-        (ONE, {"margin": float("inf")}, "margin is inf; "),
+        (ONE, {"equivalence": 0.0}, "equivalence is 0.0; pass a difference above 0"),
+        (ONE, {"equivalence": float("inf")}, "equivalence is inf; "),
         (ONE, {"samples": 10}, "samples is 10; pass a whole number from 100 to 10,000,000"),
         (ONE, {"resamples": 1e4}, "resamples is 10000.0; "),
         (ONE, {"seed": -1}, "seed is -1; "),

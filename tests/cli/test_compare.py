@@ -136,7 +136,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
         ([], "no input files; specify one or more results folders"),
         (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
-        (["--margin", "-1"], "margin is -1.0; pass a difference above 0"),
+        (["--equivalence", "-1"], "equivalence is -1.0; pass a difference above 0"),
         (["--baseline", "none"], "no system is called none; choose from: first, second, third"),
         (["-m", "NumRet"], "no evaluated measure is a mean that can be compared"),
         (["-o", ""], "the output has no name"),
@@ -178,7 +178,9 @@ HOSTILE: list[Any] = ["\x1b[31mred", "a\u202eb", "=cmd|'x'", "<b>&amp;", "$\\inp
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("view", TABLE_RENDERERS)
 def test_hostile_names_are_harmless_in_every_view(name: str, view: str) -> None:
-    tables = compare(result_of({name: SYSTEMS["good"], "base": SYSTEMS["base"], "near": SYSTEMS["near"]}), margin=0.02, **FAST)
+    tables = compare(
+        result_of({name: SYSTEMS["good"], "base": SYSTEMS["base"], "near": SYSTEMS["near"]}), equivalence=0.02, **FAST
+    )
     out = TABLE_RENDERERS[view](tables, RenderOptions())
     assert "\x1b" not in out
     assert "\u202e" not in out or view == "csv"

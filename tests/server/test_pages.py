@@ -218,7 +218,7 @@ def test_only_the_pairs_that_are_shown_count_as_tests() -> None:
     found = compare_experiments(
         _only(results, ("poor", "good"), "old"), _only(results, ("fair", "strong"), "new"), ("one", "two")
     )
-    assert "over 8 tests" in found.means.sentences[0]
+    assert "over 4 tests" in found.means.sentences[0]
     assert sum(len(one.sentences) for one in found.verdicts) == 8
 
 

@@ -64,9 +64,10 @@ def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: 
     values, settings = join_systems(both.result, _shared_measures(found)), CompareOptions()
     first, second = both.systems[: len(one.system_runs)], both.systems[len(one.system_runs) :]
     across, n = compare_sides(values, first, settings), len(values.queries)
-    facts = comparison_facts(values, settings, len(across))
+    tests = len(across) // len(values.measures)
+    facts = comparison_facts(values, settings, tests)
     notes = (*values.notes, *power_notes(across, n, settings))
-    means = letters_table(values, across, settings.describe(n, len(across)), notes, facts)
+    means = letters_table(values, across, settings.describe(n, tests), notes, facts)
     bests = {_best_system(both.result, side, str(values.measures[0])) for side in (first, second)}
     lead = next(pair for pair in across if {pair.observed.one, pair.observed.other} == bests)
     tables = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 from string import ascii_lowercase
@@ -83,15 +84,16 @@ def compare(
     correction: Correction = "holm",
     interval: BootstrapMethod = "bca",
     alpha: float = 0.05,
-    margin: float | None = None,
+    equivalence: float | None = None,
     samples: int = 100_000,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Table]:
     """Compares every pair of systems, or each system with the baseline, under every measure.
 
-    Returns a table of verdicts per measure, a table of letters for papers, and a table of all numbers. `margin` is the largest
-    difference that does not matter (0.01 is one percentage point); it makes "equivalent" a possible verdict.
+    Returns a table of verdicts per measure, a table of letters for papers, and a table of all numbers. Each measure is a family
+    of tests of its own. `equivalence` is the largest difference that does not matter (0.01 is one percentage point); it makes
+    "equivalent" a possible verdict.
     """
     options = CompareOptions(
         alpha=alpha,
@@ -100,12 +102,13 @@ def compare(
         test=test,
         correction=correction,
         interval=interval,
-        margin=margin,
+        equivalence=equivalence,
         resamples=resamples,
     )
     joined = join_systems(_checked_result(result), measures)
     found = compare_pairs(joined, baseline, options)
-    facts, n = comparison_facts(joined, options, len(found)), len(joined.queries)
+    tests, n = len(found) // len(joined.measures), len(joined.queries)
+    facts = comparison_facts(joined, options, tests)
     notes = (*joined.notes, *power_notes(found, n, options))
     shown = [
         verdict_table(measure, baseline, [one for one in found if one.observed.measure == measure], options, facts)
@@ -113,7 +116,7 @@ def compare(
     ]
     return [
         *shown,
-        letters_table(joined, found, options.describe(n, len(found)), notes, facts),
+        letters_table(joined, found, options.describe(n, tests), notes, facts),
         details_table(found, notes, facts),
     ]
 
@@ -128,9 +131,10 @@ def _checked_result(result: Result | ExperimentResult) -> Result:
 
 def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:
     """What these options and this number of queries cannot show."""
+    tests = max(Counter(one.observed.measure for one in found).values())
     flat = sum(one.observed.t_p is None for one in found)
     if options.test == "randomisation" or flat:
-        reason = why_not_significant(smallest_p(n, options.samples), options.level(len(found), len(found)), n)
+        reason = why_not_significant(smallest_p(n, options.samples), options.level(tests, tests), n)
         if reason is not None:
             yield reason
     if flat:
@@ -141,8 +145,8 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
     if n < SMALL_SAMPLE:
         yield f"n = {n} queries is a small sample: intervals are {STUDENT}, which assumes normal differences, and are approximate"
     if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
-        is_corrected = len(found) > 1 and options.correction != "none"
-        why = "p is corrected for all tests" if is_corrected else "p is from a different method"
+        is_corrected = tests > 1 and options.correction != "none"
+        why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"
         yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"
 
 

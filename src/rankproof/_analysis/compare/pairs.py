@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,17 +57,23 @@ class JoinedValues:
 
 
 def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
-    """The systems on their common queries, under the given measures or all whose means can be compared."""
-    names = tuple(system.name for system in result.systems)
-    if len(names) < 2:
+    """The common values of systems that can be tested; fewer than two systems or two common queries are an error."""
+    joined = common_values(result, measures)
+    if len(joined.systems) < 2:
         raise UsageError("there is only one system", fix="compare two or more")
-    chosen, left_out = _selected_measures(result, measures)
-    queries = _common(result, chosen)
-    if len(queries) < 2:
+    if len(joined.queries) < 2:
         raise UsageError(
-            f"the systems have {pluralise(len(queries), 'query', 'queries')} in common",
+            f"the systems have {pluralise(len(joined.queries), 'query', 'queries')} in common",
             fix="compare them on at least two common queries",
         )
+    return joined
+
+
+def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues:
+    """The systems on their common queries, under the given measures or all whose means can be compared."""
+    names = tuple(system.name for system in result.systems)
+    chosen, left_out = _selected_measures(result, measures)
+    queries = _common(result, chosen)
     values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), (*_missing(result, len(queries)), *left_out))
@@ -111,25 +117,32 @@ def _missing(result: Result, n: int) -> list[str]:
     return [f"{absent:,} of {len(result.queries):,} judged queries are left out because a system lacks them: n = {n:,}"]
 
 
+def check_margin(name: str, value: Any) -> float:
+    """The margin, or a UsageError if it is not a number above 0."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise setting_error(name, value, "pass a difference above 0, such as 0.01 for one percentage point")
+    return float(value)
+
+
 Test = Literal["randomisation", "t"]
 
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions(SamplingOptions):
-    """Options of a comparison; `margin` is the largest difference that does not matter, `resamples` is for the intervals."""
+    """Options of a comparison; `equivalence` is the margin of the equivalence tests, `resamples` is for the intervals."""
 
     test: Test = "randomisation"
     correction: Correction = "holm"
     interval: BootstrapMethod = "bca"
-    margin: float | None = None
+    equivalence: float | None = None
     resamples: int = 10_000
 
     def __post_init__(self) -> None:
         for name, choices in (("test", Test), ("correction", Correction), ("interval", BootstrapMethod)):
             check_choice(name, getattr(self, name), choices)
         SamplingOptions.__post_init__(self)
-        if self.margin is not None and (not is_number(self.margin) or not 0 < self.margin < math.inf):
-            raise setting_error("margin", self.margin, "pass a difference above 0, such as 0.01 for one percentage point")
+        if self.equivalence is not None:
+            check_margin("equivalence", self.equivalence)
         check_samples("resamples", self.resamples)
 
     def level(self, tests: int, succeeded: int = 0) -> float:
@@ -153,7 +166,7 @@ class CompareOptions(SamplingOptions):
         name, over = CORRECTION_NAMES[self.correction], pluralise(tests, "test")
         if self.correction == "none":
             return name
-        if self.margin is None:
+        if self.equivalence is None:
             return f"{name} over {over}"
         if self.correction == "holm":
             return f"{name} over {over} of differences and as many of equivalence jointly"
@@ -161,7 +174,13 @@ class CompareOptions(SamplingOptions):
 
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]
-_SWAPPED = {"better": "worse", "worse": "better"}
+_SWAPPED: dict[str, Verdict] = {
+    "better": "worse",
+    "worse": "better",
+    "equivalent": "equivalent",
+    "same": "same",
+    "not significant": "not significant",
+}
 Pair = tuple[int, int, int]
 """A measure and two systems by index."""
 
@@ -202,13 +221,13 @@ class PairComparison:
     verdict: Verdict
 
 
-def swapped(verdict: str) -> str:
+def swapped(verdict: str) -> Verdict:
     """The verdict from the side of the other system."""
-    return _SWAPPED.get(verdict, verdict)
+    return _SWAPPED[verdict]
 
 
 def compare_pairs(joined: JoinedValues, baseline: str | None, options: CompareOptions) -> list[PairComparison]:
-    """Every pair, or every system against the baseline, under every measure."""
+    """Every pair, or every system against the baseline, under every measure; each measure is its own family of tests."""
     return _compare(joined, _pairs(joined, baseline), options)
 
 
@@ -219,7 +238,14 @@ def compare_sides(joined: JoinedValues, side: Collection[str], options: CompareO
 
 
 def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[PairComparison]:
+    """The pairs of each measure, which are a family of tests of their own."""
     observed = _observe_all(joined, pairs, options)
+    families = [[one for one in observed if one.measure == measure] for measure in joined.measures]
+    return [found for family in families for found in _judge_family(family, options)]
+
+
+def _judge_family(observed: Sequence[ObservedDifference], options: CompareOptions) -> list[PairComparison]:
+    """The verdicts on the pairs of one measure, corrected for their number."""
     p, margins = _corrected(observed, options)
     level = options.level(len(observed), sum(each <= options.alpha for each in p))
     return [_with_verdict(one, each, margin, options, level) for one, each, margin in zip(observed, p, margins, strict=True)]
@@ -228,7 +254,7 @@ def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOption
 def _corrected(observed: Sequence[ObservedDifference], options: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
     """The corrected p of differences and of equivalence; at most one of the two hypotheses of a pair is true."""
     correct, p = CORRECTIONS[options.correction], np.array([one.p for one in observed])
-    if options.margin is None:
+    if options.equivalence is None:
         return correct(p).tolist(), [None] * len(observed)
     margins = np.array([one.equivalence_p for one in observed], np.float64)
     both = holm_of_two(p, margins) if options.correction == "holm" else (correct(p), correct(margins))
@@ -279,7 +305,7 @@ def _observe(
         t_p=by_t,
         randomisation_p=by_flips,
         p=by_t if options.test == "t" and by_t is not None else by_flips,
-        equivalence_p=None if options.margin is None else equivalence_p(statistics, options.margin),
+        equivalence_p=None if options.equivalence is None else equivalence_p(statistics, options.equivalence),
     )
 
 

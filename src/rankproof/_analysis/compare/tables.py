@@ -27,7 +27,7 @@ def verdict_sentence(found: PairComparison, options: CompareOptions) -> str:
     numbers = f"{_interval(observed, options)}, {_p(found.p, options)}, n = {n:,}"
     result = f"{observed.measure}: {_signed(observed)}"
     if found.verdict == "equivalent":
-        margin = format_points(options.margin or 0.0, observed.measure)
+        margin = format_points(options.equivalence or 0.0, observed.measure)
         both = f"two one-sided tests {_p(found.equivalence_p or 0.0, options)}"
         small = "; the difference is significant, but within the margin" if found.p <= options.alpha else ""
         return f"{one} and {other} are equivalent within {margin} in {result} ({numbers}; {both}){small}."
@@ -79,7 +79,7 @@ def verdict_table(
     columns = (
         Column("pair" if baseline is None else "system", about="first and second system, or the system against the baseline"),
         Column("difference", "difference", "mean of the first system minus mean of the second"),
-        Column("p", "p", "two-sided, corrected for all tests of the comparison"),
+        Column("p", "p", "two-sided, corrected for all pairs of the measure"),
         Column("verdict", about="on the first system"),
         Column(
             f"{options.percent} interval",
@@ -109,7 +109,7 @@ DETAILS = (
     Column("interval", "interval", "of the difference, for this pair alone"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
     Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
-    Column("p", "p", "of the chosen test, corrected for all tests"),
+    Column("p", "p", "of the chosen test, corrected for all pairs of the measure"),
     Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
     Column("d", "number", "Cohen's d: mean difference divided by its standard deviation"),
     Column("wins", "count", "queries on which the system's value is higher"),
@@ -159,7 +159,7 @@ def comparison_facts(joined: JoinedValues, options: CompareOptions, tests: int) 
         "alpha": options.alpha,
         "interval": options.interval if n >= SMALL_SAMPLE else "student",
         "resamples": options.resamples,
-        "margin": options.margin,
+        "equivalence": options.equivalence,
         "power": POWER,
         "seed": options.seed,
     }

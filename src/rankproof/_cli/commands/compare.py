@@ -16,7 +16,7 @@ EXAMPLES = """\
 examples:
   rankproof compare qrels.txt bm25.run dense.run hybrid.run
   rankproof compare results/ --baseline bm25 -m nDCG@10
-  rankproof compare old-results/ new-results/ --margin 0.01
+  rankproof compare old-results/ new-results/ --equivalence 0.01
   rankproof compare qrels.txt a.run b.run --test t --correction bh --alpha 0.01
   rankproof compare results/ --format latex -o table.tex
   rankproof compare results/ --format csv -o every-number.csv
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_correction_option(group)
     group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="bootstrap interval (default: bca)")
     group.add_argument(
-        "--margin", type=any_float, metavar="D", help="equivalence margin, such as 0.01; also tests for equivalence"
+        "--equivalence", type=any_float, metavar="D", help="also test for equivalence within this difference, such as 0.01"
     )
     add_sampling_options(group, samples=100_000, of="sign flips")
     group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (default: 10000)")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         correction=args.correction,
         interval=args.interval,
         alpha=args.alpha,
-        margin=args.margin,
+        equivalence=args.equivalence,
         samples=args.samples,
         resamples=args.resamples,
         seed=args.seed,

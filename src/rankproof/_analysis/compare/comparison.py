@@ -1,0 +1,391 @@
+"""`Comparison`: the decision, the tests of all pairs and their tables, made once for every command, page and function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankproof._analysis.compare.compare import letters_table, power_notes
+from rankproof._analysis.compare.decision_data import (
+    default_baseline,
+    failed_shares,
+    judged_only_values,
+    only_systems,
+    system_costs,
+    systems_without_documents,
+    with_pairs_to_judge,
+)
+from rankproof._analysis.compare.pairs import (
+    CompareOptions,
+    JoinedValues,
+    MeasuresLike,
+    PairComparison,
+    Verdict,
+    check_margin,
+    common_values,
+    compare_pairs,
+    swapped,
+)
+from rankproof._analysis.compare.tables import comparison_facts, details_table, verdict_table
+from rankproof._analysis.decision import MARGIN, Decision, DecisionData, decide
+from rankproof._analysis.inputs import AnalysisInput, checked_system
+from rankproof._analysis.values import has_winner
+from rankproof._data.arrays import FloatArray
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.result import Result, SystemResult
+from rankproof._statistics.correction import CORRECTION_NAMES
+from rankproof._statistics.intervals import Interval, student_interval
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure, parse_measures
+
+USUAL_PRIMARY = "nDCG@10"
+
+
+@dataclass(frozen=True, slots=True)
+class PairRecord:
+    """Two systems under one measure: the difference is the mean of `system` minus that of `other`.
+
+    `ci` is None where there is no interval. `p` is not corrected, `p_adjusted` is corrected for all pairs of the measure.
+    `detectable` is the difference with 80% power, `needed` the queries for 80% power at the observed difference. `exploratory`
+    marks a measure other than the primary one.
+    """
+
+    measure: str
+    system: str
+    other: str
+    value: float
+    other_value: float
+    difference: float
+    ci: Interval | None
+    p: float
+    p_adjusted: float
+    p_equivalence: float | None
+    verdict: Verdict
+    effect: float | None
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    needed: int | None
+    n: int
+    exploratory: bool
+
+    def swapped(self) -> PairRecord:
+        """The same pair from the side of the other system."""
+        return replace(
+            self,
+            system=self.other,
+            other=self.system,
+            value=self.other_value,
+            other_value=self.value,
+            difference=0.0 - self.difference,
+            ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
+            verdict=swapped(self.verdict),
+            effect=None if self.effect is None else 0.0 - self.effect,
+            wins=self.losses,
+            losses=self.wins,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
+    """A comparison of systems on their common queries.
+
+    The primary measure decides; the other measures are exploratory. `baseline` is the system that the table compares with.
+    `left_out` are the systems that retrieved nothing. `values` has the means of each system by measure, `table` a row for each
+    system, and `tables` the details: verdicts on all pairs, significance letters, and all numbers.
+    """
+
+    primary: str
+    measures: tuple[str, ...]
+    baseline: str | None
+    decision: Decision
+    values: Mapping[str, Mapping[str, float]]
+    pairs: tuple[PairRecord, ...]
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+    method: str
+    table: Table
+    tables: tuple[Table, ...]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The compared systems."""
+        return tuple(self.values)
+
+    @property
+    def n(self) -> int:
+        """The number of common queries."""
+        return self.decision.n
+
+    def against_baseline(self, measure: str | None = None) -> dict[str, PairRecord]:
+        """Each system but the baseline, compared with it by a measure (default: the primary one)."""
+        return _against(self.pairs, self.baseline, measure or self.primary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON, without its tables."""
+        return {
+            "primary": self.primary,
+            "measures": list(self.measures),
+            "baseline": self.baseline,
+            "n": self.n,
+            "decision": self.decision.to_dict(),
+            "values": {name: dict(values) for name, values in self.values.items()},
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "left_out": list(self.left_out),
+            "notes": list(self.notes),
+            "method": self.method,
+        }
+
+
+def compare_inputs(
+    inputs: AnalysisInput,
+    *,
+    primary: str | Measure | None = None,
+    baseline: str | None = None,
+    measures: MeasuresLike = None,
+    margin: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    options: CompareOptions | None = None,
+) -> Comparison:
+    """Compares the systems: one measure decides, its pairs are one family of tests, and other measures are exploratory.
+
+    Without `baseline`, all pairs are tested; with it, only pairs with the baseline. `margin` is how far below the best a system
+    may be, by default 0.02. `costs` has a number for each system; without it money or the latency decides among good systems.
+    """
+    options = options or CompareOptions()
+    margin = MARGIN if margin is None else check_margin("margin", margin)
+    given = None if baseline is None else checked_system(inputs, baseline)
+    inputs = _with_measures(inputs, primary, measures)
+    empty = systems_without_documents(inputs)
+    kept = only_systems(inputs, [name for name in inputs.systems if name not in empty])
+    costs_of = system_costs(inputs, costs)
+    if not kept.systems:
+        return _nothing_retrieved(inputs, primary, margin)
+    joined = _primary_first(common_values(kept.result, measures), primary)
+    shown_baseline = given if given in kept.systems else default_baseline(kept)
+    found = _tested(joined, None if given is None else shown_baseline, options)
+    name = str(joined.measures[0])
+    data = DecisionData(
+        measure=joined.measures[0],
+        systems=joined.systems,
+        values=joined.values[0],
+        costs=costs_of,
+        failed=failed_shares(kept),
+        judged_only=judged_only_values(kept, kept.result, name, joined.queries),
+    )
+    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(options), seed=options.seed)
+    if not decision.decided:
+        decision = with_pairs_to_judge(kept, decision)
+    notes = (*_left_out_notes(empty, given, shown_baseline), *joined.notes, *_power_notes(found, joined, options))
+    return _comparison(joined, decision, found, given is not None, empty, notes, options)
+
+
+def _with_measures(inputs: AnalysisInput, primary: str | Measure | None, measures: MeasuresLike) -> AnalysisInput:
+    """The input with the values of the primary measure and of the given ones, which are evaluated where they are missing."""
+    wanted = [*([] if primary is None else [primary]), *([] if measures is None else parse_measures(measures))]
+    names = [str(_parsed(one).with_rel(inputs.rel)) for one in wanted]
+    missing = [name for name in dict.fromkeys(names) if any(name not in system.measures for system in inputs.result.systems)]
+    if not missing or any(parse_measure(name).kind == "answer" for name in missing):
+        return inputs
+    if any(name not in inputs.runs for name in inputs.systems):
+        known = ", ".join(inputs.result.systems[0].measures)
+        raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {known}")
+    more = evaluate_runs(inputs.qrels, inputs.runs, missing, inputs.options)
+    return replace(inputs, result=Result(inputs.result.queries, tuple(_joined(inputs.result, more))))
+
+
+def _joined(result: Result, more: Result) -> Iterator[SystemResult]:
+    for system, other in zip(result.systems, more.systems, strict=True):
+        yield replace(system, measures={**system.measures, **other.measures})
+
+
+def _parsed(measure: str | Measure) -> Measure:
+    return parse_measure(measure) if isinstance(measure, str) else measure
+
+
+def _primary_first(joined: JoinedValues, primary: str | Measure | None) -> JoinedValues:
+    """The joined values with the primary measure first."""
+    at = _primary_index(joined.measures, primary)
+    order = [at, *(place for place in range(len(joined.measures)) if place != at)]
+    return replace(joined, measures=tuple(joined.measures[place] for place in order), values=joined.values[order])
+
+
+def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -> int:
+    """The index of the named measure, of nDCG@10, or of the first mean that ranks systems."""
+    able = [at for at, measure in enumerate(measures) if has_winner(measure)]
+    names = [str(measure) for measure in measures]
+    if primary is not None:
+        named = [at for at in range(len(measures)) if _is_same(measures[at], _parsed(primary))]
+        if not named or named[0] not in able:
+            known = ", ".join(names[at] for at in able)
+            raise UsageError(f"{for_message(str(primary))} cannot be the primary measure", fix=f"choose from: {known}")
+        return named[0]
+    usual = [at for at in able if names[at] == USUAL_PRIMARY]
+    if not able:
+        raise UsageError(f"{names[0]} has no better value to decide by", fix=f"evaluate a measure such as {USUAL_PRIMARY}")
+    return (usual or able)[0]
+
+
+def _is_same(evaluated: Measure, asked: Measure) -> bool:
+    """Whether the evaluated measure is the one asked for, with the evaluation's rel where it had none."""
+    rel = evaluated.parameters().get("rel")
+    return evaluated == (asked if rel is None else asked.with_rel(rel))
+
+
+def _tested(joined: JoinedValues, baseline: str | None, options: CompareOptions) -> list[PairComparison]:
+    """The tested pairs; none with fewer than two systems or two queries."""
+    return compare_pairs(joined, baseline, options) if len(joined.systems) > 1 and len(joined.queries) > 1 else []
+
+
+def _interval_of(options: CompareOptions) -> Any:
+    def interval(differences: FloatArray) -> Interval | None:
+        return None if np.ptp(differences) == 0 else student_interval(differences, 1 - options.alpha)
+
+    return interval
+
+
+def _left_out_notes(empty: Sequence[str], given: str | None, baseline: str | None) -> Iterator[str]:
+    if empty:
+        names = ", ".join(map(for_message, empty))
+        yield f"{names} retrieved nothing and {'is' if len(empty) == 1 else 'are'} left out"
+    if given in empty and baseline is not None:
+        yield f"the baseline is {for_message(baseline)}, as {for_message(str(given))} retrieved nothing"
+
+
+def _power_notes(found: Sequence[PairComparison], joined: JoinedValues, options: CompareOptions) -> Iterator[str]:
+    family = [one for one in found if one.observed.measure == joined.measures[0]]
+    return power_notes(family, len(joined.queries), options) if family else iter(())
+
+
+def _comparison(
+    joined: JoinedValues,
+    decision: Decision,
+    found: Sequence[PairComparison],
+    named: bool,
+    empty: tuple[str, ...],
+    notes: tuple[str, ...],
+    options: CompareOptions,
+) -> Comparison:
+    names, primary = tuple(map(str, joined.measures)), str(joined.measures[0])
+    tests = sum(one.observed.measure == joined.measures[0] for one in found)
+    pairs = tuple(_record(one, primary) for one in found)
+    values = {
+        system: {name: _mean(joined, at, place) for place, name in enumerate(names)} for at, system in enumerate(joined.systems)
+    }
+    method = options.describe(len(joined.queries), tests) if found else ""
+    return Comparison(
+        primary=primary,
+        measures=names,
+        baseline=decision.baseline,
+        decision=decision,
+        values=values,
+        pairs=pairs,
+        left_out=empty,
+        notes=notes,
+        method=method,
+        table=_systems_table(decision, pairs, values, options),
+        tables=tuple(_details(joined, decision.baseline if named else None, found, notes, options)) if found else (),
+    )
+
+
+def _mean(joined: JoinedValues, system: int, measure: int) -> float:
+    return joined.measures[measure].summarise(joined.values[measure, :, system])
+
+
+def _record(found: PairComparison, primary: str) -> PairRecord:
+    observed, paired = found.observed, found.observed.differences
+    return PairRecord(
+        measure=str(observed.measure),
+        system=observed.one,
+        other=observed.other,
+        value=observed.value,
+        other_value=observed.other_value,
+        difference=paired.mean,
+        ci=observed.interval,
+        p=observed.p,
+        p_adjusted=found.p,
+        p_equivalence=found.equivalence_p,
+        verdict=found.verdict,
+        effect=paired.effect,
+        wins=paired.wins,
+        ties=paired.ties,
+        losses=paired.losses,
+        detectable=found.detectable,
+        needed=found.needed,
+        n=paired.n,
+        exploratory=str(observed.measure) != primary,
+    )
+
+
+def _details(
+    joined: JoinedValues,
+    baseline: str | None,
+    found: Sequence[PairComparison],
+    notes: tuple[str, ...],
+    options: CompareOptions,
+) -> Iterator[Table]:
+    """Verdicts on the pairs of each measure, significance letters, and all numbers."""
+    tests = len(found) // len(joined.measures)
+    facts = {**comparison_facts(joined, options, tests), "primary": str(joined.measures[0])}
+    for measure in joined.measures:
+        of_measure = [one for one in found if one.observed.measure == measure]
+        yield verdict_table(measure, baseline, of_measure, options, facts)
+    yield letters_table(joined, found, options.describe(len(joined.queries), tests), notes, facts)
+    yield details_table(found, notes, facts)
+
+
+def _against(pairs: Sequence[PairRecord], baseline: str | None, measure: str) -> dict[str, PairRecord]:
+    sided = (pair if pair.other == baseline else pair.swapped() for pair in pairs if baseline in (pair.system, pair.other))
+    return {pair.system: pair for pair in sided if pair.measure == measure}
+
+
+def _systems_table(
+    decision: Decision, pairs: Sequence[PairRecord], values: Mapping[str, Mapping[str, float]], options: CompareOptions
+) -> Table:
+    """A row for each system: its value, the difference from the baseline with interval and p, its cost, and its risk."""
+    primary, baseline = str(decision.measure), decision.baseline
+    against = _against(pairs, baseline, primary)
+    others = [name for name in next(iter(values.values()), {}) if name != primary]
+    costs = {"ms": "ms p50", "money": "money per query", "given": "cost"}
+    columns = (
+        Column("system"),
+        Column(primary, "value", "mean of the primary measure"),
+        Column("difference", "difference", f"mean minus that of the baseline ({baseline})"),
+        Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
+        Column("p", "p", f"of the difference, {'paired t-test' if options.test == 't' else 'sign-flip test'}, not corrected"),
+        Column(f"p {CORRECTION_NAMES[options.correction]}", "p", "corrected for all tests of the primary measure"),
+        Column("verdict", about="on the system against the baseline"),
+        Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
+        Column("risk", "share", "probability of being more than the margin below the best"),
+        *(Column(name, "value", "mean of an exploratory measure") for name in others),
+    )
+    rows: list[tuple[CellValue, ...]] = []
+    for one in decision.systems:
+        pair = against.get(one.name)
+        tested = (None,) * 5 if pair is None else (pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict)
+        rows.append((one.name, one.value, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
+    title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
+    at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
+    marked = frozenset() if at is None else frozenset({at})
+    return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+
+
+def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, margin: float) -> Comparison:
+    """The comparison of systems of which none retrieved anything."""
+    joined = _primary_first(common_values(inputs.result, None), primary)
+    decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))), margin=margin)
+    empty = replace(joined, systems=(), values=joined.values[:, :, :0])
+    return _comparison(
+        empty, decision, [], False, inputs.systems, tuple(_left_out_notes(inputs.systems, None, None)), CompareOptions()
+    )

@@ -1,0 +1,128 @@
+"""What a decision needs besides values: which systems retrieve anything, costs, failed queries, and unjudged documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rankproof._analysis.decision import Costs, Decision
+from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
+from rankproof._data.arrays import FloatArray
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.result import Result
+from rankproof._results.experiment_result import SystemRun
+from rankproof._statistics.correction import is_number, setting_error
+
+USUAL_BASELINE = "bm25"
+_MIN_SHARE_WITH_NON_RELEVANT = 0.5
+_MAX_LISTS = 20_000
+_JUDGE_NEXT = 10
+
+
+def systems_without_documents(inputs: AnalysisInput) -> tuple[str, ...]:
+    """The systems that retrieved nothing for any query."""
+    return tuple(name for name in inputs.systems if _retrieved_nothing(inputs, name))
+
+
+def _retrieved_nothing(inputs: AnalysisInput, name: str) -> bool:
+    """Whether the run is empty; a run file is read only if every value is 0, as in an empty run."""
+    if name not in inputs.runs:
+        return False
+    measures = next(system for system in inputs.result.systems if system.name == name).measures
+    may_be_empty = bool(inputs.system_runs) or not any(one.values.any() for one in measures.values())
+    return may_be_empty and not len(inputs.runs[name].docs)
+
+
+def default_baseline(inputs: AnalysisInput) -> str | None:
+    """`bm25` where it retrieves anything, else the first system that does; None if there is none."""
+    empty = systems_without_documents(inputs)
+    able = [name for name in inputs.systems if name not in empty]
+    return USUAL_BASELINE if USUAL_BASELINE in able else next(iter(able), None)
+
+
+def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None) -> Costs:
+    """The given costs if there are any, else money per query if a system spent any, else the latency p50."""
+    if given:
+        return Costs("given", {checked_system(inputs, name): _checked_cost(name, cost) for name, cost in given.items()})
+    runs = {run.name: run for run in inputs.system_runs if run.name in inputs.systems}
+    if any(run.money for run in runs.values()):
+        return Costs("money", {name: _money(run) for name, run in runs.items()})
+    times = {name: run.time_of("total")["p50"] for name, run in runs.items() if len(run.times["total"])}
+    return Costs("ms", times) if any(times.values()) else Costs()
+
+
+def _checked_cost(system: str, cost: object) -> float:
+    if not is_number(cost) or not 0 <= cost < math.inf:  # type: ignore[operator]
+        raise setting_error(f"the cost of {system}", cost, "pass a number of at least 0, such as 1.4")
+    return float(cost)  # type: ignore[arg-type]
+
+
+def _money(run: SystemRun) -> float | None:
+    """Money per query; None for calls of a model without a price."""
+    if run.total("calls") and not run.money:
+        return None
+    return run.money / max(len(run.times["total"]), 1)
+
+
+def failed_shares(inputs: AnalysisInput) -> dict[str, float]:
+    """The share of each system's queries with a failed language model call."""
+    return {run.name: _failed_share(run) for run in inputs.system_runs}
+
+
+def _failed_share(run: SystemRun) -> float:
+    counts = [run.counts[name] for name in ("failed", "given_up") if name in run.counts]
+    return float((np.sum(counts, axis=0) > 0).mean()) if counts and len(counts[0]) else 0.0
+
+
+def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str]) -> FloatArray | None:
+    """The values by query and system after removing unjudged documents; None if they cannot be compared.
+
+    Where most queries have no document that was judged not relevant, only relevant documents would remain.
+    """
+    names = [system.name for system in result.systems]
+    kind = result.systems[0].measures[measure].measure.kind
+    if kind == "answer" or inputs.read_options.judged_only or any(name not in inputs.runs for name in names):
+        return None
+    if not _has_non_relevant(inputs, queries):
+        return None
+    options = replace(inputs.options, read_options=replace(inputs.read_options, judged_only=True))
+    found = evaluate_runs(inputs.qrels, {name: inputs.runs[name] for name in names}, [measure], options)
+    by_query = [next(iter(system.measures.values())).per_query for system in found.systems]
+    return np.array([[values[query] for values in by_query] for query in queries])
+
+
+def _has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
+    counted = sum(any(0 <= grade < inputs.rel for grade in inputs.qrels[query].values()) for query in queries)
+    return counted >= _MIN_SHARE_WITH_NON_RELEVANT * len(queries)
+
+
+def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
+    """The open decision with the unjudged pairs that could change the difference of its two best systems most."""
+    if decision.system is None or decision.alternative is None or inputs.read_options.judged_only:
+        return decision
+    both = (decision.system, decision.alternative.system)
+    if decision.measure.kind == "answer" or any(name not in inputs.runs for name in both):
+        return decision
+    if len(both) * len(inputs.result.queries) > _MAX_LISTS:
+        return decision
+    from rankproof._analysis.audit.judge_next import unjudged_pairs
+    from rankproof._analysis.audit.unjudged import find_unjudged
+
+    found = unjudged_pairs(find_unjudged(only_systems(inputs, both)), decision.measure)
+    order = [at for at in np.argsort(-found.spread, kind="stable").tolist() if found.spread[at] > 0]
+    return replace(decision, judge_next=tuple(found.pairs[at] for at in order[:_JUDGE_NEXT]), unjudged=len(order))
+
+
+def only_systems(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:
+    """The input with these systems alone."""
+    for name in names:
+        checked_system_name(inputs.systems, name)
+    return replace(
+        inputs,
+        result=replace(inputs.result, systems=tuple(system for system in inputs.result.systems if system.name in names)),
+        runs={name: inputs.runs[name] for name in names if name in inputs.runs},
+        system_runs=tuple(run for run in inputs.system_runs if run.name in names),
+    )

@@ -1,0 +1,182 @@
+"""`compare_inputs`: families of tests, the baseline, systems that retrieved nothing, and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.decision_data import default_baseline
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._statistics.correction import holm
+from rankproof.errors import UsageError
+from support.analysis_inputs import input_of
+from support.compared_systems import target_at
+from support.small_results import small_results
+
+FAST = CompareOptions(samples=2_000, resamples=500)
+RANKS = {"bm25": [1, 2] * 20, "good": [1] * 40, "bad": [4, 5] * 20}
+QRELS = {f"q{at}": {"target": 1} for at in range(40)}
+
+
+def inputs_of(
+    ranks: Mapping[str, list[int]] = RANKS, measures: tuple[str, ...] = ("nDCG@10", "RR", "Success@1")
+) -> AnalysisInput:
+    return input_of(QRELS, {name: target_at(row) for name, row in ranks.items()}, measures)
+
+
+def compared(inputs: AnalysisInput | None = None, **options: Any) -> Comparison:
+    return compare_inputs(inputs or inputs_of(), options=FAST, **options)
+
+
+def test_each_measure_is_a_family_of_its_own_and_only_the_primary_one_is_not_exploratory() -> None:
+    found = compared(measures=["RR", "nDCG@10"])
+    assert (found.primary, found.measures) == ("nDCG@10", ("nDCG@10", "RR"))
+    for measure in found.measures:
+        pairs = [pair for pair in found.pairs if pair.measure == measure]
+        assert len(pairs) == 3
+        assert {pair.exploratory for pair in pairs} == {measure != "nDCG@10"}
+        assert [pair.p_adjusted for pair in pairs] == pytest.approx(holm(np.array([pair.p for pair in pairs])))
+
+
+def test_more_measures_do_not_change_the_verdict_of_the_primary_one() -> None:
+    alone, many = compared(measures=["nDCG@10"]), compared()
+    assert [pair for pair in many.pairs if not pair.exploratory] == list(alone.pairs)
+    assert many.decision.sentences == alone.decision.sentences
+
+
+def test_a_named_baseline_makes_a_smaller_family() -> None:
+    found = compared(baseline="good")
+    assert [(pair.system, pair.other) for pair in found.pairs if not pair.exploratory] == [("bm25", "good"), ("bad", "good")]
+    assert found.decision.baseline == "good"
+
+
+def test_the_table_compares_with_the_default_baseline_whichever_system_is_better() -> None:
+    found = compared()
+    assert found.baseline == "bm25"
+    rows = {row["system"]: row for row in found.table.records()}
+    assert rows["bm25"]["difference"] is None
+    for name, pair in found.against_baseline().items():
+        assert pair.other == "bm25"
+        assert rows[name]["difference"] == pytest.approx(found.values[name]["nDCG@10"] - found.values["bm25"]["nDCG@10"])
+        assert rows[name]["p"] == pair.p
+    assert found.against_baseline()["bad"].verdict == "worse"
+
+
+@pytest.mark.parametrize(
+    ("evaluated", "asked", "primary"),
+    [(("RR", "nDCG@10"), None, "nDCG@10"), (("RR", "P@5"), None, "RR"), (("NumRet", "RR"), None, "RR"), (("RR",), "P@5", "P@5")],
+)
+def test_the_primary_measure_is_the_named_one_else_ndcg_at_10_else_the_first_mean(
+    evaluated: tuple[str, ...], asked: str | None, primary: str
+) -> None:
+    assert compared(inputs_of(measures=evaluated), primary=asked).primary == primary
+
+
+@pytest.mark.parametrize(("evaluated", "asked"), [(("NumRet", "RR"), "NumRet"), (("RR",), "NumRel")])
+def test_a_sum_cannot_decide(evaluated: tuple[str, ...], asked: str) -> None:
+    with pytest.raises(UsageError, match=f"{asked} cannot be the primary measure; choose from: RR"):
+        compared(inputs_of(measures=evaluated), primary=asked)
+
+
+def with_empty(inputs: AnalysisInput | None = None) -> AnalysisInput:
+    """Systems of an experiment of which the first retrieved nothing."""
+    scores: Any = {"title": {f"q{at}": {} for at in range(40)}}
+    return input_from_results(small_results(("title", "dense", "late"), [f"q{at}" for at in range(40)], scores=scores))
+
+
+def test_a_system_that_retrieved_nothing_is_left_out_and_named() -> None:
+    found = compared(with_empty())
+    assert (found.left_out, found.baseline, found.systems) == (("title",), "dense", ("dense", "late"))
+    assert found.notes[0] == "title retrieved nothing and is left out"
+    assert len([pair for pair in found.pairs if not pair.exploratory]) == 1
+    assert default_baseline(with_empty()) == "dense"
+
+
+def test_a_baseline_that_retrieved_nothing_is_replaced_and_that_is_said() -> None:
+    found = compared(with_empty(), baseline="title")
+    assert found.baseline == "dense"
+    assert "the baseline is dense, as title retrieved nothing" in found.notes
+
+
+def test_without_any_retrieved_document_nothing_is_decided() -> None:
+    queries = [f"q{at}" for at in range(3)]
+    empty: Any = {query: {} for query in queries}
+    inputs = input_from_results(small_results(("a", "b"), queries, scores={"a": empty, "b": empty}))
+    found = compared(inputs)
+    assert found.decision.reasons == ("no system retrieved anything",)
+    assert (found.decision.system, found.pairs, found.left_out) == (None, (), ("a", "b"))
+
+
+def test_one_system_and_one_query_are_compared_without_pairs() -> None:
+    assert compared(inputs_of({"only": [1] * 40})).decision.system == "only"
+    one = input_of({"q0": {"target": 1}}, {"a": target_at([1]), "b": target_at([2])}, ["nDCG@10"])
+    found = compared(one)
+    assert (found.pairs, found.tables, found.decision.decided, found.decision.system) == ((), (), False, "a")
+
+
+def test_money_comes_before_latency_and_given_costs_before_both() -> None:
+    inputs = input_from_results(small_results(queries=[f"q{at}" for at in range(40)]))
+    assert compared(inputs).decision.cost_unit == "ms"
+    paid = replace(inputs, system_runs=tuple(replace(run, money=2.0) for run in inputs.system_runs))
+    found = compared(paid).decision
+    assert (found.cost_unit, found.of("bm25").cost) == ("money", 2.0 / 40)
+    given = compared(paid, costs={"bm25": 1.4, "dense": 2}).decision
+    assert (given.cost_unit, given.of("bm25").cost, given.of("late").cost) == ("given", 1.4, None)
+
+
+@pytest.mark.parametrize("cost", [-1, float("inf"), "1", True])
+def test_a_wrong_cost_is_refused(cost: Any) -> None:
+    with pytest.raises(UsageError, match=r"the cost of bad is .*; pass a number of at least 0"):
+        compared(costs={"bad": cost})
+
+
+def test_queries_with_failed_calls_are_counted() -> None:
+    inputs = input_from_results(small_results(queries=[f"q{at}" for at in range(40)]))
+    counts = {"failed": np.array([1, *[0] * 39]), "given_up": np.array([1, 1, *[0] * 38])}
+    failing = replace(inputs, system_runs=tuple(replace(run, counts=counts) for run in inputs.system_runs[:1]))
+    found = compared(failing)
+    assert found.decision.of("bm25").failed == 0.05
+    assert "5.0% of the queries of bm25 failed" in found.decision.reasons
+
+
+def unjudged_inputs(judged: int) -> AnalysisInput:
+    """`new` ranks unjudged documents above the relevant one, `old` non-relevant ones below it."""
+    qrels = {f"q{at}": {"target": 1, "no": 0} if at < judged else {"target": 1} for at in range(40)}
+    new = {query: {"x1": 5.0, "x2": 4.0, "target": 3.0, "no": 1.0} for query in qrels}
+    old = {query: {"no": 5.0, "target": 4.0} for query in qrels}
+    return input_of(qrels, {"new": new, "old": old}, ["RR"])
+
+
+def test_a_choice_that_depends_on_unjudged_documents_is_not_decided_and_says_what_to_judge() -> None:
+    found = compared(unjudged_inputs(40)).decision
+    assert found.reasons == ("without unjudged documents the choice is new, not old",)
+    assert found.unjudged == 80
+    assert len(found.judge_next) == 10
+    assert found.judge_next[0][1] in ("x1", "x2")
+
+
+def test_without_judged_non_relevant_documents_the_judged_lists_say_nothing() -> None:
+    assert compared(unjudged_inputs(19)).decision.decided
+    assert not compared(unjudged_inputs(20)).decision.decided
+
+
+def test_missing_queries_are_left_out_of_all_systems_where_the_evaluation_skips_them() -> None:
+    runs = {"a": target_at([1] * 40), "b": target_at([2] * 38)}
+    found = compared(input_of(QRELS, runs, ["nDCG@10"], skip_missing=True))
+    assert found.n == 38
+    assert found.notes[0].startswith("2 of 40 judged queries are left out")
+
+
+def test_a_comparison_turns_into_json() -> None:
+    import json
+
+    plain = json.loads(json.dumps(compared().to_dict(), allow_nan=False))
+    assert plain["primary"] == "nDCG@10"
+    assert plain["decision"]["system"] == "good"
+    assert len(plain["pairs"]) == 9

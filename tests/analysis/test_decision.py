@@ -1,0 +1,207 @@
+"""The decision: risk, loss, cost, and when nothing is decided."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof._analysis.decision import MAX_RISK, Costs, Decision, DecisionData, decide
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.means import draw_means
+from rankproof.measures import parse_measure
+
+BASE = np.random.default_rng(5).random(100)
+STEP = np.where(np.arange(100) % 2, 0.05, -0.05)
+"""Differences with mean 0 and a standard error of half a percentage point."""
+
+
+def data_of(values: Mapping[str, FloatArray], measure: str = "nDCG@10", **more: Any) -> DecisionData:
+    return DecisionData(parse_measure(measure), tuple(values), np.column_stack(list(values.values())), **more)
+
+
+def decided(values: Mapping[str, FloatArray], costs: Mapping[str, float | None] | None = None, **more: Any) -> Decision:
+    known = Costs() if costs is None else Costs(more.pop("unit", "given"), costs)
+    options = {name: more.pop(name) for name in ("margin", "baseline") if name in more}
+    return decide(data_of(values, costs=known, **more), **options)
+
+
+def test_risk_and_loss_are_shares_and_means_of_the_draws() -> None:
+    values = {"a": BASE, "b": BASE - 0.02 + STEP, "c": BASE - 0.1}
+    draws = draw_means(np.column_stack(list(values.values())))
+    short = draws.max(axis=1)[:, None] - draws
+    found = decided(values, margin=0.02)
+    assert [one.risk for one in found.systems] == pytest.approx((short > 0.02).mean(axis=0), abs=1e-3)
+    assert [one.loss for one in found.systems] == pytest.approx(short.mean(axis=0), abs=1e-12)
+
+
+def test_the_cheapest_system_of_low_risk_is_recommended() -> None:
+    values = {"best": BASE, "near": BASE - 0.005 + STEP, "far": BASE - 0.2}
+    found = decided(values, {"best": 9.0, "near": 3.0, "far": 1.0})
+    assert (found.decided, found.system) == (True, "near")
+    assert found.of("far").risk > MAX_RISK
+    assert found.sentences[0].startswith("Ship near: ")
+
+
+@pytest.mark.parametrize(
+    ("costs", "unit", "chosen"),
+    [
+        ({"best": 1.09, "near": 1.0}, "given", "best"),
+        ({"best": 1.2, "near": 1.0}, "given", "near"),
+        ({"best": 2.9, "near": 2.0}, "ms", "best"),
+        ({"best": 3.1, "near": 2.0}, "ms", "near"),
+        ({"best": 90.0, "near": None}, "ms", "best"),
+        ({}, "ms", "best"),
+    ],
+)
+def test_equal_or_unknown_costs_leave_the_choice_to_the_loss(costs: dict[str, float | None], unit: Any, chosen: str) -> None:
+    values = {"near": BASE - 0.005 + STEP, "best": BASE}
+    assert decided(values, costs, unit=unit).system == chosen
+
+
+def test_below_thirty_queries_nothing_is_decided() -> None:
+    found = decided({"a": BASE[:29], "b": BASE[:29] - 0.3}, baseline="b")
+    assert (found.decided, found.system, found.queries_needed) == (False, "a", 30)
+    assert found.sentences == (
+        "Not decided: a decision needs at least 30 queries (n = 29).",
+        f"a leads: {BASE[:29].mean():.3f} nDCG@10; risk below 0.1%, expected loss 0.0 pp;"
+        " keeping b has an expected loss of 30.0 pp.",
+        "With the same means, about 30 queries would decide (1 more).",
+    )
+
+
+def noisy(n: int) -> dict[str, FloatArray]:
+    """Two systems of equal means that differ much on every query."""
+    rng = np.random.default_rng(3)
+    return {"a": rng.random(n), "b": rng.random(n)}
+
+
+def test_without_a_system_of_low_risk_the_leading_one_is_named() -> None:
+    found = decided(noisy(50))
+    assert not found.decided
+    assert found.system == min(found.systems, key=lambda one: one.loss).name
+    assert found.reasons == ("every system has a risk above 5% of being more than 2 pp below the best (50 queries)",)
+
+
+def test_the_queries_needed_would_decide_and_fewer_would_not() -> None:
+    values = noisy(50)
+    needed = decided(values).queries_needed
+    assert needed is not None
+    stacked = np.column_stack(list(values.values()))
+    draws, centre = draw_means(stacked), stacked.mean(axis=0)
+
+    def least_risk(size: float) -> float:
+        drawn = centre + (draws - centre) * np.sqrt(50 / size)
+        return float((drawn.max(axis=1)[:, None] - drawn > 0.02).mean(axis=0).min())
+
+    assert least_risk(needed) <= MAX_RISK
+    assert least_risk(needed * 0.97) > MAX_RISK
+
+
+def test_more_queries_than_can_be_extrapolated_are_not_named() -> None:
+    one = noisy(50)["a"]
+    assert decided({"a": one, "b": one[::-1]}, margin=1e-4).queries_needed is None
+
+
+def test_a_choice_that_changes_without_unjudged_documents_is_not_decided() -> None:
+    values, judged = {"a": BASE, "b": BASE - 0.1 + STEP}, np.column_stack([BASE - 0.1 + STEP, BASE])
+    found = decided(values, judged_only=judged)
+    assert found.reasons == ("without unjudged documents the choice is b, not a",)
+    assert decided(values, judged_only=np.column_stack(list(values.values()))).decided
+
+
+def test_failed_queries_prevent_a_decision() -> None:
+    values = {"a": BASE, "b": BASE - 0.1}
+    assert decided(values, failed={"b": 0.01}).decided
+    assert decided(values, failed={"b": 0.02}).reasons == ("2.0% of the queries of b failed",)
+
+
+def test_a_larger_margin_can_choose_a_cheaper_system() -> None:
+    values = {"best": BASE, "near": BASE - 0.03 + STEP}
+    found = decided(values, {"best": 9.0, "near": 1.0})
+    assert found.system == "best"
+    change = found.changes[0]
+    assert (change.by, change.system) == ("margin", "near")
+    at_change = decided(values, {"best": 9.0, "near": 1.0}, margin=change.at)
+    before = decided(values, {"best": 9.0, "near": 1.0}, margin=change.at - 0.005)
+    assert (before.system, at_change.system) == ("best", "near")
+    assert found.sentences[1:3] == (
+        f"near is 9 times cheaper and 3.0 pp lower; its risk is {100 * found.of('near').risk:.0f}%.",
+        "With a margin of 4 pp it would be near.",
+    )
+
+
+def test_only_the_best_of_more_than_three_systems_is_optimistic() -> None:
+    many = {name: BASE - at / 10 for at, name in enumerate("abcd")}
+    assert decided(many).optimistic
+    assert decided(many).sentences[-1] == "It was chosen from 4 systems, so its value is optimistic."
+    assert not decided(dict(list(many.items())[:3])).optimistic
+
+
+def test_identical_systems_are_equally_good_and_the_cheaper_one_is_taken() -> None:
+    found = decided({"a": BASE, "b": BASE}, {"a": 2.0, "b": 1.0})
+    assert (found.decided, found.system) == (True, "b")
+    assert [one.risk for one in found.systems] == [0.0, 0.0]
+    assert "costs the same" not in found.sentences[1]
+    assert found.sentences[1].startswith("a is 2 times more expensive and has the same nDCG@10")
+
+
+def test_a_system_that_is_already_the_baseline_is_kept() -> None:
+    assert decided({"a": BASE, "b": BASE - 0.1}, baseline="a").sentences[0].startswith("Keep a: ")
+
+
+def test_all_zero_is_not_a_decision() -> None:
+    found = decided({"a": np.zeros(40), "b": np.zeros(40)})
+    assert found.reasons == ("nDCG@10 is 0 for every system and query",)
+
+
+def test_one_system_leaves_nothing_to_choose() -> None:
+    found = decided({"a": BASE})
+    assert found.sentences == (
+        "Not decided: there is only one system to choose from.",
+        f"a: {BASE.mean():.3f} nDCG@10 (n = 100).",
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_without_two_queries_nothing_is_decided(rows: int) -> None:
+    found = decided({"a": BASE[:rows], "b": BASE[:rows] / 2})
+    assert not found.decided
+    assert len(found.reasons) == 1
+
+
+def test_of_a_measure_where_lower_is_better_the_lowest_is_best() -> None:
+    found = decide(data_of({"a": BASE + 0.2, "b": BASE}, "Bpref"), margin=0.02)
+    assert found.system == "a"
+    lower = type("Lower", (type(parse_measure("nDCG@10")),), {"higher_is_better": False})
+    data = DecisionData(lower(cutoff=10), ("a", "b"), np.column_stack([BASE + 0.2, BASE]))
+    found = decide(data)
+    assert found.system == "b"
+    assert "nDCG@10 (lower is better)" in found.sentences[0]
+
+
+def test_weights_of_queries_change_the_choice() -> None:
+    values = {"a": np.repeat([0.9, 0.1], 50) + STEP / 10, "b": np.repeat([0.5, 0.6], 50) - STEP / 10}
+    weights = np.repeat([1.0, 9.0], 50)
+    assert decided(values, weights=weights).system == "b"
+    few = np.concatenate([np.full(20, 1.0), np.full(80, 1e-9)])
+    assert decided({"a": BASE, "b": BASE - 0.2}, weights=few).reasons == (
+        "a decision needs at least 30 queries (n = 100, with weights worth 20)",
+    )
+
+
+def test_a_decision_is_plain_json_and_one_text() -> None:
+    found = decided({"a": BASE, "b": BASE - 0.1}, {"a": 1.0, "b": 2.0}, baseline="b")
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (plain["decided"], plain["system"], plain["measure"], plain["baseline"]) == (True, "a", "nDCG@10", "b")
+    assert plain["sentences"] == list(found.sentences)
+    assert str(found) == " ".join(found.sentences)
+
+
+def test_the_order_of_systems_does_not_change_the_choice() -> None:
+    values = {"a": BASE, "b": BASE - 0.01 + STEP, "c": BASE - 0.3}
+    names: Sequence[str] = list(values)
+    assert {decided({name: values[name] for name in order}).system for order in (names, names[::-1])} == {"a"}
