@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, UserDict, defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -151,13 +150,13 @@ def test_a_run_gives_what_the_reference_gives(seed: int, read_options: ReadOptio
 
 def test_a_run_with_a_repeated_query_is_grouped() -> None:
     rows = [RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]
-    run = replace(Run.from_rows(rows), queries=("1", "1"), offsets=np.array([0, 1, 2]), tags=("x",))
+    run = Run.from_rows(rows).changed(queries=("1", "1"), offsets=np.array([0, 1, 2]), tags=("x",))
     found = native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
     assert_same_hits(found, reference.align_run(reference.judge_dict(JUDGED, "qrels"), run, ReadOptions()))
 
 
 def test_columns_of_different_length_are_rejected() -> None:
-    run = replace(Run.from_rows([RunRow("1", "a", 1.0)]), scores=np.array([1.0, 2.0]))
+    run = Run.from_rows([RunRow("1", "a", 1.0)]).changed(scores=np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="same number of rows"):
         native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -73,7 +72,7 @@ def test_more_ids_than_one_block_are_iterated_completely() -> None:
 )
 def test_queries_are_selected_and_moved_first_as_in_a_run_of_rows(seed: int, chosen: list[str]) -> None:
     run = run_at_random(seed)
-    for one in (run, replace(run, docs=packed(tuple(run.docs)))):
+    for one in (run, run.changed(docs=packed(tuple(run.docs)))):
         kept = [query for query in one.queries if query in chosen]
         rows = [row for row in one.rows() if row.query in chosen]
         assert values_of(one.restricted_to(chosen)) == values_of(Run.from_rows(rows, source=one.source, queries=kept))
@@ -83,7 +82,7 @@ def test_queries_are_selected_and_moved_first_as_in_a_run_of_rows(seed: int, cho
 
 
 def test_the_rows_of_a_repeated_query_are_grouped() -> None:
-    run = replace(Run.from_rows([RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]), queries=("1", "1"), offsets=np.array([0, 1, 2]))
+    run = Run.from_rows([RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]).changed(queries=("1", "1"), offsets=np.array([0, 1, 2]))
     assert values_of(run.beginning_with(["2"])) == values_of(Run.from_rows(run.rows(), queries=["2"]))
 
 
@@ -91,7 +90,7 @@ def test_the_rows_of_a_repeated_query_are_grouped() -> None:
 @given(seed=st.integers(0, 1 << 32), read_options=readings())
 def test_a_packed_run_is_aligned_and_written_as_the_same_run_of_text(seed: int, read_options: ReadOptions) -> None:
     run, qrels = run_at_random(seed), Qrels.from_dict(judged_at_random(seed))
-    other = replace(run, docs=packed(tuple(run.docs)))
+    other = run.changed(docs=packed(tuple(run.docs)))
     for judged, align in ((engine.judge_qrels(qrels), engine.align_run), (reference.judge_qrels(qrels), reference.align_run)):
         assert_same_hits(*(outcome(partial(align, judged, one, read_options)) for one in (other, run)))
     found, wanted = (outcome(partial(resolve_duplicate_columns, one, read_options)) for one in (other, run))
@@ -103,7 +102,7 @@ def test_packed_runs_are_fused_as_the_same_runs_of_text() -> None:
     one = Run.from_dict({"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"a": 1.0}})
     other = Run.from_dict({"1": {"c": 1.0, "d": 2.0, "a": 3.0}})
     wanted = fuse([one, other])
-    found = fuse([replace(run, docs=packed(tuple(run.docs))) for run in (one, other)])
+    found = fuse([run.changed(docs=packed(tuple(run.docs))) for run in (one, other)])
     assert values_of(found) == values_of(wanted)
 
 
@@ -111,6 +110,6 @@ def test_packed_runs_are_fused_as_the_same_runs_of_text() -> None:
 def test_bounds_that_do_not_fit_the_text_are_rejected(bounds: list[int]) -> None:
     native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
     run = Run.from_dict({"1": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    wrong = replace(run, docs=PackedIds(b"abc", np.array(bounds, dtype=np.int64)))
+    wrong = run.changed(docs=PackedIds(b"abc", np.array(bounds, dtype=np.int64)))
     with pytest.raises(ValueError, match="same number of rows"):
         native.align_run(native.judge_dict({"1": {"a": 1}}, "qrels"), wrong, ReadOptions())

@@ -56,4 +56,4 @@ def harmful_results(systems: Sequence[str] = STRINGS, queries: Sequence[str] = S
 
 
 def _renamed(run: Run, names: dict[str, str]) -> Run:
-    return replace(run, docs=tuple(names[doc] for doc in run.docs))
+    return run.changed(docs=tuple(names[doc] for doc in run.docs))

@@ -348,7 +348,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
         raise
     if found is None:
         grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
-        return align_run(judged, replace(grouped, tags=run.tags), read_options)
+        return align_run(judged, grouped.changed(tags=run.tags), read_options)
     hits = hits_from_native(judged, found)
     return replace(hits, alignment_counts=replace(hits.alignment_counts, tags=run.tags[:MAX_TAGS]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,8 @@ from rankproof.errors import UsageError, for_message
 if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._data.arrays import Matrix
-    from rankproof._data.ordering import RankScoreAgreement, ReadOptions
-    from rankproof._data.run import Run
+    from rankproof._data.ordering import RankScoreAgreement
     from rankproof._data.table import Table
-    from rankproof._evaluation.options import FileOptions
     from rankproof._evaluation.result import MeasureResult, Result
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.measures._answers import Encode
@@ -215,9 +213,9 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
 def _from_files(args: argparse.Namespace) -> AnalysisInput:
     from rankproof._analysis.inputs import input_from_evaluation
     from rankproof._cli.options import evaluate_options
+    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
-    from rankproof._evaluation.inputs import name_runs_uniquely
-    from rankproof._formats.read import qrels_file, read_qrels
+    from rankproof._evaluation.inputs import RunSources, read_judgements
 
     if len(args.files) < 2:
         check_results_folder(args.files[0])
@@ -225,11 +223,8 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
     options = evaluate_options(_with_rel(args, 1), None)
     path, *runs = args.files
     named = name_runs_uniquely(runs, args.name)
-    files = options.files
-    qrels = read_qrels(
-        qrels_file(path), format=files.qrels_format, delimiter=files.delimiter, encoding=files.encoding, grade_map=files.grade_map
-    )
-    read = RunFiles(named, files, options.read_options)
+    qrels = read_judgements(path, options)
+    read = RunSources(named, options)
     result = evaluate_runs(qrels, read.sources, args.measures, options)
     return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path))
 
@@ -237,37 +232,6 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
 def _with_rel(args: argparse.Namespace, rel: int) -> argparse.Namespace:
     """The arguments with the lowest relevant grade filled in."""
     return argparse.Namespace(**{**vars(args), "rel": args.rel or rel})
-
-
-class RunFiles(Mapping[str, "Run"]):
-    """Run files by system name, read on first use; pipes and standard input are read once, at once."""
-
-    def __init__(self, paths: Mapping[str, str], files: FileOptions, read_options: ReadOptions) -> None:
-        self._paths, self._files, self._reading = paths, files, read_options
-        self._read: dict[str, Run] = {}
-        for name, path in paths.items():
-            if path == "-" or not os.path.isfile(path):
-                self[name]
-
-    @property
-    def sources(self) -> dict[str, str | Run]:
-        """The path of each run file, or its run if that is read already."""
-        return {name: self._read.get(name, path) for name, path in self._paths.items()}
-
-    def __getitem__(self, name: str) -> Run:
-        if name not in self._read:
-            from rankproof._formats.detect import open_file
-
-            files = self._files
-            opened = open_file(self._paths[name], format=files.run_format, delimiter=files.delimiter, encoding=files.encoding)
-            self._read[name] = opened.run(name=name, read_options=self._reading)
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
 
 
 _MIN_NOTED_DEPTH = 10

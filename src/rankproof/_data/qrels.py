@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -55,21 +55,26 @@ def bounded_grade(grade: int, *, source: str = "", line: int | None = None) -> i
     return grade
 
 
+GradesByQuery = Mapping[str, Mapping[str, int] | Set[str]]
+"""Query to document to grade, or query to the set of relevant documents."""
+
+
 class Qrels(Mapping[str, Mapping[str, int]]):
     """Query to document to grade; checked when built, and immutable.
 
-    `judge_labels` has the label of the machine that judged a pair; a pair that is not in it was judged by people.
+    Made from {query: {doc: grade}}, {query: {relevant docs}} with grade 1, or Judgements. `judge_labels` has the label of the
+    machine that judged a pair; a pair that is not in it was judged by people.
     """
 
     __slots__ = ("_grades", "judge_labels", "repeats", "source")
 
-    def __init__(self, judgements: Iterator[Judgement], *, source: str = "qrels") -> None:
+    def __init__(self, judgements: GradesByQuery | Iterable[Judgement], *, source: str = "qrels") -> None:
         grades: dict[str, dict[str, int]] = {}
         lines: dict[tuple[str, str], int | None] = {}
         labels: dict[tuple[str, str], str] = {}
         self.repeats = 0
         self.source = source
-        for row in judgements:
+        for row in _judgements(judgements, source) if isinstance(judgements, Mapping) else judgements:
             docs = grades.setdefault(row.query, {})
             earlier = docs.setdefault(row.doc, row.grade)
             key = (row.query, row.doc)
@@ -87,7 +92,7 @@ class Qrels(Mapping[str, Mapping[str, int]]):
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
         """Qrels from a dict of dicts; integer ids become their decimal text."""
-        return cls(_judgements(grades, source), source=source)
+        return cls(grades, source=source)
 
     @classmethod
     def of_checked(cls, grades: Mapping[str, Mapping[str, int]], *, source: str) -> Qrels:
@@ -127,8 +132,9 @@ def _read_only(grades: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[
     return MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
 
 
-def _judgements(grades: Mapping[str, Mapping[str, int]], source: str) -> Iterator[Judgement]:
-    for query_id, docs in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
+def _judgements(grades: GradesByQuery, source: str) -> Iterator[Judgement]:
+    for query_id, given in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
+        docs = dict.fromkeys(given, 1) if isinstance(given, Set) else given
         if not isinstance(docs, Mapping):
             raise row_error("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="an integer grade")
         for doc_id, grade in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise, repeat
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, PackedIds, read_only
 from rankproof._data.row_errors import row_error
-from rankproof._data.validation import checked_keys
+from rankproof._data.validation import checked_id, checked_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,17 @@ def checked_score(value: object, *, query: str, doc: str, source: str = "", line
     return score
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+ScoresByQuery = Mapping[str, Mapping[str, float] | Sequence[str]]
+"""Query to document to score, or query to the documents in order, best first."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, init=False)
 class Run:
     """Rows grouped by query, in input order: rows of query i are offsets[i] to offsets[i + 1].
 
-    A document may occur twice; alignment resolves duplicates. `docs` is a tuple, or PackedIds for a run from a file. `ranks` is
-    None if no row has a rank, and holds NO_RANK for a row without one; `lines` is None for rows from memory.
+    `Run({query: {doc: score}})` or `Run({query: [docs, best first]})` makes one. A document may occur twice; alignment resolves
+    duplicates. `docs` is a tuple, or PackedIds for a run from a file. `ranks` is None if no row has a rank, and holds NO_RANK for
+    a row without one; `lines` is None for rows from memory.
     """
 
     name: str
@@ -74,7 +79,12 @@ class Run:
     ranks: IntArray | None = None
     lines: IntArray | None = None
     tags: tuple[str, ...] = ()
-    source: str = field(default="run")
+    source: str = "run"
+
+    def __init__(self, rankings: ScoresByQuery, *, name: str = "run", source: str = "run") -> None:
+        queries: list[str] = []
+        made = Run.from_rows(_rows(rankings, source, queries), name=name, source=source, queries=queries)
+        self._set(**made._columns())
 
     @classmethod
     def from_rows(cls, rows: Iterable[RunRow], *, name: str = "run", source: str = "run", queries: Iterable[str] = ()) -> Run:
@@ -87,7 +97,7 @@ class Run:
                 tags[row.tag] = None
         groups = {query: groups.get(query, []) for query in (*queries, *groups)}
         flat = [row for group in groups.values() for row in group]
-        return cls(
+        return cls.from_columns(
             name=name,
             queries=tuple(groups),
             offsets=read_only(np.cumsum([0, *map(len, groups.values())], dtype=np.int64)),
@@ -100,10 +110,38 @@ class Run:
         )
 
     @classmethod
-    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], *, name: str = "run", source: str = "run") -> Run:
+    def from_dict(cls, scores: ScoresByQuery, *, name: str = "run", source: str = "run") -> Run:
         """A run from a dict of dicts; integer ids become their decimal text."""
-        queries: list[str] = []
-        return cls.from_rows(_rows(scores, source, queries), name=name, source=source, queries=queries)
+        return cls(scores, name=name, source=source)
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        name: str,
+        queries: tuple[str, ...],
+        offsets: IntArray,
+        docs: tuple[str, ...] | PackedIds,
+        scores: FloatArray,
+        ranks: IntArray | None = None,
+        lines: IntArray | None = None,
+        tags: tuple[str, ...] = (),
+        source: str = "run",
+    ) -> Run:
+        """A run from checked columns."""
+        made = cls.__new__(cls)
+        made._set(
+            name=name,
+            queries=queries,
+            offsets=offsets,
+            docs=docs,
+            scores=scores,
+            ranks=ranks,
+            lines=lines,
+            tags=tags,
+            source=source,
+        )
+        return made
 
     @classmethod
     def from_rankings(cls, name: str, queries: Sequence[str], rankings: Iterable[tuple[Sequence[str], FloatArray]]) -> Run:
@@ -114,7 +152,7 @@ class Run:
             docs.extend(found)
             scores.append(values)
         ranks = [np.arange(1, len(part) + 1, dtype=np.int64) for part in scores]
-        return cls(
+        return cls.from_columns(
             name=name,
             queries=tuple(queries),
             offsets=read_only(np.cumsum([0, *map(len, scores)], dtype=np.int64)),
@@ -150,7 +188,7 @@ class Run:
             return Run.from_rows(rows, name=self.name, source=self.source, queries=queries)
         spans = [own.get(query, (0, 0)) for query in queries]
         offsets = read_only(np.cumsum([0, *(end - start for start, end in spans)], dtype=np.int64))
-        same_rows = replace(self, queries=tuple(queries), offsets=offsets, tags=())
+        same_rows = self.changed(queries=tuple(queries), offsets=offsets, tags=())
         return same_rows if offsets[-1] == len(self.docs) and _follow_on(spans) else same_rows._with_blocks(spans)
 
     def _with_blocks(self, spans: Sequence[tuple[int, int]]) -> Run:
@@ -158,7 +196,18 @@ class Run:
         docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
         rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(start, end) for start, end in spans)])
         ranks, lines = (None if column is None else known(column[rows]) for column in (self.ranks, self.lines))
-        return replace(self, docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
+        return self.changed(docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
+
+    def changed(self, **columns: Any) -> Run:
+        """The run with other columns, name or source."""
+        return Run.from_columns(**{**self._columns(), **columns})
+
+    def _columns(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def _set(self, **columns: Any) -> None:
+        for name, value in columns.items():
+            object.__setattr__(self, name, value)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         return pairwise(self.offsets.tolist())
@@ -196,13 +245,22 @@ def _optional_column(values: list[int | None], *, missing: int) -> IntArray | No
     return read_only(np.array([missing if value is None else value for value in values], dtype=np.int64))
 
 
-def _rows(scores: Mapping[str, Mapping[str, float]], source: str, queries: list[str]) -> Iterator[RunRow]:
-    for query_id, docs in zip(checked_keys(scores, "query", source=source), scores.values(), strict=True):
-        if not isinstance(docs, Mapping):
-            raise row_error("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="a number")
+def _rows(rankings: ScoresByQuery, source: str, queries: list[str]) -> Iterator[RunRow]:
+    for query_id, found in zip(checked_keys(rankings, "query", source=source), rankings.values(), strict=True):
         queries.append(query_id)
-        for doc_id, score in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):
-            yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))
+        if isinstance(found, Mapping):
+            for doc_id, score in zip(checked_keys(found, "document", source=source), found.values(), strict=True):
+                yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))
+        elif is_ranked_list(found):
+            for rank, doc in enumerate(found, start=1):
+                yield RunRow(query_id, checked_id(doc, "document", source=source), -float(rank), rank)
+        else:
+            raise row_error("not-a-mapping", source=source, query=query_id, kind=type(found).__name__, value="a number")
+
+
+def is_ranked_list(value: object) -> bool:
+    """Whether the value is a list of documents in order: a list, a tuple or an array."""
+    return isinstance(value, list | tuple | np.ndarray)
 
 
 Part = Literal["embed", "search", "rerank", "generate"]

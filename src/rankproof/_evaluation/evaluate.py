@@ -11,10 +11,13 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnDuplicate
-from rankproof._evaluation.inputs import QrelsLike, RunLike, align, name_runs, prepare_judgements
+from rankproof._data.run import Run
+from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, make_read_options
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
+from rankproof._formats.columns import ColumnNames
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
@@ -77,8 +80,16 @@ def evaluate(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     threads: int = 1,
+    query: str | None = None,
+    doc: str | None = None,
+    score: str | None = None,
+    grade: str | None = None,
 ) -> Result:
-    """The measures of one run or of several ({name: run}); runs and qrels may be our types, dicts of dicts, paths or frames."""
+    """The measures of one run or of several ({name: run}).
+
+    Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
+    rows of ir_measures, or objects of ranx. `query`, `doc`, `score` and `grade` name the columns of tables.
+    """
     read_options = make_read_options(
         order=order,
         lower_is_better=lower_is_better,
@@ -88,17 +99,33 @@ def evaluate(
         judged_only=judged_only,
         threads=threads,
     )
-    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map)
-    options = EvaluateOptions(read_options, files, rel, skip_missing, queries)
-    return evaluate_runs(qrels, name_runs(run), measures, options)
+    columns = ColumnNames(query, doc, score, grade)
+    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map, columns=columns)
+    return evaluate_forms(qrels, run, measures, EvaluateOptions(read_options, files, rel, skip_missing, queries))
+
+
+def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
+    """The measures of one run or of several, with judgements and runs in any form."""
+    named = None if measures is None else parse_measures(measures)
+    coercion = Coercion(options.files.columns, options.files.grade_map)
+    source = coercion.qrels(qrels)
+    judged = prepare_judgements(source, options)
+    runs = coercion.runs(run, lambda: judged.queries)
+    coercion.check_columns()
+    return with_inputs(_evaluate(judged, runs, named, options), EvaluationInput(source, runs, options))
 
 
 def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: MeasuresLike, options: EvaluateOptions) -> Result:
-    """The measures of every named run."""
+    """The measures of every named run; judgements and runs are paths, our types, dicts of dicts, or frames."""
+    named = None if measures is None else parse_measures(measures)
+    return _evaluate(prepare_judgements(qrels, options), runs, named, options)
+
+
+def _evaluate(
+    judged: JudgedQueries, runs: Mapping[str, RunLike], named: list[Measure] | None, options: EvaluateOptions
+) -> Result:
     if not runs:
         raise UsageError("there is no run", fix="pass at least one run")
-    named = None if measures is None else parse_measures(measures)
-    judged = prepare_judgements(qrels, options)
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     chosen = default_measures(judged.highest) if named is None else named
@@ -117,14 +144,21 @@ def evaluate_runs(qrels: QrelsLike, runs: Mapping[str, RunLike], measures: Measu
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
     hits = align(judged, run, name, options)
-    if not hits.present.any():
+    if not hits.present.any() and not _is_empty(run):
         raise no_common_query_error(hits, os.fspath(run) if isinstance(run, str | os.PathLike) else name)
     return hits
+
+
+def _is_empty(run: RunLike) -> bool:
+    """Whether a run in memory has no query: a system that retrieved nothing, not a mistake in the ids."""
+    return isinstance(run, Run | Mapping) and not len(run)
 
 
 def _common_depth(hits: Hits) -> int | None:
     """The depth at which rankings were cut: the longest length, if at least half of several rankings have it; else None."""
     lengths = hits.retrieved[hits.present]
+    if not len(lengths):
+        return None
     longest = int(lengths.max())
     as_long = int((lengths == longest).sum())
     return longest if as_long > 1 and 2 * as_long >= len(lengths) else None

@@ -1,33 +1,28 @@
-"""Alignment of runs and qrels in any supported form: our types, dicts, paths and frames."""
+"""Judgements and runs as paths, our types, dicts of dicts and frames: alignment, and reading on first use."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rankproof._align import engine
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._data.text import pluralise
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._formats.detect import open_file
 from rankproof._formats.fields import mapped_qrels
-from rankproof._formats.frames import frame_stream, is_frame, qrels_from_frame, run_from_frame
+from rankproof._formats.frames import frame_stream, qrels_from_frame, run_from_frame
 from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
-from rankproof._formats.registry import system_name
-from rankproof.errors import UsageError, type_phrase
-
-QrelsLike = Any
-RunLike = Any
 
 
-def prepare_judgements(qrels: QrelsLike, options: EvaluateOptions) -> JudgedQueries:
-    """The judgements, ready for alignment."""
+def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
+    """The judgements, ready for alignment; they are a path, Qrels, a dict of dicts, or a frame."""
     files, only = options.files, options.queries
-    if isinstance(qrels, str | os.PathLike):
-        return _judge_file(os.fspath(qrels), options)
+    if isinstance(qrels, str):
+        return _judge_file(qrels, options)
     if isinstance(qrels, Mapping) and files.grade_map is not None:
         source = qrels.source if isinstance(qrels, Qrels) else "qrels"
         return engine.judge_qrels(mapped_qrels(qrels, files.grade_map, name=source), only)
@@ -35,13 +30,11 @@ def prepare_judgements(qrels: QrelsLike, options: EvaluateOptions) -> JudgedQuer
         return engine.judge_qrels(qrels, only)
     if isinstance(qrels, Mapping):
         return engine.judge_dict(qrels, "qrels", only)
-    if is_frame(qrels):
-        return engine.judge_qrels(qrels_from_frame(qrels, grade_map=files.grade_map), only)
-    raise UsageError(f"qrels cannot be {_type_name(qrels)}", fix="pass Qrels, a dict of dicts, a path, or a data frame")
+    return engine.judge_qrels(qrels_from_frame(qrels, grade_map=files.grade_map), only)
 
 
-def align(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
-    """The hits of one run, cut to `depth` and to judged documents as the options say."""
+def align(judged: JudgedQueries, run: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Hits:
+    """The hits of one run (a path, Run, dict of dicts, or frame), cut to `depth` and to judged documents as the options say."""
     read_options = options.read_options
     hits = _aligned(judged, run, name, options)
     if read_options.depth is not None:
@@ -49,26 +42,67 @@ def align(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptio
     return hits.judged_only() if read_options.judged_only else hits
 
 
-def name_runs(run: RunLike) -> dict[str, RunLike]:
-    """One run, several in a sequence, or a mapping of names to runs, as a mapping of names to runs."""
-    if isinstance(run, Mapping) and _names_runs(run):
-        return {str(name): one for name, one in run.items()}
-    if isinstance(run, Sequence) and not isinstance(run, str | bytes):
-        return name_runs_uniquely(run, [])
-    return {_name(run): run}
+class RunSources(Mapping[str, Run]):
+    """Runs by system name, each read on first use; pipes and standard input are read once, at once."""
+
+    def __init__(self, sources: Mapping[str, Any], options: EvaluateOptions) -> None:
+        self._sources, self._options = sources, options
+        self._read: dict[str, Run] = {}
+        for name, source in sources.items():
+            if isinstance(source, str) and (source == "-" or not os.path.isfile(source)):
+                self[name]
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """Each run as it was given, or as it was read."""
+        return {name: self._read.get(name, source) for name, source in self._sources.items()}
+
+    def __getitem__(self, name: str) -> Run:
+        if name not in self._read:
+            self._read[name] = read_source(self._sources[name], name, self._options)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
 
 
-def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:
-    """The runs by the given names, or by their own; a repeated name is an error."""
-    if names and len(names) != len(runs):
-        what = f"{pluralise(len(names), 'name')} for {pluralise(len(runs), 'run')}"
-        raise UsageError(what, fix="give a name for each run, or for none")
-    named: dict[str, RunLike] = {}
-    for name, run in zip(names or map(_name, runs), runs, strict=True):
-        if name in named:
-            raise UsageError(f"two systems are called {name}", fix="give each its own name (--name)")
-        named[name] = run
-    return named
+def read_source(source: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Run:
+    """The run in a path, Run, dict of dicts, or frame."""
+    if isinstance(source, str):
+        files = options.files
+        opened = open_file(source, format=files.run_format, delimiter=files.delimiter, encoding=files.encoding)
+        return opened.run(name=name, read_options=options.read_options)
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, Mapping):
+        return Run(source, name=name, source=name)
+    return run_from_frame(source, name, read_options=options.read_options)
+
+
+def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> Qrels:
+    """The judgements in a path, Qrels, dict of dicts, or frame, with mapped grades."""
+    files = options.files
+    if isinstance(source, str):
+        path = source if is_irds_name(source) else qrels_file(source)
+        how = {"format": files.qrels_format, "delimiter": files.delimiter}
+        return read_qrels(path, encoding=files.encoding, grade_map=files.grade_map, **how)
+    if isinstance(source, Mapping) and files.grade_map is not None:
+        return mapped_qrels(source, files.grade_map, name=source.source if isinstance(source, Qrels) else "qrels")
+    if isinstance(source, Qrels):
+        return source
+    return Qrels(source) if isinstance(source, Mapping) else qrels_from_frame(source, grade_map=files.grade_map)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EvaluationInput:
+    """The judgements and runs of an evaluation, and its options."""
+
+    qrels: str | Qrels | Mapping[Any, Any] | Any
+    runs: Mapping[str, Any]
+    options: EvaluateOptions
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
@@ -87,16 +121,14 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
     return engine.judge_qrels(file.qrels(grade_map=files.grade_map), only)
 
 
-def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
-    if isinstance(run, str | os.PathLike):
-        return _align_file(judged, os.fspath(run), name, options)
+def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOptions) -> Hits:
+    if isinstance(run, str):
+        return _align_file(judged, run, name, options)
     if isinstance(run, Run):
         return engine.align_run(judged, run, options.read_options)
     if isinstance(run, Mapping):
         return engine.align_dict(judged, run, name, options.read_options)
-    if is_frame(run):
-        return _align_frame(judged, run, name, options)
-    raise UsageError(f"a run cannot be {_type_name(run)}", fix="pass a Run, a dict of dicts, a path, or a data frame")
+    return _align_frame(judged, run, name, options)
 
 
 def _align_file(judged: JudgedQueries, path: str, name: str, options: EvaluateOptions) -> Hits:
@@ -115,23 +147,3 @@ def _align_frame(judged: JudgedQueries, frame: Any, name: str, options: Evaluate
     if stream is not None:
         return engine.align_arrow(judged, *stream, name, options.read_options)
     return engine.align_run(judged, run_from_frame(frame, name, read_options=options.read_options), options.read_options)
-
-
-def _names_runs(mapping: Mapping[Any, Any]) -> bool:
-    """Whether the mapping is one of names to runs, and not a run itself."""
-    for value in mapping.values():
-        if not isinstance(value, Mapping):
-            return isinstance(value, str | os.PathLike | Run) or is_frame(value)
-        for inner in value.values():
-            return isinstance(inner, Mapping)
-    return False
-
-
-def _name(run: RunLike) -> str:
-    if isinstance(run, str | os.PathLike):
-        return system_name(os.fspath(run))
-    return run.name if isinstance(run, Run) else "run"
-
-
-def _type_name(value: object) -> str:
-    return type_phrase(value)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.validation import checked_id
+from rankproof._formats.columns import ColumnNames
 from rankproof.errors import UsageError, for_message
 
 Compat = Literal["trec_eval-9"]
@@ -25,6 +26,7 @@ class FileOptions:
     encoding: str = "utf-8"
     grade_map: Mapping[str, int] | None = None
     progress: ProgressCallback | None = None
+    columns: ColumnNames = field(default_factory=ColumnNames)
 
 
 @dataclass(frozen=True, slots=True)

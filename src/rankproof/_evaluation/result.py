@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankproof._data.arrays import FloatArray
@@ -16,6 +16,8 @@ from rankproof.measures._parse import parse_measure
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from rankproof._evaluation.inputs import EvaluationInput
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,6 +61,7 @@ class Result:
 
     queries: tuple[str, ...]
     systems: tuple[SystemResult, ...]
+    _inputs: EvaluationInput | None = field(init=False, default=None)
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -110,3 +113,15 @@ class Result:
             "measure": [name for _, name, one in flat for _ in one.query_ids],
             "value": [value for _, _, one in flat for value in one.values.tolist()],
         }
+
+
+def with_inputs(result: Result, inputs: EvaluationInput) -> Result:
+    """The result with the judgements and runs that were evaluated, which comparisons and explanations need."""
+    found = replace(result)
+    object.__setattr__(found, "_inputs", inputs)
+    return found
+
+
+def inputs_of(result: Result) -> EvaluationInput | None:
+    """The judgements and runs that were evaluated; None if only the values are known."""
+    return result._inputs

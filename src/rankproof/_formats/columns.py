@@ -9,7 +9,7 @@ from typing import Literal
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import row_error
 from rankproof._io.file_errors import file_error
-from rankproof.errors import for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 Kind = Literal["run", "qrels"]
 MAX_COLUMNS_SHOWN = 12
@@ -65,6 +65,41 @@ class Columns:
         at = self.places.index
         rank, tag = (None if place is None else at(place) for place in (self.rank, self.tag))
         return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """The columns of tables by role; None for the usual names."""
+
+    query: str | None = None
+    doc: str | None = None
+    score: str | None = None
+    grade: str | None = None
+
+    def given(self) -> dict[str, str]:
+        """The names that are given, by argument; a column with two roles is an error."""
+        found = {name: value for name in _ROLES if (value := getattr(self, name)) is not None}
+        for name, value in found.items():
+            if not isinstance(value, str):
+                raise UsageError(f"{name} is {type_phrase(value)}", fix="pass the name of a column as text")
+        if len(set(found.values())) < len(found):
+            raise UsageError(f"one column has two roles ({', '.join(found)})", fix="name a different column for each")
+        return found
+
+
+_ROLES = {"query": "query", "doc": "document", "score": "score", "grade": "grade"}
+
+
+def names_of_roles(names: Sequence[str], columns: ColumnNames, kind: Kind) -> dict[str, str]:
+    """The columns to read, with their usual names; a named column takes the place of others with its role."""
+    other = "grade" if kind == "run" else "score"
+    named = {value: _ROLES[name] for name, value in columns.given().items() if name != other and value in names}
+    taken = {known for role in named.values() for known in COLUMN_NAMES[role]}
+    return {
+        name: COLUMN_NAMES[named[name]][0] if name in named else name
+        for name in names
+        if name in named or normalised_name(name) not in taken
+    }
 
 
 def normalised_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -38,6 +38,17 @@ def column_names(table: Any) -> list[str]:
     if type(table).__name__ == "LazyFrame":
         raise file_error("frame-lazy")
     return [str(name) for name in getattr(table, "column_names", table.columns)]
+
+
+def with_usual_names(frame: Any, names: Mapping[str, str], source: str = "table") -> Any:
+    """The frame with these columns under these names."""
+    if list(names) == list(names.values()) == column_names(frame):
+        return frame
+    library = library_of(frame)
+    if library is None:
+        return arrow_table(frame, source).select(list(names)).rename_columns(list(names.values()))
+    chosen = frame.select(list(names)) if library == "polars" else frame.loc[:, list(names)]
+    return chosen.rename(dict(names)) if library == "polars" else chosen.set_axis(list(names.values()), axis=1)
 
 
 def arrow_table(frame: Any, source: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -78,7 +78,7 @@ def run_without_duplicates(run: Run, read_options: ReadOptions) -> Run:
     groups, _ = resolve_duplicates(run, read_options)
     rows = [row for group in groups.values() for row in group]
     kept = Run.from_rows(rows, name=run.name, source=run.source, queries=run.queries)
-    return replace(kept, tags=run.tags)
+    return kept.changed(tags=run.tags)
 
 
 def _has_duplicates(run: Run) -> bool:

@@ -98,7 +98,7 @@ def native_run(
     found = np.frombuffer(ranks, dtype=np.int64)
     if ranked and NO_RANK in found:
         return None
-    return Run(
+    return Run.from_columns(
         name=name,
         queries=queries,
         offsets=np.frombuffer(offsets, dtype=np.int64),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -136,7 +135,7 @@ class DocumentReader:
             what = f"{len(run.docs)} rows, but {RESULT_FILE} says {found.rows}"
             raise InputError(what, fix=DAMAGED_FIX, source=file)
         ranked = [query for query in self._document.query_ids if query not in missing]
-        return replace(run.beginning_with(ranked), name=one.name, source=file)
+        return run.beginning_with(ranked).changed(name=one.name, source=file)
 
     def _run_format(self, one: SystemDocument, path: str) -> tuple[RunDocument, str]:
         if one.run is None:

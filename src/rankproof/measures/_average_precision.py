@@ -28,6 +28,7 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
     parity = "trec_eval"
     aliases = (
         "map",
+        "average_precision",
         "map_cut",
     )
     advice = Advice(

@@ -207,9 +207,20 @@ def _checked_texts(texts: MeasureLike | Iterable[MeasureLike]) -> list[str | Mea
 def _checked_text(one: object) -> str | Measure:
     if isinstance(one, str | Measure):
         return own_measure(one) if isinstance(one, Measure) and not type(one).__module__.startswith("rankproof.") else one
+    if (text := _text_of_other_library(one)) is not None:
+        return text
     if is_own(one):
         return own_measure(one)
     raise UsageError(f"{for_message(repr(one))} is not a measure", fix="pass measures, or their names as text")
+
+
+def _text_of_other_library(measure: object) -> str | None:
+    """The text of a measure of ir_measures, or the name of a measure function of ranx; None for anything else."""
+    if any(kind.__module__.partition(".")[0] == "ir_measures" for kind in type(measure).__mro__):
+        return str(measure)
+    if callable(measure) and str(getattr(measure, "__module__", "")).startswith("ranx."):
+        return str(getattr(measure, "__name__", measure))
+    return None
 
 
 @lru_cache(maxsize=256)

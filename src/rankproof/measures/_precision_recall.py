@@ -111,7 +111,7 @@ class RPrecision(SummedMeasure, BinaryMeasure):
     definition = "Precision at rank R, where R is the number of relevant documents: rel_ret(R) / R."
     source = "trec_eval Rprec"
     parity = "trec_eval"
-    aliases = ("r-precision",)
+    aliases = ("r-precision", "r_precision")
     advice = Advice(
         "ordering",
         "queries have very different numbers of relevant documents, so that no single cutoff fits.",

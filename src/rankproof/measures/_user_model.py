@@ -25,6 +25,7 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
     parity = "trec_eval"
     aliases = (
         "recip_rank",
+        "reciprocal_rank",
         "mrr",
     )
     advice = Advice(

@@ -94,7 +94,7 @@ def _input_from_folder(args: argparse.Namespace) -> AnswerInput:
 
 def _input_from_files(args: argparse.Namespace) -> AnswerInput:
     from rankproof._analysis.answers.inputs import answer_input_from_files
-    from rankproof._evaluation.inputs import name_runs_uniquely
+    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._formats.read import read_qrels
     from rankproof._formats.texts import read_answers, read_queries
     from rankproof._io.open import open_source

@@ -85,7 +85,7 @@ def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
 
 def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
     """The pairs of each file or system, and the judgements of the results folder."""
-    from rankproof._evaluation.inputs import name_runs_uniquely
+    from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._formats.read import read_run
     from rankproof._io.open import open_source
     from rankproof._judge.rubric import pool_pairs, read_pairs
