@@ -34,8 +34,8 @@ def run_step(folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
     programs.mkdir(exist_ok=True)
     if not (programs / "python").exists():
         (programs / "python").symlink_to(sys.executable)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    environment = {
+    search = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    environment: dict[str, str] = {
         **os.environ,
         **given,
         **{name: str(one) for name, one in files.items()},
