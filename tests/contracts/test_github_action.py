@@ -40,7 +40,7 @@ def run_step(folder: Path, **inputs: str) -> tuple[int, dict[str, str], str]:
         **given,
         **{name: str(one) for name, one in files.items()},
         "RUNNER_TEMP": str(folder),
-        "PATH": path,
+        "PATH": search,
     }
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     done = subprocess.run(["bash", "-e", "-c", GATE_STEP["run"]], cwd=folder, env=environment, capture_output=True, text=True)
